@@ -1,0 +1,1 @@
+//! Configuration, and the registry that knows every adapter.

@@ -1,0 +1,3 @@
+//! The `jackfield` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! The Claude Messages wire language, both directions.

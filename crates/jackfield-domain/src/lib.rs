@@ -1,0 +1,1 @@
+//! The values and the loop of Jackfield, without I/O.

@@ -1,0 +1,1 @@
+//! Performs what the loop asks for.

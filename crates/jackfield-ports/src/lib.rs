@@ -1,0 +1,1 @@
+//! The async traits that adapters implement.

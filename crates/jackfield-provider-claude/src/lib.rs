@@ -1,0 +1,1 @@
+//! The Claude Messages API as a chat model.

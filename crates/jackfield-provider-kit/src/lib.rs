@@ -1,0 +1,1 @@
+//! What provider adapters share: transport, SSE, status, secrets.

@@ -1,0 +1,1 @@
+//! The versioned JSON form of facts and deliveries.

@@ -1,0 +1,1 @@
+//! A journal in memory, encoded as a stored one would be.

@@ -1,0 +1,1 @@
+//! What a third party needs to test its own adapter.

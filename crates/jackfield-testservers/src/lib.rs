@@ -1,0 +1,1 @@
+//! Scripted vendor servers for the slices.

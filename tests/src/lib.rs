@@ -1,0 +1,1 @@
+//! Empty: the slices are in `it/`.
