@@ -1,1 +1,37 @@
-//! The values and the loop of Jackfield, without I/O.
+//! The values and the loop of Jackfield: synchronous, deterministic, without I/O, and unable to fail.
+//!
+//! [`SendMessageUseCase`](send_message::SendMessageUseCase) begins a turn;
+//! [`ToolLoop`](tool_loop::ToolLoop) decides everything about it, one input at a time.
+//! Nothing here reads a clock, an environment, a file or a socket: time comes in as a value, and ids
+//! and jitter are hashes.
+
+pub mod accumulator;
+pub mod block;
+pub mod delta;
+pub mod digest;
+pub mod fact;
+pub mod failure;
+pub mod ids;
+pub mod limits;
+pub mod media;
+pub mod message;
+pub mod naming;
+pub mod note;
+pub mod opaque;
+pub mod outcome;
+pub mod policy;
+pub mod reply;
+pub mod request;
+pub mod rules;
+pub mod send_message;
+pub mod session;
+pub mod settings;
+pub mod setup;
+pub mod system_prompt;
+pub mod time;
+pub mod tool;
+pub mod tool_input;
+pub mod tool_loop;
+pub mod turn;
+pub mod usage;
+pub mod wait;

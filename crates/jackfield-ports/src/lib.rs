@@ -1,1 +1,8 @@
-//! The async traits that adapters implement.
+//! The ports: the async traits that adapters implement, each with its error and its written contract.
+//!
+//! A port's contract is a list of clauses; the test kit has one test per clause, under the same name.
+
+pub mod chat_model;
+pub mod delta_sink;
+pub mod journal;
+pub mod toolbox;

@@ -1,0 +1,340 @@
+//! The reply accumulator: streamed pieces and whole replies end in the same value.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::block::{
+    Annotation, Block, CalledName, Content, RanBy, Text, Thinking, ToolCall, UpstreamId,
+};
+use crate::delta::{BlockStart, Delta};
+use crate::ids::{ModelAttempt, ToolCallId, TurnId};
+use crate::message::{Message, Role};
+use crate::opaque::OpaqueState;
+use crate::reply::{Reply, ReplyEnd};
+use crate::tool::Catalog;
+use crate::tool_input::{JsonInput, ToolInput};
+
+/// A reply that does not keep to the rules of [`Delta`]: the adapter, or its server, is at fault.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum ProtocolViolation {
+    /// A block began under the number of one that is still open.
+    #[error("block {index} began twice")]
+    AlreadyOpen {
+        /// The block.
+        index: u32,
+    },
+    /// The reply ended with a block open.
+    #[error("the reply ended inside block {index}")]
+    NeverEnded {
+        /// The block.
+        index: u32,
+    },
+    /// A piece came for a block that is not open.
+    #[error("a piece came for block {index}, which is not open")]
+    NotOpen {
+        /// The block.
+        index: u32,
+    },
+    /// The reply has more than [`ReplyAccumulator::MAX_UNITS`].
+    #[error("the reply is longer than {} bytes", ReplyAccumulator::MAX_UNITS)]
+    TooLong,
+    /// A piece came that does not fit the kind of its block.
+    #[error("a piece came for block {index} that does not fit its kind")]
+    WrongKind {
+        /// The block.
+        index: u32,
+    },
+}
+
+/// Puts a reply together from its pieces.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplyAccumulator {
+    attempt: ModelAttempt,
+    building: Vec<Building>,
+    turn: TurnId,
+    units: usize,
+    visible: bool,
+}
+
+impl ReplyAccumulator {
+    /// The longest reply: 2^24 units, where a unit is a block's start, its end, or a byte of its text.
+    pub const MAX_UNITS: usize = 1 << 24;
+
+    /// An empty reply. Turn and attempt are what the ids of its tool calls are derived from.
+    #[must_use]
+    pub const fn new(turn: TurnId, attempt: ModelAttempt) -> Self {
+        Self {
+            attempt,
+            building: Vec::new(),
+            turn,
+            units: 0,
+            visible: false,
+        }
+    }
+
+    /// Adds a piece.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolViolation`] if it does not fit what came before; the accumulator is then as it was.
+    pub fn push(&mut self, delta: &Delta) -> Result<(), ProtocolViolation> {
+        let size = match delta {
+            Delta::ArgumentsAppended { text, .. } | Delta::TextAppended { text, .. } => text.len(),
+            Delta::BlockEnded { .. } | Delta::BlockStarted { .. } => 1,
+            Delta::AnnotationAdded { .. } | Delta::StateSet { .. } => 0,
+        };
+        if self.units + size > Self::MAX_UNITS {
+            return Err(ProtocolViolation::TooLong);
+        }
+        match delta {
+            Delta::BlockStarted { index, start } => self.start(*index, start)?,
+            Delta::AnnotationAdded { index, annotation } => match &mut self.open(*index)?.part {
+                Part::Text { annotations, .. } => annotations.push(annotation.clone()),
+                Part::Call { .. } | Part::Refusal(_) | Part::Thinking { .. } | Part::Whole(_) => {
+                    return Err(ProtocolViolation::WrongKind { index: *index });
+                }
+            },
+            Delta::ArgumentsAppended { index, text } => match &mut self.open(*index)?.part {
+                Part::Call { arguments, .. } => arguments.push_str(text),
+                Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => {
+                    return Err(ProtocolViolation::WrongKind { index: *index });
+                }
+            },
+            Delta::TextAppended { index, text: more } => match &mut self.open(*index)?.part {
+                Part::Refusal(text) | Part::Text { text, .. } | Part::Thinking { text, .. } => {
+                    text.push_str(more);
+                }
+                Part::Call { .. } | Part::Whole(_) => {
+                    return Err(ProtocolViolation::WrongKind { index: *index });
+                }
+            },
+            Delta::StateSet { index, state } => {
+                let opaque = &mut self.open(*index)?.opaque;
+                opaque.retain(|known| known.kind != state.kind || known.owner != state.owner);
+                opaque.push(state.clone());
+            }
+            Delta::BlockEnded { index } => self.open(*index)?.open = false,
+        }
+        self.units += size;
+        self.visible |= delta.is_visible();
+        Ok(())
+    }
+
+    /// Whether a reader of the stream has seen something of the answer.
+    #[must_use]
+    pub const fn is_visible(&self) -> bool {
+        self.visible
+    }
+
+    /// The id of the tool call in the block that began last under this number.
+    #[must_use]
+    pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
+        let place = self
+            .building
+            .iter()
+            .rposition(|block| block.index == index)?;
+        match self.building.get(place)?.part {
+            Part::Call { .. } => Some(self.id_at(place)),
+            Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => None,
+        }
+    }
+
+    /// Checks that no block is open.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolViolation::NeverEnded`] if one is.
+    pub fn check_ended(&self) -> Result<(), ProtocolViolation> {
+        match self.building.iter().find(|block| block.open) {
+            Some(open) => Err(ProtocolViolation::NeverEnded { index: open.index }),
+            None => Ok(()),
+        }
+    }
+
+    /// The whole reply; the catalog tells which calls are the caller's to run.
+    ///
+    /// # Errors
+    ///
+    /// [`ProtocolViolation::NeverEnded`] if a block is still open.
+    pub fn finish(self, end: ReplyEnd, catalog: &Catalog) -> Result<Reply, ProtocolViolation> {
+        self.check_ended()?;
+        let ids: Vec<ToolCallId> = (0..self.building.len()).map(|n| self.id_at(n)).collect();
+        let building = self.building.into_iter().zip(ids);
+        let blocks = building
+            .map(|(block, id)| block.build(id, catalog))
+            .collect();
+        let message = Message {
+            blocks,
+            opaque: end.opaque.clone(),
+            role: Role::Assistant,
+        };
+        Ok(Reply {
+            end,
+            message: Arc::new(message),
+        })
+    }
+
+    /// What a broken reply said so far: its text alone, without anything that only a whole reply may carry.
+    #[must_use]
+    pub fn partial(&self) -> Option<Arc<Message>> {
+        let blocks: Vec<Block> = self
+            .building
+            .iter()
+            .filter_map(|block| match &block.part {
+                Part::Text { text, .. } if !text.trim().is_empty() => {
+                    Some(Block::text(text.as_str()))
+                }
+                Part::Call { .. }
+                | Part::Refusal(_)
+                | Part::Text { .. }
+                | Part::Thinking { .. }
+                | Part::Whole(_) => None,
+            })
+            .collect();
+        (!blocks.is_empty()).then(|| Arc::new(Message::new(Role::Assistant, blocks)))
+    }
+
+    fn start(&mut self, index: u32, start: &BlockStart) -> Result<(), ProtocolViolation> {
+        if self
+            .building
+            .iter()
+            .any(|block| block.open && block.index == index)
+        {
+            return Err(ProtocolViolation::AlreadyOpen { index });
+        }
+        let part = match start {
+            BlockStart::Refusal => Part::Refusal(String::new()),
+            BlockStart::Text => Part::Text {
+                annotations: Vec::new(),
+                text: String::new(),
+            },
+            BlockStart::Thinking { redacted } => Part::Thinking {
+                redacted: *redacted,
+                text: String::new(),
+            },
+            BlockStart::ToolCall {
+                json,
+                name,
+                ran_by,
+                upstream,
+            } => Part::Call {
+                arguments: String::new(),
+                json: *json,
+                name: CalledName::new(name),
+                ran_by: *ran_by,
+                upstream: upstream.clone(),
+            },
+            BlockStart::Whole(content) => match content {
+                Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_)
+                | Content::ToolCall(_) => return Err(ProtocolViolation::WrongKind { index }),
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::ToolOutcome(_) => Part::Whole(content.clone()),
+            },
+        };
+        self.building.push(Building {
+            index,
+            opaque: Vec::new(),
+            open: true,
+            part,
+        });
+        Ok(())
+    }
+
+    fn open(&mut self, index: u32) -> Result<&mut Building, ProtocolViolation> {
+        // The last ones are the likeliest; an index may come again once its block has ended.
+        let found = self
+            .building
+            .iter_mut()
+            .rev()
+            .find(|block| block.open && block.index == index);
+        found.ok_or(ProtocolViolation::NotOpen { index })
+    }
+
+    fn id_at(&self, place: usize) -> ToolCallId {
+        let place = u32::try_from(place).unwrap_or(u32::MAX);
+        ToolCallId::derive(&self.turn, self.attempt, place)
+    }
+}
+
+/// A block in the making.
+#[derive(Clone, Debug, PartialEq)]
+struct Building {
+    index: u32,
+    opaque: Vec<OpaqueState>,
+    open: bool,
+    part: Part,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Part {
+    Call {
+        arguments: String,
+        json: bool,
+        name: CalledName,
+        ran_by: RanBy,
+        upstream: Option<UpstreamId>,
+    },
+    Refusal(String),
+    Text {
+        annotations: Vec<Annotation>,
+        text: String,
+    },
+    Thinking {
+        redacted: bool,
+        text: String,
+    },
+    Whole(Content),
+}
+
+impl Building {
+    fn build(self, id: ToolCallId, catalog: &Catalog) -> Block {
+        let content = match self.part {
+            Part::Call {
+                arguments,
+                json,
+                name,
+                ran_by,
+                upstream,
+            } => {
+                let input = if json {
+                    ToolInput::Json(JsonInput::parse(&arguments))
+                } else {
+                    ToolInput::Text(arguments.into())
+                };
+                let ran_by = match catalog.tool(name.as_str()) {
+                    Some(tool) if ran_by != RanBy::Provider => tool.ran_by,
+                    Some(_) | None => ran_by,
+                };
+                Content::ToolCall(Arc::new(ToolCall {
+                    id,
+                    input,
+                    name,
+                    ran_by,
+                    upstream,
+                }))
+            }
+            Part::Refusal(text) => Content::Refusal(text.into()),
+            Part::Text { annotations, text } => Content::Text(Text {
+                annotations,
+                text: text.into(),
+            }),
+            Part::Thinking { redacted, text } => Content::Thinking(Thinking {
+                redacted,
+                text: text.into(),
+            }),
+            Part::Whole(content) => content,
+        };
+        Block {
+            cache: None,
+            content,
+            opaque: self.opaque,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Identifiers: newtypes over short strings, some given from outside and checked, most derived by hashing.
+
+use std::fmt;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::digest::Digest;
+
+/// The text given as an identifier does not follow the rule for it.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("`{text}` is not a valid {kind}: 1 to {max} characters of A-Z, a-z, 0-9, `_` and `-` are")]
+pub struct InvalidId {
+    /// Which identifier was meant.
+    pub kind: &'static str,
+    /// The longest that is allowed, in characters.
+    pub max: usize,
+    /// What was given, cut to 80 characters.
+    pub text: String,
+}
+
+macro_rules! id {
+    ($(#[$doc:meta])* $name:ident, $kind:literal, $max:literal) => {
+        $(#[$doc])*
+        #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// The longest allowed, in characters.
+            pub const MAX: usize = $max;
+
+            /// Checks and takes an identifier that came from outside.
+            ///
+            /// # Errors
+            ///
+            /// [`InvalidId`] unless the text is 1 to [`Self::MAX`] characters of `[A-Za-z0-9_-]`.
+            pub fn parse(text: &str) -> Result<Self, InvalidId> {
+                if is_valid(text, $max) {
+                    Ok(Self(text.into()))
+                } else {
+                    Err(InvalidId { kind: $kind, max: $max, text: text.chars().take(80).collect() })
+                }
+            }
+
+            /// The identifier as text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+id! {
+    /// A persisted conversation.
+    SessionId, "session id", 64
+}
+id! {
+    /// One turn of a session; derived from the session and the turn's ordinal.
+    TurnId, "turn id", 64
+}
+id! {
+    /// A tool call. Ours, never the provider's: at most 40 characters, which every vendor accepts.
+    ToolCallId, "tool call id", 40
+}
+id! {
+    /// An open question to somebody outside.
+    WaitId, "wait id", 64
+}
+id! {
+    /// An answer put into a session's inbox; chosen by whoever delivers, and what deduplicates it.
+    DeliveryId, "delivery id", 128
+}
+id! {
+    /// What a tool may use to recognise the same call again; the same for all attempts of a call.
+    IdempotencyKey, "idempotency key", 64
+}
+id! {
+    /// A source of tools: an MCP server, the built-ins, the caller.
+    ToolboxId, "toolbox id", 64
+}
+id! {
+    /// A tool's name as models see it; fits the strictest vendor's rule.
+    ToolName, "tool name", 64
+}
+
+impl ToolName {
+    /// The name given where none can be made, which the rules of naming exclude.
+    pub(crate) fn fallback() -> Self {
+        Self("tool".into())
+    }
+}
+
+impl TurnId {
+    /// The id of a session's turn, counted from 1.
+    #[must_use]
+    pub fn derive(session: &SessionId, ordinal: u32) -> Self {
+        Self(derived("turn", &[session.as_str(), &ordinal.to_string()]))
+    }
+}
+
+impl ToolCallId {
+    /// The id of the call in the block at `index` of one try at a reply.
+    #[must_use]
+    pub fn derive(turn: &TurnId, attempt: ModelAttempt, index: u32) -> Self {
+        let place = format!("{}.{}.{index}", attempt.round, attempt.attempt);
+        Self(derived("call", &[turn.as_str(), &place]))
+    }
+}
+
+impl IdempotencyKey {
+    /// The key of a call: the same for every attempt at it.
+    #[must_use]
+    pub fn derive(call: &ToolCallId) -> Self {
+        Self(derived("key", &[call.as_str()]))
+    }
+}
+
+impl WaitId {
+    /// The id of the nth question about a call, counted from 1.
+    #[must_use]
+    pub fn derive(call: &ToolCallId, nth: u32) -> Self {
+        Self(derived("wait", &[call.as_str(), &nth.to_string()]))
+    }
+}
+
+/// One try at a model call: which round of the turn, which try, both counted from 1.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ModelAttempt {
+    /// The round, from 1.
+    pub round: u32,
+    /// The try within the round, from 1, counted on over crashes.
+    pub attempt: u32,
+}
+
+/// One try at a tool call, counted from 1.
+#[derive(Clone, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct ToolAttempt {
+    /// The call.
+    pub call: ToolCallId,
+    /// The try, from 1, counted on over crashes.
+    pub attempt: u32,
+}
+
+/// Whether the text is 1 to `max` characters of `[A-Za-z0-9_-]`.
+fn is_valid(text: &str, max: usize) -> bool {
+    (1..=max).contains(&text.len())
+        && text
+            .bytes()
+            .all(|b| b.is_ascii_alphanumeric() || b == b'_' || b == b'-')
+}
+
+/// `prefix_` and 24 hexadecimal digits of the digest of the parts.
+fn derived(prefix: &str, parts: &[&str]) -> Arc<str> {
+    let digest = Digest::of_parts(std::iter::once(prefix).chain(parts.iter().copied()));
+    let mut id = digest.to_hex();
+    id.truncate(24);
+    format!("{prefix}_{id}").into()
+}

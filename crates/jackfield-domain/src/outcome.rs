@@ -1,0 +1,169 @@
+//! What came of a tool call, and how much of it a model is shown.
+
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use crate::ids::ToolCallId;
+use crate::media::{Audio, Document, Image, MediaSource};
+use crate::opaque::OpaqueState;
+
+/// What a tool answered, before it is tied to a call.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ToolResult {
+    /// The content, in order.
+    pub content: Vec<OutcomePart>,
+    /// Whether the tool says that it failed.
+    pub is_error: bool,
+    /// The same as JSON, where the tool gives it.
+    pub structured: Option<Arc<Value>>,
+}
+
+/// What came of a tool call, as models see it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolOutcome {
+    /// The call that it answers.
+    pub call: ToolCallId,
+    /// What the tool answered, cut where the journal says.
+    pub result: ToolResult,
+    /// State that the caller's dialect wants back with the outcome.
+    pub opaque: Vec<OpaqueState>,
+}
+
+/// One part of an outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub enum OutcomePart {
+    /// A sound.
+    Audio(Audio),
+    /// A document, or an embedded resource.
+    Document(Document),
+    /// A picture.
+    Image(Image),
+    /// Words.
+    Text(Arc<str>),
+}
+
+impl ToolResult {
+    /// A result of plain text.
+    #[must_use]
+    pub fn text(text: impl Into<Arc<str>>) -> Self {
+        Self {
+            content: vec![OutcomePart::Text(text.into())],
+            is_error: false,
+            structured: None,
+        }
+    }
+
+    /// A result that says what went wrong.
+    #[must_use]
+    pub fn error(text: impl Into<Arc<str>>) -> Self {
+        Self {
+            is_error: true,
+            ..Self::text(text)
+        }
+    }
+
+    /// All text parts, one after another, with line breaks between.
+    #[must_use]
+    pub fn to_text(&self) -> String {
+        let texts: Vec<&str> = self
+            .content
+            .iter()
+            .filter_map(OutcomePart::as_text)
+            .collect();
+        texts.join("\n")
+    }
+
+    /// The size that counts against limits: the bytes of all parts and of the structured content.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        let structured = self.structured.as_deref().map_or(0, json_size);
+        self.content.iter().map(OutcomePart::size).sum::<usize>() + structured
+    }
+
+    /// The result cut to at most `limit` bytes of content, with a marker that says so; `None` if it fits.
+    ///
+    /// Text is cut between characters; a picture, sound or document that does not fit is left out
+    /// whole. Structured content that does not fit is left out.
+    #[must_use]
+    pub fn cut(&self, limit: usize) -> Option<Self> {
+        let size = self.size();
+        if size <= limit {
+            return None;
+        }
+        let mut left = limit;
+        let mut content = Vec::new();
+        for part in &self.content {
+            let part_size = part.size();
+            if part_size <= left {
+                left -= part_size;
+                content.push(part.clone());
+                continue;
+            }
+            if let OutcomePart::Text(text) = part {
+                let kept = &text[..text.floor_char_boundary(left)];
+                if !kept.is_empty() {
+                    content.push(OutcomePart::Text(kept.into()));
+                }
+            }
+            left = 0;
+        }
+        let structured = self
+            .structured
+            .clone()
+            .filter(|json| json_size(json) <= left);
+        let marker = format!("[cut: {size} bytes were returned, at most {limit} are shown]");
+        content.push(OutcomePart::Text(marker.into()));
+        Some(Self {
+            content,
+            is_error: self.is_error,
+            structured,
+        })
+    }
+}
+
+impl OutcomePart {
+    /// The text, if it is one.
+    #[must_use]
+    pub fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Text(text) => Some(text),
+            Self::Audio(_) | Self::Document(_) | Self::Image(_) => None,
+        }
+    }
+
+    /// The size that counts against limits, in bytes.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        match self {
+            Self::Audio(audio) => source_size(&audio.source),
+            Self::Document(document) => source_size(&document.source),
+            Self::Image(image) => source_size(&image.source),
+            Self::Text(text) => text.len(),
+        }
+    }
+}
+
+fn source_size(source: &MediaSource) -> usize {
+    match source {
+        MediaSource::Base64 { data, .. } => data.len(),
+        MediaSource::File { id, .. } => id.len(),
+        MediaSource::Text(text) | MediaSource::Url(text) => text.len(),
+    }
+}
+
+/// The size of a JSON value as text, without writing it.
+fn json_size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 2 + items.iter().map(|item| json_size(item) + 1).sum::<usize>(),
+        Value::Bool(_) | Value::Null => 5,
+        Value::Number(number) => number.to_string().len(),
+        Value::Object(fields) => {
+            2 + fields
+                .iter()
+                .map(|(key, value)| key.len() + 4 + json_size(value))
+                .sum::<usize>()
+        }
+        Value::String(text) => text.len() + 2,
+    }
+}

@@ -1,0 +1,119 @@
+//! Policy: which tools may run, which need a person's word first, and which may not.
+
+use std::sync::Arc;
+
+use crate::tool::{Safety, ToolOrigin};
+
+/// Whether a tool may run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Permission {
+    /// It may.
+    Allow,
+    /// A person is asked before each call.
+    Ask,
+    /// It may not; says why, and which setting would change that.
+    Deny(Arc<str>),
+}
+
+/// What a rule says.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Verdict {
+    /// The tool may run.
+    Allow,
+    /// A person is asked.
+    Ask,
+    /// The tool may not run.
+    Deny,
+}
+
+/// One rule: a pattern over `toolbox/tool`, and what it says.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct PolicyRule {
+    /// A pattern with `*` for any text; matched against `toolbox/tool`, and against the bare tool name.
+    pub pattern: Arc<str>,
+    /// What it says.
+    pub verdict: Verdict,
+}
+
+/// All rules, and what holds where none matches.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Policy {
+    /// Whether a person is there to be asked.
+    pub can_ask: bool,
+    /// The rules; the last one that matches decides.
+    pub rules: Vec<PolicyRule>,
+}
+
+impl Policy {
+    /// Whether this tool may run, where `trusted` says that it is a built-in.
+    ///
+    /// Without a matching rule a person is asked; where nobody can be asked, built-ins that change
+    /// nothing run, and everything else is denied with the name of the setting.
+    #[must_use]
+    pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {
+        let full = format!("{}/{}", tool.toolbox, tool.tool);
+        let rule = self
+            .rules
+            .iter()
+            .rev()
+            .find(|rule| matches(&rule.pattern, &full) || matches(&rule.pattern, &tool.tool));
+        match rule.map(|rule| (rule.verdict, &rule.pattern)) {
+            Some((Verdict::Allow, _)) => Permission::Allow,
+            Some((Verdict::Deny, pattern)) => Permission::Deny(
+                format!("denied by the rule `\"{pattern}\" = \"deny\"` under [policy.tools]")
+                    .into(),
+            ),
+            Some((Verdict::Ask, _)) | None if self.can_ask => Permission::Ask,
+            None if trusted && safety == Safety::ReadOnly => Permission::Allow,
+            Some((Verdict::Ask, _)) | None => Permission::Deny(
+                format!(
+                    "`{full}` needs approval and nobody is there to ask; \
+                     to allow it, set `\"{full}\" = \"allow\"` under [policy.tools]"
+                )
+                .into(),
+            ),
+        }
+    }
+}
+
+/// Whether the text is of the pattern, in which `*` stands for any text.
+fn matches(pattern: &str, text: &str) -> bool {
+    let mut parts = pattern.split('*');
+    let Some(rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
+        return false;
+    };
+    let Some(last) = parts.next_back() else {
+        return rest.is_empty();
+    };
+    let mut rest = rest;
+    for part in parts {
+        let Some(at) = rest.find(part) else {
+            return false;
+        };
+        rest = &rest[at + part.len()..];
+    }
+    rest.len() >= last.len() && rest.ends_with(last)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::matches;
+
+    #[test]
+    fn a_star_stands_for_any_text() {
+        for (pattern, text, fits) in [
+            ("a", "a", true),
+            ("a", "ab", false),
+            ("*", "", true),
+            ("*", "files/read", true),
+            ("files/*", "files/read", true),
+            ("files/*", "file/read", false),
+            ("*read*", "files/read_all", true),
+            ("a*a", "a", false),
+            ("a*b*c", "a-b-b-c", true),
+            ("a*b*c", "a-c-b", false),
+        ] {
+            assert_eq!(matches(pattern, text), fits, "{pattern} {text}");
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The rules that every provider's conversations keep: the named list behind `messages_for_model()`.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::block::{Content, RanBy};
+use crate::ids::ToolCallId;
+use crate::message::{Message, Role};
+
+/// A rule that a conversation breaks.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum RuleViolation {
+    /// Pairing: a call has no outcome in the message right after it.
+    #[error("the call {call} has no outcome right after it")]
+    CallWithoutOutcome {
+        /// The call.
+        call: ToolCallId,
+    },
+    /// Non-empty: a message says nothing.
+    #[error("message {place} is empty")]
+    EmptyMessage {
+        /// Its place, from 0.
+        place: usize,
+    },
+    /// Last role: a model answers a user or tools, never itself.
+    #[error("the last message is the model's own")]
+    EndsWithAssistant,
+    /// There is nothing to answer.
+    #[error("there is no message")]
+    NoMessage,
+    /// Order: outcomes are not in the order of their calls.
+    #[error("the outcomes in message {place} are not in the order of their calls")]
+    OutcomesOutOfOrder {
+        /// Its place, from 0.
+        place: usize,
+    },
+    /// Pairing: an outcome has no call right before it.
+    #[error("the outcome of {call} has no call right before it")]
+    OutcomeWithoutCall {
+        /// The call that it claims to answer.
+        call: ToolCallId,
+    },
+    /// Pairing: two calls have one id.
+    #[error("two calls have the id {call}")]
+    RepeatedCall {
+        /// The id.
+        call: ToolCallId,
+    },
+    /// Results first: a block stands in a message of a role that cannot say it.
+    #[error("message {place} holds a block that its role cannot have")]
+    WrongRole {
+        /// Its place, from 0.
+        place: usize,
+    },
+}
+
+/// Checks a conversation that may be continued: all rules but the last role.
+///
+/// # Errors
+///
+/// The first rule that is broken.
+pub fn check_history<'a>(
+    messages: impl Iterator<Item = &'a Arc<Message>>,
+) -> Result<(), RuleViolation> {
+    let mut open: Vec<&ToolCallId> = Vec::new();
+    let mut seen = HashSet::new();
+    for (place, message) in messages.enumerate() {
+        if message.blocks.is_empty() || message.blocks.iter().all(super::block::Block::is_blank) {
+            return Err(RuleViolation::EmptyMessage { place });
+        }
+        if message.role != Role::Tool
+            && let Some(call) = open.first()
+        {
+            return Err(RuleViolation::CallWithoutOutcome {
+                call: (*call).clone(),
+            });
+        }
+        let mut answered = Vec::new();
+        for block in &message.blocks {
+            match &block.content {
+                Content::ToolOutcome(outcome) => match message.role {
+                    Role::Tool => answered.push(&outcome.call),
+                    // A provider's own outcome stands in the reply of its call.
+                    Role::Assistant => {}
+                    Role::System | Role::User => return Err(RuleViolation::WrongRole { place }),
+                },
+                Content::ToolCall(call) => {
+                    if message.role != Role::Assistant {
+                        return Err(RuleViolation::WrongRole { place });
+                    }
+                    if call.ran_by != RanBy::Provider {
+                        if !seen.insert(&call.id) {
+                            return Err(RuleViolation::RepeatedCall {
+                                call: call.id.clone(),
+                            });
+                        }
+                        open.push(&call.id);
+                    }
+                }
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_) => {
+                    if message.role == Role::Tool {
+                        return Err(RuleViolation::WrongRole { place });
+                    }
+                }
+            }
+        }
+        if message.role == Role::Tool {
+            check_outcomes(&open, &answered, place)?;
+            open.clear();
+        }
+    }
+    match open.first() {
+        Some(call) => Err(RuleViolation::CallWithoutOutcome {
+            call: (*call).clone(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Checks a conversation that a model is to answer: all rules.
+///
+/// # Errors
+///
+/// The first rule that is broken.
+pub fn check_request<'a>(
+    messages: impl DoubleEndedIterator<Item = &'a Arc<Message>> + Clone,
+) -> Result<(), RuleViolation> {
+    check_history(messages.clone())?;
+    match messages.into_iter().next_back().map(|message| message.role) {
+        None => Err(RuleViolation::NoMessage),
+        Some(Role::Assistant) => Err(RuleViolation::EndsWithAssistant),
+        Some(Role::System | Role::Tool | Role::User) => Ok(()),
+    }
+}
+
+fn check_outcomes(
+    open: &[&ToolCallId],
+    answered: &[&ToolCallId],
+    place: usize,
+) -> Result<(), RuleViolation> {
+    if open == answered {
+        return Ok(());
+    }
+    if let Some(call) = answered.iter().find(|call| !open.contains(call)) {
+        return Err(RuleViolation::OutcomeWithoutCall {
+            call: (**call).clone(),
+        });
+    }
+    if let Some(call) = open.iter().find(|call| !answered.contains(call)) {
+        return Err(RuleViolation::CallWithoutOutcome {
+            call: (**call).clone(),
+        });
+    }
+    Err(RuleViolation::OutcomesOutOfOrder { place })
+}

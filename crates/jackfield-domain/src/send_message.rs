@@ -1,0 +1,31 @@
+//! The use case: a message is sent, a turn begins.
+
+use std::sync::Arc;
+
+use crate::ids::SessionId;
+use crate::message::Message;
+use crate::setup::{Opening, Setup};
+use crate::time::Now;
+use crate::tool_loop::{Step, ToolLoop};
+
+/// What a turn stands on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Base {
+    /// The messages before it.
+    pub messages: Arc<Vec<Arc<Message>>>,
+    /// The turn's place in the session, from 1.
+    pub ordinal: u32,
+    /// The session.
+    pub session: SessionId,
+}
+
+/// Sends a message and gets it answered, by as many rounds of tools as that takes.
+#[derive(Clone, Copy, Debug)]
+pub struct SendMessageUseCase;
+
+impl SendMessageUseCase {
+    /// Begins a turn. See [`ToolLoop`] for what to do with the step.
+    pub fn begin(base: Base, opening: Opening, setup: Arc<Setup>, now: Now) -> (ToolLoop, Step) {
+        ToolLoop::begin(base, opening, setup, now)
+    }
+}

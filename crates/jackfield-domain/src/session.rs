@@ -1,0 +1,81 @@
+//! A session: what all facts of its journal fold into.
+
+use std::sync::Arc;
+
+use crate::fact::Fact;
+use crate::ids::SessionId;
+use crate::message::Message;
+use crate::turn::Turn;
+
+/// A conversation, as its facts tell it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Session {
+    id: SessionId,
+    messages: Arc<Vec<Arc<Message>>>,
+    turn: Option<Turn>,
+    turns: u32,
+}
+
+impl Session {
+    /// A session in which nothing has happened.
+    #[must_use]
+    pub fn new(id: SessionId) -> Self {
+        Self {
+            id,
+            messages: Arc::default(),
+            turn: None,
+            turns: 0,
+        }
+    }
+
+    /// The session that these facts tell.
+    pub fn fold<'a>(id: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Self {
+        let mut session = Self::new(id);
+        facts.into_iter().for_each(|fact| session.apply(fact));
+        session
+    }
+
+    /// Folds a fact in.
+    pub fn apply(&mut self, fact: &Fact) {
+        if let Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup,
+            turn,
+        } = fact
+        {
+            let turn = Turn::open(turn.clone(), *ordinal, &self.messages, opening, setup);
+            self.turns = *ordinal;
+            self.turn = Some(turn);
+        } else if let Some(turn) = &mut self.turn {
+            turn.apply(fact);
+            if matches!(fact, Fact::TurnEnded { .. }) {
+                self.messages = turn.messages_for_model().join();
+            }
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> &SessionId {
+        &self.id
+    }
+
+    /// The messages that the next turn stands on: those of all turns that have ended.
+    #[must_use]
+    pub const fn messages(&self) -> &Arc<Vec<Arc<Message>>> {
+        &self.messages
+    }
+
+    /// How many turns have begun.
+    #[must_use]
+    pub const fn turns(&self) -> u32 {
+        self.turns
+    }
+
+    /// The turn that has not ended, if there is one.
+    #[must_use]
+    pub fn open_turn(&self) -> Option<&Turn> {
+        self.turn.as_ref().filter(|turn| turn.end().is_none())
+    }
+}

@@ -1,0 +1,75 @@
+//! The setup of a turn: every decision that was made for it before it began.
+
+use std::sync::Arc;
+
+use crate::limits::{Allowance, Limits};
+use crate::message::Message;
+use crate::outcome::ToolOutcome;
+use crate::request::ModelRef;
+use crate::rules::{self, RuleViolation};
+use crate::settings::Settings;
+use crate::system_prompt::SystemPrompt;
+use crate::tool::{Catalog, ToolChoice};
+
+/// Everything that was looked up and decided for a turn. Today's configuration does not change it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Setup {
+    /// What the turn may spend.
+    pub allowance: Allowance,
+    /// Whether whoever shows the answer can take back text that it has shown.
+    pub can_supersede: bool,
+    /// The tools.
+    pub catalog: Arc<Catalog>,
+    /// Which tools may or have to be called in the first round; later rounds are free.
+    pub choice: ToolChoice,
+    /// Limits.
+    pub limits: Limits,
+    /// The model.
+    pub model: ModelRef,
+    /// Settings of the model calls.
+    pub settings: Arc<Settings>,
+    /// The system prompt.
+    pub system: Arc<SystemPrompt>,
+    /// Whether rounds after the first may use tools.
+    pub tools_after_first_round: bool,
+}
+
+/// What a turn begins with.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Opening {
+    /// The results of calls that an earlier turn left to its caller, and closed.
+    ClientResults(Vec<Arc<ToolOutcome>>),
+    /// A whole conversation, brought by a caller that keeps it itself.
+    Transcript(Transcript),
+    /// A message of the user.
+    UserMessage(Arc<Message>),
+}
+
+/// A conversation that keeps the rules, ready for a model.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Transcript(Vec<Arc<Message>>);
+
+impl Transcript {
+    /// Takes a conversation that came from outside.
+    ///
+    /// # Errors
+    ///
+    /// The first rule that it breaks.
+    pub fn parse(messages: Vec<Message>) -> Result<Self, RuleViolation> {
+        let messages: Vec<Arc<Message>> = messages.into_iter().map(Arc::new).collect();
+        rules::check_request(messages.iter())?;
+        Ok(Self(messages))
+    }
+
+    /// Takes one that was stored, and therefore checked before.
+    #[must_use]
+    pub const fn stored(messages: Vec<Arc<Message>>) -> Self {
+        Self(messages)
+    }
+
+    /// The messages.
+    #[must_use]
+    pub fn messages(&self) -> &[Arc<Message>] {
+        &self.0
+    }
+}

@@ -1,0 +1,293 @@
+//! Calls: what is to happen with each call of a reply, and what came of it.
+
+use std::sync::Arc;
+
+use crate::block::{RanBy, ToolCall};
+use crate::fact::{AfterLoss, CallEnd, Fact, ToolUse, TurnEnd};
+use crate::failure::{Disposition, ToolFailure, ToolFailureKind};
+use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
+use crate::limits::{LimitKind, OnLimit};
+use crate::outcome::ToolResult;
+use crate::policy::Permission;
+use crate::reply::FinishReason;
+use crate::request::{Attempt, ToolRun};
+use crate::tool::UnknownPolicy;
+use crate::tool_input::ToolInput;
+use crate::tool_loop::action::Action;
+use crate::tool_loop::decider::Decider;
+use crate::tool_loop::words;
+use crate::turn::{CallState, Running, Stage};
+use crate::wait::{JobHandle, Question, WaitKind};
+
+/// What is to happen with a call.
+enum Plan {
+    /// It has an outcome without being run.
+    Close(CallEnd, ToolResult),
+    /// It runs when a slot is free.
+    Run,
+    /// Somebody outside is asked.
+    Wait(WaitKind),
+}
+
+impl Decider<'_> {
+    /// Decides about every call of the reply that has just come.
+    pub(super) fn plan_calls(&mut self) {
+        let Stage::Tools(batch) = &self.turn.stage else {
+            return;
+        };
+        let finish = batch.finish.clone();
+        let calls: Vec<Arc<ToolCall>> = batch
+            .calls
+            .iter()
+            .map(|call| Arc::clone(&call.call))
+            .collect();
+        for call in &calls {
+            match self.plan(call, &finish) {
+                Plan::Close(end, result) => self.close(&call.id, end, result),
+                Plan::Run => {}
+                Plan::Wait(kind) => self.open_wait(&call.id, kind),
+            }
+        }
+        if matches!(finish, FinishReason::ContentFilter | FinishReason::Refused) {
+            self.end(TurnEnd::Answered(finish));
+        }
+    }
+
+    fn plan(&self, call: &ToolCall, finish: &FinishReason) -> Plan {
+        let not_run = |result| Plan::Close(CallEnd::NotRun, result);
+        let setup = &self.turn.setup;
+        match finish {
+            FinishReason::ContextFull | FinishReason::Length => return not_run(words::cut_off()),
+            FinishReason::ContentFilter | FinishReason::Refused => {
+                return not_run(words::refused());
+            }
+            FinishReason::Paused
+            | FinishReason::Stop
+            | FinishReason::StopSequence(_)
+            | FinishReason::ToolCalls
+            | FinishReason::Unrecognized(_) => {}
+        }
+        match self.turn.tool_use {
+            ToolUse::LastRound(limit) => return not_run(words::limit_reached(Some(limit))),
+            ToolUse::FirstRoundOnly => return not_run(words::limit_reached(None)),
+            ToolUse::Allowed => {}
+        }
+        if self.turn.round >= setup.limits.rounds && setup.limits.on_limit == OnLimit::Error {
+            return not_run(words::limit_reached(Some(LimitKind::Rounds)));
+        }
+        let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
+            return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
+        };
+        if let ToolInput::Json(input) = &call.input
+            && let Err(fault) = input.object()
+        {
+            return not_run(words::malformed(fault));
+        }
+        match (&tool.permission, tool.ran_by) {
+            (Permission::Deny(why), _) => Plan::Close(CallEnd::Denied, words::denied_by_rule(why)),
+            (Permission::Allow | Permission::Ask, RanBy::Client) => {
+                Plan::Wait(WaitKind::ClientResult)
+            }
+            (Permission::Ask, RanBy::Engine | RanBy::Provider) => Plan::Wait(WaitKind::Approval),
+            (Permission::Allow, RanBy::Engine | RanBy::Provider) => Plan::Run,
+        }
+    }
+
+    /// Starts calls, in their order, while slots are free.
+    pub(super) fn fill_slots(&mut self) {
+        let parallel = self.turn.setup.limits.parallel_calls.max(1) as usize;
+        loop {
+            let calls = self.turn.calls();
+            let is_running = |state: &CallState| matches!(state, CallState::Running(_));
+            if calls.iter().filter(|call| is_running(&call.state)).count() >= parallel {
+                return;
+            }
+            let waiting =
+                |state: &CallState| matches!(state, CallState::Granted | CallState::Queued);
+            let Some(next) = calls.iter().find(|call| waiting(&call.state)) else {
+                return;
+            };
+            let (call, edited) = (Arc::clone(&next.call), next.edited.clone());
+            let attempt = ToolAttempt {
+                call: call.id.clone(),
+                attempt: next.attempts + 1,
+            };
+            self.start(&call, edited, attempt);
+        }
+    }
+
+    fn start(&mut self, call: &ToolCall, edited: Option<Arc<ToolInput>>, attempt: ToolAttempt) {
+        let Some(tool) = self.turn.setup.catalog.tool(call.name.as_str()) else {
+            return;
+        };
+        let limits = &self.turn.setup.limits;
+        let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
+        let run = ToolRun {
+            fresh: attempt.attempt > 1,
+            input: edited.as_deref().unwrap_or(&call.input).clone(),
+            key: IdempotencyKey::derive(&call.id),
+            max_bytes: limits.stored,
+            time_limit,
+            tool: tool.origin.clone(),
+            attempt: attempt.clone(),
+        };
+        let may_repeat = tool.safety.may_repeat();
+        self.decide(Fact::CallStarted {
+            attempt: attempt.clone(),
+            edited,
+            may_repeat,
+            time_limit,
+        });
+        self.live
+            .begin_call(attempt, self.now.mono.after(time_limit));
+        self.actions.push(Action::RunTool(Box::new(run)));
+    }
+
+    /// Waits for a call that goes on elsewhere.
+    pub(super) fn resume(&mut self, running: &Running, handle: JobHandle) {
+        let name = self
+            .turn
+            .open_call(&running.attempt.call)
+            .map(|call| call.name.clone());
+        let Some(tool) = name.and_then(|name| self.turn.setup.catalog.tool(name.as_str())) else {
+            return;
+        };
+        let tool = tool.origin.clone();
+        let (answer, attempt) = (running.answer.clone(), running.attempt.clone());
+        self.live
+            .begin_call(attempt.clone(), self.now.mono.after(running.time_limit));
+        self.actions.push(Action::ResumeTool {
+            answer,
+            attempt,
+            handle,
+            tool,
+        });
+    }
+
+    pub(super) fn tool_finished(&mut self, attempt: ToolAttempt, result: ToolResult) {
+        if self.running(&attempt).is_none() {
+            return self.late_outcome(attempt, &result);
+        }
+        let result = match self.edited(&attempt.call) {
+            Some(arguments) => words::with_edited_arguments(result, &arguments),
+            None => result,
+        };
+        self.close(&attempt.call, CallEnd::Ran, result);
+    }
+
+    pub(super) fn tool_asked(
+        &mut self,
+        attempt: &ToolAttempt,
+        handle: JobHandle,
+        question: Question,
+    ) {
+        if self.running(attempt).is_some() {
+            self.live.end_call(attempt);
+            self.open_wait(&attempt.call, WaitKind::Elicitation { handle, question });
+        }
+    }
+
+    pub(super) fn tool_failed(&mut self, running: &Running, failure: &ToolFailure) {
+        self.live.end_call(&running.attempt);
+        self.lose(
+            &running.attempt,
+            failure,
+            self.after_loss(&running.attempt, failure.disposition),
+        );
+    }
+
+    /// What is done about a try that ended without an outcome: one policy for every cause.
+    pub(super) fn after_loss(&self, attempt: &ToolAttempt, disposition: Disposition) -> AfterLoss {
+        match disposition {
+            Disposition::Landed | Disposition::NotSent => AfterLoss::Report,
+            Disposition::Unknown => match self.when_unknown(&attempt.call) {
+                UnknownPolicy::Ask => AfterLoss::Ask,
+                UnknownPolicy::Report => AfterLoss::Report,
+                UnknownPolicy::Retry if attempt.attempt < MOST_ATTEMPTS => AfterLoss::Repeat,
+                UnknownPolicy::Retry => AfterLoss::Report,
+            },
+        }
+    }
+
+    /// Decides that a try ended without an outcome, and what is done about it.
+    pub(super) fn lose(&mut self, attempt: &ToolAttempt, failure: &ToolFailure, then: AfterLoss) {
+        self.live.end_call(attempt);
+        self.decide(Fact::CallLost {
+            attempt: attempt.clone(),
+            disposition: failure.disposition,
+            kind: failure.kind,
+            message: failure.message.as_str().into(),
+            then,
+        });
+        match then {
+            AfterLoss::Ask => self.open_wait(&attempt.call, WaitKind::UnknownOutcome),
+            AfterLoss::Repeat => {}
+            AfterLoss::Report => {
+                let end = match failure.disposition {
+                    Disposition::NotSent => CallEnd::NotRun,
+                    Disposition::Landed | Disposition::Unknown => CallEnd::Reported,
+                };
+                let result = match (failure.disposition, failure.kind) {
+                    // What is wrong with the arguments is all that the model needs to know.
+                    (Disposition::NotSent, ToolFailureKind::InvalidArguments) => {
+                        ToolResult::error(failure.message.as_str())
+                    }
+                    (disposition, _) => words::lost(disposition, &failure.message),
+                };
+                self.close(&attempt.call, end, result);
+            }
+        }
+    }
+
+    /// Gives a call its outcome. What is kept and what is shown of it is decided here, once.
+    pub(super) fn close(&mut self, call: &ToolCallId, end: CallEnd, result: ToolResult) {
+        if let Some(running) = self.turn.calls().iter().find(|open| open.call.id == *call)
+            && let CallState::Running(Running { attempt, .. }) = &running.state
+        {
+            self.live.end_call(&attempt.clone());
+        }
+        let limits = &self.turn.setup.limits;
+        let result = result.cut(limits.stored).unwrap_or(result);
+        let shown = (result.size() > limits.shown).then_some(limits.shown);
+        let result = Arc::new(result);
+        self.decide(Fact::CallClosed {
+            call: call.clone(),
+            end,
+            result,
+            shown,
+        });
+    }
+
+    /// Stops the calls that have taken longer than they may. What they did is unknown.
+    pub(super) fn stop_overdue(&mut self) {
+        for attempt in self.live.overdue(self.now) {
+            self.live.end_call(&attempt);
+            let Some(running) = self.running(&attempt) else {
+                continue;
+            };
+            self.actions
+                .push(Action::Abort(Attempt::Tool(attempt.clone())));
+            let message = format!("no answer within {} s", running.time_limit.as_secs_f64());
+            let failure = ToolFailure::unknown(ToolFailureKind::Timeout, message);
+            let then = self.after_loss(&attempt, failure.disposition);
+            self.lose(&attempt, &failure, then);
+        }
+    }
+
+    fn when_unknown(&self, call: &ToolCallId) -> UnknownPolicy {
+        let call = self.turn.open_call(call);
+        let tool = call.and_then(|call| self.turn.setup.catalog.tool(call.name.as_str()));
+        tool.map(|tool| tool.when_unknown).unwrap_or_default()
+    }
+
+    fn edited(&self, id: &ToolCallId) -> Option<String> {
+        let call = self.turn.calls().iter().find(|call| call.call.id == *id)?;
+        call.edited.as_deref().map(|input| match input {
+            ToolInput::Json(input) => input.raw().to_owned(),
+            ToolInput::Text(text) => text.to_string(),
+        })
+    }
+}
+
+/// How often a call of unknown outcome is made in all, where the policy is to try again.
+const MOST_ATTEMPTS: u32 = 3;

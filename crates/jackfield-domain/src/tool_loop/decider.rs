@@ -1,0 +1,123 @@
+//! The decider: one step in the making. Facts are applied as they are decided.
+
+use crate::fact::{Fact, Late, TurnEnd};
+use crate::ids::ToolAttempt;
+use crate::outcome::ToolResult;
+use crate::time::Now;
+use crate::tool_loop::action::Action;
+use crate::tool_loop::input::Input;
+use crate::tool_loop::live::Live;
+use crate::tool_loop::recover::Restrictions;
+use crate::turn::{CallState, Running, Stage, Turn};
+
+/// One step in the making.
+pub(super) struct Decider<'a> {
+    pub(super) actions: Vec<Action>,
+    pub(super) facts: Vec<Fact>,
+    pub(super) live: &'a mut Live,
+    pub(super) now: Now,
+    /// What today forbids of what has not started yet; empty but on recovery.
+    pub(super) restrictions: Restrictions,
+    pub(super) turn: &'a mut Turn,
+}
+
+impl<'a> Decider<'a> {
+    pub(super) fn new(turn: &'a mut Turn, live: &'a mut Live, now: Now) -> Self {
+        let restrictions = Restrictions::default();
+        Self {
+            actions: Vec::new(),
+            facts: Vec::new(),
+            live,
+            now,
+            restrictions,
+            turn,
+        }
+    }
+
+    /// Decides a fact: from here on it holds.
+    pub(super) fn decide(&mut self, fact: Fact) {
+        self.turn.apply(&fact);
+        self.facts.push(fact);
+    }
+
+    /// Decides what an input means, and what follows from it.
+    pub(super) fn handle(&mut self, input: Input) {
+        match input {
+            Input::Delivered(delivery) => self.delivered(&delivery),
+            Input::ReplyDelta { attempt, delta } => self.reply_delta(attempt, &delta),
+            Input::ReplyEnded { attempt, end } => self.reply_ended(attempt, *end),
+            Input::ReplyFailed { attempt, failure } => self.reply_failed(attempt, failure),
+            Input::ToolAccepted { attempt, handle } => {
+                if self.running(&attempt).is_some() {
+                    self.decide(Fact::CallAccepted { attempt, handle });
+                }
+            }
+            Input::ToolAsked {
+                attempt,
+                handle,
+                question,
+            } => {
+                self.tool_asked(&attempt, handle, question);
+            }
+            Input::ToolFailed { attempt, failure } => {
+                if let Some(running) = self.running(&attempt) {
+                    self.tool_failed(&running, &failure);
+                }
+            }
+            Input::ToolFinished { attempt, result } => self.tool_finished(attempt, result),
+            Input::Woke => self.woke(),
+        }
+        self.advance();
+    }
+
+    /// Does what can be done without any further input.
+    pub(super) fn advance(&mut self) {
+        if matches!(self.turn.stage, Stage::Tools(_)) {
+            self.fill_slots();
+        }
+        if matches!(self.turn.stage, Stage::Ready) {
+            self.next_round();
+        }
+    }
+
+    /// Ends the turn.
+    pub(super) fn end(&mut self, end: TurnEnd) {
+        self.decide(Fact::TurnEnded { end: end.clone() });
+        self.actions.push(Action::Finish(end));
+    }
+
+    /// The running call of this very try.
+    pub(super) fn running(&self, attempt: &ToolAttempt) -> Option<Running> {
+        self.turn.calls().iter().find_map(|call| match &call.state {
+            CallState::Running(running) if running.attempt == *attempt => Some(running.clone()),
+            CallState::Closed(_)
+            | CallState::Granted
+            | CallState::Lost
+            | CallState::Queued
+            | CallState::Running(_)
+            | CallState::Waiting(_) => None,
+        })
+    }
+
+    /// Counts an outcome that came after its call was closed.
+    pub(super) fn late_outcome(&mut self, attempt: ToolAttempt, result: &ToolResult) {
+        let (is_error, size) = (result.is_error, result.size());
+        self.decide(Fact::Late(Late::Outcome {
+            attempt,
+            is_error,
+            size,
+        }));
+    }
+
+    fn woke(&mut self) {
+        match &self.turn.stage {
+            Stage::Calling(attempt) => self.check_idle(*attempt),
+            Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
+            Stage::Tools(_) => {
+                self.expire_waits();
+                self.stop_overdue();
+            }
+            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => {}
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Recovery: taking up a turn that another process left, from its facts and its inbox alone.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd};
+use crate::failure::{Disposition, ToolFailure, ToolFailureKind};
+use crate::ids::{SessionId, ToolAttempt, ToolCallId, ToolName};
+use crate::session::Session;
+use crate::time::Now;
+use crate::tool_loop::action::Action;
+use crate::tool_loop::decider::Decider;
+use crate::tool_loop::live::Live;
+use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
+use crate::turn::{CallState, Running, Stage};
+use crate::wait::Delivery;
+
+/// What today forbids of calls that have not started. It can only take away, never allow.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Restrictions {
+    /// By model-facing name.
+    pub tools: BTreeMap<ToolName, Restriction>,
+}
+
+/// Why a call that has not started may not start today.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Restriction {
+    /// The tool's definition is not the one that the model was told.
+    Changed,
+    /// Policy denies it now; says why.
+    Denied(Arc<str>),
+    /// There is no such tool any more.
+    Gone,
+}
+
+impl ToolLoop {
+    /// Takes up the turn that these facts leave open; `None` if they leave none open.
+    ///
+    /// The step's first fact says so, before any work. The deliveries are consumed before anything
+    /// else is decided: an answer that came in time wins over an expiry, a cancel over all work.
+    pub fn recover<'a>(
+        session: &SessionId,
+        facts: impl IntoIterator<Item = &'a Fact>,
+        deliveries: &[Delivery],
+        now: Now,
+        restrictions: Restrictions,
+    ) -> Option<(Self, Step)> {
+        let folded = Session::fold(session.clone(), facts);
+        let turn = folded.open_turn()?.clone();
+        let live = Live::with_active(turn.active);
+        let mut recovered = Self {
+            live,
+            session: session.clone(),
+            turn,
+        };
+        let mut decider = Decider::new(&mut recovered.turn, &mut recovered.live, now);
+        decider.restrictions = restrictions;
+        decider.recover(deliveries);
+        let parts = decider_parts(decider);
+        let step = recovered.finish(parts, now);
+        Some((recovered, step))
+    }
+}
+
+impl Decider<'_> {
+    fn recover(&mut self, deliveries: &[Delivery]) {
+        self.decide(Fact::TurnResumed {
+            nth: self.turn.resumed + 1,
+        });
+        for delivery in deliveries {
+            self.delivered(delivery);
+        }
+        match &self.turn.stage {
+            Stage::Calling(attempt) => {
+                let (attempt, why) = (*attempt, ModelCallEnd::Lost);
+                self.decide(Fact::ModelCallEnded {
+                    attempt,
+                    partial: None,
+                    retry_at: None,
+                    why,
+                });
+                self.next_attempt();
+            }
+            Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
+            Stage::Tools(_) => self.recover_calls(),
+            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => {}
+        }
+        self.advance();
+    }
+
+    fn recover_calls(&mut self) {
+        let open: Vec<(ToolCallId, u32, CallState)> = self
+            .turn
+            .calls()
+            .iter()
+            .map(|call| (call.call.id.clone(), call.attempts, call.state.clone()))
+            .collect();
+        for (call, attempts, state) in open {
+            match state {
+                CallState::Closed(_) | CallState::Lost => {}
+                CallState::Granted | CallState::Queued => self.restrict(&call, attempts),
+                CallState::Running(running) => self.recover_running(&running),
+                CallState::Waiting(wait) => self.actions.push(Action::OpenWait(wait)),
+            }
+        }
+    }
+
+    /// A call that has not started, or not again, starts unless something forbids it today.
+    fn restrict(&mut self, call: &ToolCallId, attempts: u32) {
+        let Some(why) = self.restriction(call) else {
+            return;
+        };
+        let (end, result) = if attempts > 0 {
+            (CallEnd::Reported, words::lost(Disposition::Unknown, &why))
+        } else {
+            (CallEnd::NotRun, words::restricted(&why))
+        };
+        self.close(call, end, result);
+    }
+
+    fn recover_running(&mut self, running: &Running) {
+        if let Some(handle) = &running.handle {
+            // Its deliveries may have resumed it already, in this very step.
+            let resumed = self.actions.iter().any(|action| {
+                matches!(action, Action::ResumeTool { attempt, .. } if *attempt == running.attempt)
+            });
+            if !resumed {
+                self.resume(running, handle.clone());
+            }
+            return;
+        }
+        let failure =
+            ToolFailure::unknown(ToolFailureKind::Crashed, "the process that ran it ended");
+        let may_start = self.restriction(&running.attempt.call).is_none();
+        let then = if running.may_repeat && may_start {
+            AfterLoss::Repeat
+        } else {
+            self.after_crash(&running.attempt, may_start)
+        };
+        self.lose(&running.attempt, &failure, then);
+    }
+
+    /// The policy for unknown outcomes, except that what may not start today is not started again.
+    fn after_crash(&self, attempt: &ToolAttempt, may_start: bool) -> AfterLoss {
+        match self.after_loss(attempt, Disposition::Unknown) {
+            AfterLoss::Repeat if !may_start => AfterLoss::Report,
+            then @ (AfterLoss::Ask | AfterLoss::Repeat | AfterLoss::Report) => then,
+        }
+    }
+
+    fn restriction(&self, call: &ToolCallId) -> Option<String> {
+        let call = self.turn.open_call(call)?;
+        let name = ToolName::parse(call.name.as_str()).ok()?;
+        self.restrictions
+            .tools
+            .get(&name)
+            .map(|restriction| match restriction {
+                Restriction::Changed => "the tool's definition has changed since".to_owned(),
+                Restriction::Denied(why) => why.to_string(),
+                Restriction::Gone => "the tool is no longer there".to_owned(),
+            })
+    }
+}

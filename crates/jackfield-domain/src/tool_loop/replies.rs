@@ -1,0 +1,169 @@
+//! Replies: their pieces, their end, their failure, and when to try again.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::accumulator::{ProtocolViolation, ReplyAccumulator};
+use crate::delta::Delta;
+use crate::digest::Digest;
+use crate::fact::{Fact, Late, ModelCallEnd, ToolUse, TurnEnd};
+use crate::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+use crate::ids::ModelAttempt;
+use crate::reply::{FinishReason, ReplyEnd};
+use crate::request::Attempt;
+use crate::tool_loop::action::Action;
+use crate::tool_loop::decider::Decider;
+use crate::turn::Stage;
+
+impl Decider<'_> {
+    pub(super) fn reply_delta(&mut self, attempt: ModelAttempt, delta: &Delta) {
+        if !self.is_calling(attempt) {
+            return;
+        }
+        let now = self.now;
+        if let Some(Err(violation)) = self.live.hear_reply(now).map(|reply| reply.push(delta)) {
+            self.actions.push(Action::Abort(Attempt::Model(attempt)));
+            self.reply_failed(attempt, broken(&violation));
+        }
+    }
+
+    pub(super) fn reply_ended(&mut self, attempt: ModelAttempt, end: ReplyEnd) {
+        if !self.is_calling(attempt) {
+            if let Some(usage) = end.usage.filter(|_| self.was_calling(attempt)) {
+                self.decide(Fact::Late(Late::Usage { attempt, usage }));
+            }
+            return;
+        }
+        let Some(open) = self.live.reply().map(ReplyAccumulator::check_ended) else {
+            return;
+        };
+        if let Err(violation) = open {
+            return self.reply_failed(attempt, broken(&violation));
+        }
+        let Some(reply) = self.live.take_reply() else {
+            return;
+        };
+        match reply.finish(end, &self.turn.setup.catalog) {
+            Err(violation) => self.reply_failed(attempt, broken(&violation)),
+            Ok(reply) => {
+                let finish = reply.end.finish.clone();
+                self.decide(Fact::ReplyReceived {
+                    attempt,
+                    reply: Arc::new(reply),
+                });
+                if matches!(self.turn.stage, Stage::Tools(_)) {
+                    self.plan_calls();
+                } else {
+                    self.answered(finish);
+                }
+            }
+        }
+    }
+
+    pub(super) fn reply_failed(&mut self, attempt: ModelAttempt, failure: ModelFailure) {
+        if !self.is_calling(attempt) {
+            return;
+        }
+        let reply = self.live.take_reply();
+        let visible = reply.as_ref().is_some_and(ReplyAccumulator::is_visible);
+        let partial = reply.and_then(|reply| reply.partial());
+        let retry_at = self
+            .retry_after(attempt, &failure, visible)
+            .map(|d| self.now.wall.after(d));
+        self.decide(Fact::ModelCallEnded {
+            attempt,
+            partial: partial.clone(),
+            retry_at,
+            why: ModelCallEnd::Failed(failure.clone()),
+        });
+        if retry_at.is_none() {
+            self.end(match partial {
+                Some(_) => TurnEnd::Interrupted(failure),
+                None => TurnEnd::Failed(failure),
+            });
+        }
+    }
+
+    /// Gives up on a model that has said nothing for too long.
+    pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
+        let idle = self.turn.setup.limits.model_idle;
+        let Some(heard) = self.live.heard() else {
+            return;
+        };
+        if self.now.mono < heard.after(idle) {
+            return;
+        }
+        let phase = if self.live.is_visible() {
+            Phase::MidReply
+        } else {
+            Phase::BeforeFirstDelta
+        };
+        let message = format!("the model said nothing for {} s", idle.as_secs());
+        self.actions.push(Action::Abort(Attempt::Model(attempt)));
+        self.reply_failed(
+            attempt,
+            ModelFailure::new(ModelFailureKind::Timeout, phase, message),
+        );
+    }
+
+    fn answered(&mut self, finish: FinishReason) {
+        match (self.turn.tool_use, finish) {
+            // The provider wants its reply back as it is; the next round does that.
+            (_, FinishReason::Paused) => {}
+            (ToolUse::LastRound(limit), _) => self.end_limited(limit),
+            (ToolUse::Allowed | ToolUse::FirstRoundOnly, finish) => {
+                self.end(TurnEnd::Answered(finish));
+            }
+        }
+    }
+
+    /// How long to wait before trying again; `None` if that is not to be done.
+    fn retry_after(
+        &self,
+        attempt: ModelAttempt,
+        failure: &ModelFailure,
+        visible: bool,
+    ) -> Option<Duration> {
+        let setup = &self.turn.setup;
+        if self.turn.failures >= setup.limits.model_retries || (visible && !setup.can_supersede) {
+            return None;
+        }
+        match failure.advice {
+            RetryAdvice::Never => None,
+            RetryAdvice::After(wait) => (wait <= setup.limits.retry_after).then_some(wait),
+            RetryAdvice::Backoff => {
+                let full =
+                    LONGEST_BACKOFF.min(FIRST_BACKOFF * 2_u32.pow(self.turn.failures.min(8)));
+                Some(full.mul_f64(self.jitter(attempt)))
+            }
+        }
+    }
+
+    /// Between a half and one, the same for the same try.
+    fn jitter(&self, attempt: ModelAttempt) -> f64 {
+        let place = format!("{}.{}", attempt.round, attempt.attempt);
+        let hash = Digest::of_parts([self.turn.id.as_str(), &place]).to_u64();
+        0.5 + f64::from(u32::try_from(hash >> 32).unwrap_or(0)) / f64::from(u32::MAX) / 2.0
+    }
+
+    fn is_calling(&self, attempt: ModelAttempt) -> bool {
+        matches!(self.turn.stage, Stage::Calling(current) if current == attempt)
+    }
+
+    fn was_calling(&self, attempt: ModelAttempt) -> bool {
+        (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts)
+    }
+}
+
+/// A reply that breaks the rules of deltas.
+fn broken(violation: &ProtocolViolation) -> ModelFailure {
+    let kind = ModelFailureKind::ProtocolViolation;
+    ModelFailure::new(
+        kind,
+        Phase::MidReply,
+        format!("the reply cannot be read: {violation}"),
+    )
+}
+
+const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+const LONGEST_BACKOFF: Duration = Duration::from_secs(8);

@@ -1,0 +1,132 @@
+//! Waits: how they open, how a delivery closes them, how they expire.
+
+use crate::fact::{CallEnd, Fact};
+use crate::failure::Disposition;
+use crate::ids::{ToolCallId, WaitId};
+use crate::outcome::ToolResult;
+use crate::tool_loop::action::Action;
+use crate::tool_loop::decider::Decider;
+use crate::tool_loop::words;
+use crate::turn::{CallState, Running};
+use crate::wait::{
+    Answer, Approval, Delivery, DeliveryBody, UnknownAnswer, Wait, WaitEnd, WaitKind,
+};
+
+impl Decider<'_> {
+    pub(super) fn open_wait(&mut self, call: &ToolCallId, kind: WaitKind) {
+        let limits = &self.turn.setup.limits;
+        let time = match &kind {
+            WaitKind::ClientResult => limits.client_tool,
+            WaitKind::Approval | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
+                limits.approval
+            }
+        };
+        let nth = self
+            .turn
+            .calls()
+            .iter()
+            .find(|open| open.call.id == *call)
+            .map_or(0, |c| c.waits);
+        let wait = Wait {
+            call: call.clone(),
+            deadline: self.now.wall.after(time),
+            id: WaitId::derive(call, nth + 1),
+            kind,
+        };
+        self.decide(Fact::WaitOpened { wait: wait.clone() });
+        self.actions.push(Action::OpenWait(wait));
+    }
+
+    /// Takes a delivery. One that came before the deadline wins over the expiry, whenever it is read.
+    pub(super) fn delivered(&mut self, delivery: &Delivery) {
+        match &delivery.body {
+            DeliveryBody::Cancel(cause) => self.cancel(*cause),
+            DeliveryBody::Answer { answer, wait } => {
+                let Some(wait) = self.turn.waits().find(|open| open.id == *wait).cloned() else {
+                    return;
+                };
+                if wait.kind.takes(answer) && delivery.at <= wait.deadline {
+                    self.answer(&wait, answer, delivery);
+                }
+            }
+        }
+    }
+
+    fn answer(&mut self, wait: &Wait, answer: &Answer, delivery: &Delivery) {
+        let end = WaitEnd::Answered {
+            answer: answer.clone(),
+            by: std::sync::Arc::clone(&delivery.by),
+            delivery: delivery.id.clone(),
+        };
+        self.decide(Fact::WaitClosed {
+            end,
+            wait: wait.id.clone(),
+        });
+        match answer {
+            Answer::Approval(Approval::Denied { reason }) => {
+                self.close(&wait.call, CallEnd::Denied, words::denied_by_person(reason));
+            }
+            // It starts when a slot is free; the append that starts it uses the grant up.
+            Answer::Approval(Approval::Granted { .. }) => {}
+            Answer::ClientResult(result) => {
+                self.close(&wait.call, CallEnd::ByClient, result.clone());
+            }
+            Answer::Elicitation(_) => self.resume_answered(&wait.call),
+            Answer::UnknownOutcome(UnknownAnswer::Landed(result)) => {
+                self.close(&wait.call, CallEnd::Reported, result.clone());
+            }
+            Answer::UnknownOutcome(UnknownAnswer::Report) => {
+                let result = words::lost(Disposition::Unknown, "a person was asked");
+                self.close(&wait.call, CallEnd::Reported, result);
+            }
+            Answer::UnknownOutcome(UnknownAnswer::Retry) => {}
+        }
+    }
+
+    fn resume_answered(&mut self, call: &ToolCallId) {
+        let found = self.turn.calls().iter().find(|open| open.call.id == *call);
+        if let Some(CallState::Running(running)) = found.map(|open| &open.state)
+            && let Running {
+                handle: Some(handle),
+                ..
+            } = running
+        {
+            let (running, handle) = (running.clone(), handle.clone());
+            self.resume(&running, handle);
+        }
+    }
+
+    /// Closes the waits that nobody answered in time.
+    pub(super) fn expire_waits(&mut self) {
+        let now = self.now.wall;
+        let expired: Vec<Wait> = self
+            .turn
+            .waits()
+            .filter(|wait| wait.deadline <= now)
+            .cloned()
+            .collect();
+        for wait in expired {
+            self.decide(Fact::WaitClosed {
+                end: WaitEnd::Expired,
+                wait: wait.id.clone(),
+            });
+            let (end, result) = self.expired(&wait);
+            self.close(&wait.call, end, result);
+        }
+    }
+
+    fn expired(&self, wait: &Wait) -> (CallEnd, ToolResult) {
+        match wait.kind {
+            WaitKind::Approval => (CallEnd::Denied, words::approval_expired()),
+            WaitKind::ClientResult => {
+                let limit = self.turn.setup.limits.client_tool;
+                (CallEnd::ClientExpired, words::client_expired(limit))
+            }
+            WaitKind::Elicitation { .. } => (CallEnd::Reported, words::question_expired()),
+            WaitKind::UnknownOutcome => (
+                CallEnd::Reported,
+                words::lost(Disposition::Unknown, "nobody knew"),
+            ),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a model is told in place of an outcome. Sentences, since models act on them.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use crate::failure::Disposition;
+use crate::limits::LimitKind;
+use crate::outcome::ToolResult;
+use crate::tool::Catalog;
+
+pub(super) fn no_such_tool(name: &str, catalog: &Catalog) -> ToolResult {
+    let mut text = format!("There is no tool named `{name}`. ");
+    if catalog.is_empty() {
+        text.push_str("No tools are available; answer without them.");
+    } else {
+        text.push_str("The tools are: ");
+        for (n, tool) in catalog.iter().take(LISTED).enumerate() {
+            text.push_str(if n > 0 { ", " } else { "" });
+            text.push_str(tool.definition.name.as_str());
+        }
+        let more = catalog.iter().len().saturating_sub(LISTED);
+        if more > 0 {
+            // Writing to a string cannot fail.
+            let _ignored = write!(text, " and {more} more");
+        }
+        text.push('.');
+    }
+    ToolResult::error(text)
+}
+
+pub(super) fn malformed(fault: &str) -> ToolResult {
+    ToolResult::error(format!(
+        "The call was not run: its arguments are not a valid JSON object ({fault}). \
+         Send the call again with valid JSON."
+    ))
+}
+
+pub(super) fn cut_off() -> ToolResult {
+    ToolResult::error(
+        "The call was not run: the reply that holds it was cut off by the token limit. \
+         Send it again, shorter.",
+    )
+}
+
+pub(super) fn refused() -> ToolResult {
+    ToolResult::error("The call was not run: the reply that holds it was refused or filtered.")
+}
+
+pub(super) fn limit_reached(limit: Option<LimitKind>) -> ToolResult {
+    let what = match limit {
+        Some(LimitKind::ActiveTime) => "the turn's time is used up",
+        Some(LimitKind::NoProgress) => "the same call had the same outcome too often",
+        Some(LimitKind::Rounds) => "the turn's last round has no tools",
+        Some(LimitKind::Tokens) => "the turn's tokens are used up",
+        None => "only the first round of a turn may use tools",
+    };
+    ToolResult::error(format!("The call was not run: {what}."))
+}
+
+pub(super) fn denied_by_rule(why: &str) -> ToolResult {
+    ToolResult::error(format!("The call was not run: {why}."))
+}
+
+pub(super) fn denied_by_person(reason: &str) -> ToolResult {
+    let reason = reason.trim();
+    let why = if reason.is_empty() {
+        String::new()
+    } else {
+        format!(" The reason given: {reason}")
+    };
+    ToolResult::error(format!("The call was not run: a person denied it.{why}"))
+}
+
+pub(super) fn approval_expired() -> ToolResult {
+    ToolResult::error("The call was not run: nobody approved it in time.")
+}
+
+pub(super) fn question_expired() -> ToolResult {
+    ToolResult::error(
+        "The tool asked for something in the middle of the call, and nobody answered.",
+    )
+}
+
+pub(super) fn client_expired(limit: Duration) -> ToolResult {
+    ToolResult::error(format!("No result was sent within {} s.", limit.as_secs()))
+}
+
+pub(super) fn cancelled_before_start() -> ToolResult {
+    ToolResult::error("The call was not run: the turn was cancelled before it started.")
+}
+
+pub(super) fn restricted(why: &str) -> ToolResult {
+    ToolResult::error(format!("The call was not run: {why}."))
+}
+
+/// What is known of a call that ended without an outcome.
+pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
+    ToolResult::error(match disposition {
+        Disposition::Landed => {
+            format!("The call took effect, but its result is lost ({message}). Do not repeat it.")
+        }
+        Disposition::NotSent => format!("The call was not run: {message}."),
+        Disposition::Unknown => format!(
+            "Outcome unknown ({message}): the call may or may not have taken effect. \
+             Check before repeating it."
+        ),
+    })
+}
+
+/// Adds that the arguments were not the model's own.
+pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> ToolResult {
+    let note = format!("[run with arguments that a person changed: {arguments}]");
+    result
+        .content
+        .insert(0, crate::outcome::OutcomePart::Text(note.into()));
+    result
+}
+
+/// How many tool names an error lists at most.
+const LISTED: usize = 50;

@@ -1,0 +1,592 @@
+//! The durable state of a turn: what the facts fold into, and nothing else.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::{Block, Content, RanBy, ToolCall};
+use crate::digest::{Digest, canonical_json};
+use crate::fact::{AfterLoss, CallEnd, Fact, Late, ModelCallEnd, ToolUse, TurnEnd};
+use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
+use crate::message::{Message, Messages, Role};
+use crate::outcome::{ToolOutcome, ToolResult};
+use crate::reply::{FinishReason, Reply};
+use crate::setup::{Opening, Setup};
+use crate::time::WallTime;
+use crate::tool::{InputFormat, ToolDefinition};
+use crate::tool_input::{JsonInput, ToolInput};
+use crate::usage::Usage;
+use crate::wait::{
+    Answer, Approval, ElicitationAnswer, JobHandle, UnknownAnswer, Wait, WaitEnd, WaitKind,
+};
+
+/// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Turn {
+    pub(crate) active: Duration,
+    pub(crate) attempts: u32,
+    pub(crate) client_expired: bool,
+    pub(crate) failures: u32,
+    pub(crate) id: TurnId,
+    pub(crate) last_usage: Usage,
+    pub(crate) lost_replies: u32,
+    pub(crate) messages: Messages,
+    pub(crate) no_progress: bool,
+    pub(crate) ordinal: u32,
+    pub(crate) repeats: BTreeMap<Digest, Repeats>,
+    pub(crate) resumed: u32,
+    pub(crate) round: u32,
+    pub(crate) setup: Arc<Setup>,
+    pub(crate) stage: Stage,
+    pub(crate) tools: Arc<Vec<Arc<ToolDefinition>>>,
+    pub(crate) tool_use: ToolUse,
+    pub(crate) usage: Usage,
+}
+
+/// How often a call had the same outcome, counted once a round.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Repeats {
+    pub(crate) last_round: u32,
+    pub(crate) times: u32,
+}
+
+/// Where a turn is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Stage {
+    /// A model call is under way.
+    Calling(ModelAttempt),
+    /// It is over.
+    Ended(TurnEnd),
+    /// The next model call may start.
+    Ready,
+    /// A model call failed, and is tried again then.
+    Retrying(WallTime),
+    /// The calls of a reply are on their way.
+    Tools(Batch),
+}
+
+/// The calls of one reply, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Batch {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) finish: FinishReason,
+    pub(crate) message: Arc<Message>,
+}
+
+/// One call of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) attempts: u32,
+    pub(crate) call: Arc<ToolCall>,
+    /// What it is run with, where an approver changed it.
+    pub(crate) edited: Option<Arc<ToolInput>>,
+    pub(crate) state: CallState,
+    pub(crate) waits: u32,
+}
+
+/// Where a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CallState {
+    /// It has its outcome, as the model is shown it.
+    Closed(Arc<ToolOutcome>),
+    /// A person allowed it; that is used up when it starts.
+    Granted,
+    /// A try ended without an outcome; the same step says what is done about it.
+    Lost,
+    /// It is to be run, or run again, when a slot is free.
+    Queued,
+    /// It runs.
+    Running(Running),
+    /// Somebody outside is asked.
+    Waiting(Wait),
+}
+
+/// A call that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Running {
+    /// The answer that goes back with the handle.
+    pub(crate) answer: Option<ElicitationAnswer>,
+    pub(crate) attempt: ToolAttempt,
+    pub(crate) handle: Option<JobHandle>,
+    pub(crate) may_repeat: bool,
+    pub(crate) time_limit: Duration,
+}
+
+impl Turn {
+    /// The turn that begins with these, on top of the messages before it.
+    #[must_use]
+    pub fn open(
+        id: TurnId,
+        ordinal: u32,
+        before: &Arc<Vec<Arc<Message>>>,
+        opening: &Opening,
+        setup: &Arc<Setup>,
+    ) -> Self {
+        let messages = match opening {
+            Opening::UserMessage(message) => {
+                let mut messages = Messages::before(Arc::clone(before));
+                messages.push(Arc::clone(message));
+                messages
+            }
+            Opening::Transcript(transcript) => {
+                Messages::before(Arc::new(transcript.messages().to_vec()))
+            }
+            Opening::ClientResults(results) => with_client_results(before, results),
+        };
+        Self {
+            active: Duration::ZERO,
+            attempts: 0,
+            client_expired: false,
+            failures: 0,
+            id,
+            last_usage: Usage::default(),
+            lost_replies: 0,
+            no_progress: false,
+            ordinal,
+            repeats: BTreeMap::new(),
+            resumed: 0,
+            round: 0,
+            setup: Arc::clone(setup),
+            stage: Stage::Ready,
+            tools: Arc::new(definitions(setup, &messages)),
+            tool_use: ToolUse::Allowed,
+            usage: Usage::default(),
+            messages,
+        }
+    }
+
+    /// Its id.
+    #[must_use]
+    pub const fn id(&self) -> &TurnId {
+        &self.id
+    }
+
+    /// Its place in the session, from 1.
+    #[must_use]
+    pub const fn ordinal(&self) -> u32 {
+        self.ordinal
+    }
+
+    /// Every decision that was made for it.
+    #[must_use]
+    pub const fn setup(&self) -> &Arc<Setup> {
+        &self.setup
+    }
+
+    /// How it ended, if it has.
+    #[must_use]
+    pub const fn end(&self) -> Option<&TurnEnd> {
+        match &self.stage {
+            Stage::Ended(end) => Some(end),
+            Stage::Calling(_) | Stage::Ready | Stage::Retrying(_) | Stage::Tools(_) => None,
+        }
+    }
+
+    /// What its replies used, all together.
+    #[must_use]
+    pub const fn usage(&self) -> Usage {
+        self.usage
+    }
+
+    /// How many rounds have begun.
+    #[must_use]
+    pub const fn rounds(&self) -> u32 {
+        self.round
+    }
+
+    /// How many replies were lost with the process that waited for them.
+    #[must_use]
+    pub const fn lost_replies(&self) -> u32 {
+        self.lost_replies
+    }
+
+    /// How often a process took it up that another one had left.
+    #[must_use]
+    pub const fn resumed(&self) -> u32 {
+        self.resumed
+    }
+
+    /// The conversation as a model may be sent it, at this instant and at every other.
+    ///
+    /// A reply whose calls do not all have an outcome yet is not part of it.
+    #[must_use]
+    pub const fn messages_for_model(&self) -> &Messages {
+        &self.messages
+    }
+
+    /// All open questions to somebody outside, in the order of their calls.
+    pub fn waits(&self) -> impl Iterator<Item = &Wait> {
+        self.calls().iter().filter_map(|call| match &call.state {
+            CallState::Waiting(wait) => Some(wait),
+            CallState::Closed(_)
+            | CallState::Granted
+            | CallState::Lost
+            | CallState::Queued
+            | CallState::Running(_) => None,
+        })
+    }
+
+    /// The call of this id, if it is of the batch that is on its way.
+    #[must_use]
+    pub fn open_call(&self, id: &ToolCallId) -> Option<&Arc<ToolCall>> {
+        self.calls()
+            .iter()
+            .find(|call| call.call.id == *id)
+            .map(|call| &call.call)
+    }
+
+    pub(crate) fn calls(&self) -> &[Call] {
+        match &self.stage {
+            Stage::Tools(batch) => &batch.calls,
+            Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => &[],
+        }
+    }
+
+    /// Folds a fact in. One that does not fit the state changes nothing.
+    pub fn apply(&mut self, fact: &Fact) {
+        match fact {
+            Fact::ModelCallStarted {
+                active,
+                attempt,
+                tools,
+            } => {
+                if attempt.round != self.round {
+                    self.failures = 0;
+                }
+                self.active = *active;
+                self.round = attempt.round;
+                self.attempts = attempt.attempt;
+                self.tool_use = *tools;
+                self.stage = Stage::Calling(*attempt);
+            }
+            Fact::ModelCallEnded {
+                partial,
+                retry_at,
+                why,
+                ..
+            } => {
+                match why {
+                    ModelCallEnd::Failed(_) => self.failures += 1,
+                    ModelCallEnd::Lost => self.lost_replies += 1,
+                    ModelCallEnd::Cancelled => {}
+                }
+                if let (Some(partial), None) = (partial, retry_at) {
+                    self.messages.push(Arc::clone(partial));
+                }
+                self.stage = retry_at.map_or(Stage::Ready, Stage::Retrying);
+            }
+            Fact::ReplyReceived { reply, .. } => self.receive(reply),
+            Fact::TurnEnded { end } => self.stage = Stage::Ended(end.clone()),
+            Fact::TurnResumed { nth } => self.resumed = *nth,
+            Fact::CallAccepted { attempt, handle } => {
+                if let Some(CallState::Running(running)) = self.state_of(&attempt.call)
+                    && running.attempt == *attempt
+                {
+                    running.handle = Some(handle.clone());
+                }
+            }
+            Fact::CallClosed {
+                call,
+                end,
+                result,
+                shown,
+            } => {
+                let cut = shown.and_then(|limit| result.cut(limit));
+                let shown = cut.unwrap_or_else(|| ToolResult::clone(result));
+                self.close(call, *end == CallEnd::ClientExpired, shown);
+            }
+            Fact::CallLost { attempt, then, .. } => {
+                if let Some(state) = self.state_of(&attempt.call) {
+                    *state = match then {
+                        AfterLoss::Repeat => CallState::Queued,
+                        AfterLoss::Ask | AfterLoss::Report => CallState::Lost,
+                    };
+                }
+            }
+            Fact::CallStarted {
+                attempt,
+                edited,
+                may_repeat,
+                time_limit,
+            } => {
+                if let Some(call) = self.call(&attempt.call) {
+                    call.attempts = attempt.attempt;
+                    call.edited.clone_from(edited);
+                    call.state = CallState::Running(Running {
+                        answer: None,
+                        attempt: attempt.clone(),
+                        handle: None,
+                        may_repeat: *may_repeat,
+                        time_limit: *time_limit,
+                    });
+                }
+            }
+            Fact::WaitOpened { wait } => {
+                if let Some(call) = self.call(&wait.call) {
+                    call.waits += 1;
+                    call.state = CallState::Waiting(wait.clone());
+                }
+            }
+            Fact::WaitClosed { end, wait } => self.close_wait(wait, end),
+            Fact::Late(late) => {
+                if let Late::Usage { usage, .. } = late {
+                    self.usage += *usage;
+                }
+            }
+            Fact::TurnOpened { .. } => {}
+        }
+    }
+
+    fn receive(&mut self, reply: &Arc<Reply>) {
+        if let Some(usage) = reply.end.usage {
+            self.usage += usage;
+            self.last_usage = usage;
+        }
+        let message = without_blanks(&reply.message);
+        let calls: Vec<Call> = reply
+            .message
+            .calls()
+            .filter(|call| call.ran_by != RanBy::Provider)
+            .map(|call| Call {
+                attempts: 0,
+                call: Arc::clone(call),
+                edited: None,
+                state: CallState::Queued,
+                waits: 0,
+            })
+            .collect();
+        if calls.is_empty() {
+            if !message.blocks.is_empty() {
+                self.messages.push(message);
+            }
+            self.stage = Stage::Ready;
+        } else {
+            let finish = reply.end.finish.clone();
+            self.stage = Stage::Tools(Batch {
+                calls,
+                finish,
+                message,
+            });
+        }
+    }
+
+    fn close(&mut self, id: &ToolCallId, client_expired: bool, shown: ToolResult) {
+        let round = self.round;
+        let limit = self.setup.limits.repeats;
+        let Stage::Tools(batch) = &mut self.stage else {
+            return;
+        };
+        let Some(call) = batch.calls.iter_mut().find(|call| call.call.id == *id) else {
+            return;
+        };
+        let same = same_again(&call.call, &shown);
+        let outcome = ToolOutcome {
+            call: id.clone(),
+            opaque: Vec::new(),
+            result: shown,
+        };
+        call.state = CallState::Closed(Arc::new(outcome));
+        self.client_expired |= client_expired;
+        let repeats = self.repeats.entry(same).or_insert(Repeats {
+            last_round: 0,
+            times: 0,
+        });
+        if repeats.last_round != round {
+            *repeats = Repeats {
+                last_round: round,
+                times: repeats.times + 1,
+            };
+        }
+        self.no_progress |= repeats.times >= limit.max(1);
+        self.close_round();
+    }
+
+    /// When every call has its outcome, the reply and the outcomes become messages, in call order.
+    fn close_round(&mut self) {
+        let Stage::Tools(batch) = &self.stage else {
+            return;
+        };
+        let mut outcomes = Vec::with_capacity(batch.calls.len());
+        for call in &batch.calls {
+            let CallState::Closed(outcome) = &call.state else {
+                return;
+            };
+            outcomes.push(Block::from(Content::ToolOutcome(Arc::clone(outcome))));
+        }
+        let reply = Arc::clone(&batch.message);
+        self.messages.push(reply);
+        self.messages
+            .push(Arc::new(Message::new(Role::Tool, outcomes)));
+        self.stage = Stage::Ready;
+    }
+
+    fn close_wait(&mut self, id: &WaitId, end: &WaitEnd) {
+        let Stage::Tools(batch) = &mut self.stage else {
+            return;
+        };
+        for call in &mut batch.calls {
+            let CallState::Waiting(wait) = &call.state else {
+                continue;
+            };
+            if wait.id != *id {
+                continue;
+            }
+            let WaitEnd::Answered { answer, .. } = end else {
+                call.state = CallState::Lost;
+                return;
+            };
+            call.state = match (answer, &wait.kind) {
+                (Answer::Approval(Approval::Granted { edited }), _) => {
+                    call.edited = edited
+                        .as_deref()
+                        .map(|fields| Arc::new(ToolInput::Json(JsonInput::from(fields.clone()))));
+                    CallState::Granted
+                }
+                (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => CallState::Queued,
+                (Answer::Elicitation(answer), WaitKind::Elicitation { handle, .. }) => {
+                    let tool = self.setup.catalog.tool(call.call.name.as_str());
+                    CallState::Running(Running {
+                        answer: Some(answer.clone()),
+                        attempt: ToolAttempt {
+                            call: call.call.id.clone(),
+                            attempt: call.attempts,
+                        },
+                        handle: Some(handle.clone()),
+                        may_repeat: false,
+                        time_limit: tool
+                            .and_then(|tool| tool.time_limit)
+                            .unwrap_or(self.setup.limits.tool_call),
+                    })
+                }
+                // The same step closes the call with what was answered.
+                (
+                    Answer::Approval(Approval::Denied { .. })
+                    | Answer::ClientResult(_)
+                    | Answer::Elicitation(_)
+                    | Answer::UnknownOutcome(UnknownAnswer::Landed(_) | UnknownAnswer::Report),
+                    _,
+                ) => CallState::Lost,
+            };
+            return;
+        }
+    }
+
+    fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {
+        match &mut self.stage {
+            Stage::Tools(batch) => batch.calls.iter_mut().find(|call| call.call.id == *id),
+            Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => None,
+        }
+    }
+
+    fn state_of(&mut self, id: &ToolCallId) -> Option<&mut CallState> {
+        self.call(id).map(|call| &mut call.state)
+    }
+}
+
+/// The message as history: without blocks that say nothing. Shared if there is no such block.
+fn without_blanks(message: &Arc<Message>) -> Arc<Message> {
+    if message.blocks.iter().any(Block::is_blank) {
+        let mut message = Message::clone(message);
+        message.blocks.retain(|block| !block.is_blank());
+        Arc::new(message)
+    } else {
+        Arc::clone(message)
+    }
+}
+
+/// What is equal for the same call with the same outcome.
+fn same_again(call: &ToolCall, shown: &ToolResult) -> Digest {
+    let input = match &call.input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => {
+                canonical_json(&serde_json::Value::Object(serde_json::Map::clone(fields)))
+            }
+            Err(_) => input.raw().to_owned(),
+        },
+        ToolInput::Text(text) => text.to_string(),
+    };
+    let structured = shown
+        .structured
+        .as_deref()
+        .map(canonical_json)
+        .unwrap_or_default();
+    let error = if shown.is_error { "error" } else { "" };
+    let content = shown.content.iter().map(|part| match part.as_text() {
+        Some(text) => text.to_owned(),
+        None => format!("{part:?}"),
+    });
+    let parts: Vec<String> = [
+        call.name.as_str().to_owned(),
+        input,
+        error.to_owned(),
+        structured,
+    ]
+    .into_iter()
+    .chain(content)
+    .collect();
+    Digest::of_parts(parts.iter().map(String::as_str))
+}
+
+/// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
+fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDefinition>> {
+    let mut definitions: Vec<Arc<ToolDefinition>> = setup
+        .catalog
+        .iter()
+        .map(|tool| Arc::clone(&tool.definition))
+        .collect();
+    let mut gone = std::collections::BTreeSet::new();
+    for call in messages.iter().flat_map(|message| message.calls()) {
+        if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
+            gone.insert(call.name.as_str());
+        }
+    }
+    let names = gone
+        .into_iter()
+        .filter_map(|name| crate::ids::ToolName::parse(name).ok());
+    definitions.extend(names.map(|name| {
+        Arc::new(ToolDefinition {
+            description: "No longer available. Do not call it.".into(),
+            extensions: Vec::new(),
+            input: InputFormat::Json(Arc::new(serde_json::json!({
+                "type": "object", "properties": {},
+            }))),
+            name,
+            output: None,
+            strict: None,
+        })
+    }));
+    definitions
+}
+
+/// The messages up to the outcomes that a caller brings late, with those in place of what stood for them.
+fn with_client_results(before: &[Arc<Message>], results: &[Arc<ToolOutcome>]) -> Messages {
+    let brought = |outcome: &ToolOutcome| results.iter().find(|new| new.call == outcome.call);
+    let holds = |message: &Arc<Message>| {
+        message.role == Role::Tool
+            && message.blocks.iter().any(|block| match &block.content {
+                Content::ToolOutcome(outcome) => brought(outcome).is_some(),
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_)
+                | Content::ToolCall(_) => false,
+            })
+    };
+    let Some(place) = before.iter().rposition(holds) else {
+        return Messages::before(Arc::new(before.to_vec()));
+    };
+    let mut messages = before[..=place].to_vec();
+    let mut message = Message::clone(&messages[place]);
+    for block in &mut message.blocks {
+        if let Content::ToolOutcome(outcome) = &block.content
+            && let Some(new) = brought(outcome)
+        {
+            block.content = Content::ToolOutcome(Arc::clone(new));
+        }
+    }
+    messages[place] = Arc::new(message);
+    Messages::before(Arc::new(messages))
+}

@@ -1,0 +1,178 @@
+//! The port to where facts are kept: owned by one, appended by its owner, delivered to by anybody.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
+use thiserror::Error;
+
+use crate::chat_model::BoxError;
+
+/// Keeps the facts and the inbox of every session.
+///
+/// # Contract
+///
+/// - `own` MUST give a higher epoch than every one before it for that session; the older ones are
+///   stale from then on.
+/// - `append` MUST be atomic: all of its steps or none. It MUST refuse a stale epoch, a position
+///   that is not the journal's end, and an append that closes a wait which has an answer that the
+///   caller has not seen.
+/// - An append that is repeated with the same epoch, position and step ids MUST be recognised:
+///   *committed* if it was, and never written twice.
+/// - `load` MUST give back what was committed, equal and in order, through the stored form.
+/// - `deliver` MUST be possible without ownership, MUST deduplicate by id, and MUST compare a wait's
+///   deadline with the journal's own clock.
+/// - A delivery MUST be in `load` and `inbox` from the moment it was accepted.
+#[async_trait]
+pub trait Journal: Send + Sync {
+    /// Takes the ownership of a session, new or not; whoever owned it can append no more.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached or another live process owns the session.
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+
+    /// Everything that was committed for a session, and its inbox.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if it cannot be read.
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
+
+    /// Appends whole steps as one. Never fails: it has three answers.
+    async fn append(&self, append: &Append) -> Appended;
+
+    /// Puts something into a session's inbox. The journal sets the time of the delivery.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if there is no such session, or the journal cannot be reached.
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<Delivered, JournalError>;
+
+    /// The deliveries of a session from this place on, as soon as there is at least one.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if it cannot be read.
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError>;
+}
+
+/// A session's ownership, counted up at every change of owner.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+pub struct Epoch(pub u64);
+
+/// What a journal knows of a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Loaded {
+    /// The committed steps, in order.
+    pub steps: Vec<Envelope>,
+    /// All deliveries, in the order in which they came.
+    pub deliveries: Vec<Delivery>,
+}
+
+/// Whole steps, to be committed as one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Append {
+    /// Under which ownership.
+    pub epoch: Epoch,
+    /// How many steps the journal has before these: the number of the first of them.
+    pub position: u64,
+    /// How many deliveries the owner has seen.
+    pub seen: u64,
+    /// The session.
+    pub session: SessionId,
+    /// The steps.
+    pub steps: Vec<Envelope>,
+}
+
+/// What became of an append.
+#[derive(Debug)]
+pub enum Appended {
+    /// It is committed.
+    Committed,
+    /// Nothing was written.
+    Refused(Refusal),
+    /// It may have been committed. The same append again tells.
+    Unknown(BoxError),
+}
+
+/// Why an append was refused.
+#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Refusal {
+    /// It closes a wait that has an answer which the owner has not seen.
+    #[error("a wait that this closes has been answered")]
+    Answered,
+    /// It does not begin where the journal ends.
+    #[error("the journal does not end there")]
+    Position,
+    /// Somebody else owns the session by now.
+    #[error("somebody else owns the session")]
+    StaleEpoch,
+    /// The journal is full, or cannot be written for another reason that will last.
+    #[error("the journal cannot be written")]
+    Unwritable,
+}
+
+/// What became of a delivery.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Delivered {
+    /// It is in the inbox.
+    Accepted,
+    /// It was there already.
+    AlreadyThere,
+    /// The wait is closed.
+    Closed {
+        /// When.
+        at: WallTime,
+        /// By whom, if somebody answered.
+        by: Option<Arc<str>>,
+        /// How.
+        how: WaitEndKind,
+    },
+    /// There is no such wait.
+    NoSuchWait,
+}
+
+/// A journal that cannot be read or reached.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// What it holds cannot be read.
+    #[error("the journal of session {session} cannot be read")]
+    Corrupt {
+        /// The session.
+        session: SessionId,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+    /// Another live process owns the session.
+    #[error("another process is at work on session {session}")]
+    Owned {
+        /// The session.
+        session: SessionId,
+    },
+    /// There is no such session.
+    #[error("there is no session {session}")]
+    UnknownSession {
+        /// The session.
+        session: SessionId,
+    },
+    /// It cannot be reached.
+    #[error("the journal cannot be reached")]
+    Unreachable {
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
+}

@@ -1,0 +1,137 @@
+//! The port to a source of tools.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jackfield_domain::failure::ToolFailure;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+
+use crate::chat_model::BoxError;
+
+/// A source of tools: the built-ins, an MCP server.
+///
+/// # Contract
+///
+/// - `list` MUST give each tool once, with a schema that is a JSON object.
+/// - `call` MUST run the tool at most once, and MUST NOT retry.
+/// - What the tool says about its own failure MUST be a [`ToolResult`] with `is_error`; an error is
+///   only for calls that ended without an outcome.
+/// - `NotSent` MUST be answered only where it is proved that the tool was not run.
+/// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
+/// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
+/// - A panic or a crash of a tool MUST NOT take the process down.
+#[async_trait]
+pub trait Toolbox: Send + Sync {
+    /// Its id; the first part of its tools' model-facing names, unless they are built-ins.
+    fn id(&self) -> &ToolboxId;
+
+    /// All its tools.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`] if they cannot be had.
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError>;
+
+    /// Runs a tool. The arguments have been checked against its schema. Cancelled by dropping.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`] if the call ended without an outcome.
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError>;
+
+    /// Finds a call that goes on elsewhere, and waits for it. MUST NOT run it again.
+    ///
+    /// # Errors
+    ///
+    /// [`ToolError`]; `Unknown` unless the toolbox can say more. The default answers that it has no
+    /// such calls.
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let _unused = (handle, answer, events);
+        Err(ToolFailure::unknown(
+            jackfield_domain::failure::ToolFailureKind::Unavailable,
+            "this toolbox cannot take up a call again",
+        )
+        .into())
+    }
+}
+
+/// How a call came back.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ToolEnd {
+    /// With a question; it goes on when there is an answer.
+    Asked {
+        /// What takes the answer back.
+        handle: JobHandle,
+        /// The question.
+        question: Question,
+    },
+    /// With an outcome.
+    Finished(ToolResult),
+}
+
+/// Where a running call tells what happens on the way.
+#[async_trait]
+pub trait ToolEvents: Send {
+    /// The call goes on elsewhere; this finds it again, also after a crash.
+    async fn accepted(&mut self, handle: JobHandle);
+
+    /// The call is this far: a part of a whole if that is known, and a word about it.
+    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>);
+}
+
+/// For callers that do not want to know what happens on the way.
+#[async_trait]
+impl ToolEvents for () {
+    async fn accepted(&mut self, _handle: JobHandle) {}
+
+    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+}
+
+/// A tool call that ended without an outcome, or a list that could not be had.
+#[derive(Debug)]
+pub struct ToolError {
+    /// The classification, which the loop decides about.
+    pub failure: ToolFailure,
+    source: Option<BoxError>,
+}
+
+impl ToolError {
+    /// A failure with its cause.
+    #[must_use]
+    pub fn with_source(failure: ToolFailure, source: impl Into<BoxError>) -> Self {
+        Self {
+            failure,
+            source: Some(source.into()),
+        }
+    }
+}
+
+impl From<ToolFailure> for ToolError {
+    fn from(failure: ToolFailure) -> Self {
+        Self {
+            failure,
+            source: None,
+        }
+    }
+}
+
+impl fmt::Display for ToolError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.failure.message)
+    }
+}
+
+impl std::error::Error for ToolError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_ref().map(|source| &**source as _)
+    }
+}

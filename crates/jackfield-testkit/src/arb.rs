@@ -1,0 +1,1 @@
+//! Generators of domain values, for property tests.

@@ -1,0 +1,5 @@
+//! Contract suites: one per port, one test per clause, no clause left out.
+
+pub mod chat_model;
+pub mod journal;
+pub mod toolbox;

@@ -1,0 +1,1 @@
+//! Fakes that are stricter than the world.

@@ -1,0 +1,1 @@
+//! Mocks of the ports: for the fact of a call, never for behaviour.
