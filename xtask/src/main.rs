@@ -1,29 +1,32 @@
-//! `cargo xtask`: the automation of this workspace.
+//! `cargo xtask`: the automation of this workspace, one verb per file.
 
-use std::process::Command;
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a command line tool speaks through its output"
+)]
 
-use anyhow::{Context as _, bail};
+mod args;
+mod bench;
+mod ci;
+mod deny;
+mod run;
+mod slices;
+mod test;
+mod tidy;
+mod workspace;
+
+use clap::Parser as _;
+
+use crate::args::{Args, Verb};
 
 fn main() -> anyhow::Result<()> {
-    let verb = std::env::args().nth(1).unwrap_or_default();
-    match verb.as_str() {
-        "test" => cargo(&["test", "--workspace"]),
-        "ci" => {
-            cargo(&["fmt", "--all", "--check"])?;
-            cargo(&["test", "--workspace"])
-        }
-        other => bail!("unknown verb `{other}`; try `cargo xtask test`"),
+    let root = workspace::root()?;
+    match Args::parse().verb {
+        Verb::Bench(bench) => bench::run(&root, &bench.args),
+        Verb::Ci => ci::run(&root),
+        Verb::Slices => slices::run(&root),
+        Verb::Test(test) => test::run(&root, &test.args),
+        Verb::Tidy => tidy::run(&root),
     }
-}
-
-/// Runs cargo with these arguments; fails if it does.
-fn cargo(args: &[&str]) -> anyhow::Result<()> {
-    let status = Command::new(env!("CARGO"))
-        .args(args)
-        .status()
-        .context("cannot start cargo")?;
-    if !status.success() {
-        bail!("`cargo {}` failed", args.join(" "));
-    }
-    Ok(())
 }

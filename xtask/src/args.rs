@@ -1,0 +1,57 @@
+//! The command line: what there is to say, and no behaviour.
+
+use clap::{Args as ClapArgs, Parser, Subcommand};
+
+/// The automation of this workspace.
+#[derive(Debug, Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    pub(crate) verb: Verb,
+}
+
+/// What can be asked for.
+#[derive(Debug, Subcommand)]
+pub(crate) enum Verb {
+    /// Measure the engine.
+    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench -- --quick")]
+    Bench(Passed),
+    /// Do everything that has to pass before a change lands, in order; stop at the first failure.
+    #[command(
+        after_help = "Needs rustfmt, clippy and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
+    )]
+    Ci,
+    /// Run what needs Python: what we put on the wire, judged by the official SDK's types.
+    #[command(
+        after_help = "Makes an environment below target/slices with `python3 -m venv`, once per requirements.\n\nExample:\n  cargo xtask slices"
+    )]
+    Slices,
+    /// Build and run every test and doctest of the workspace; needs nothing but Rust.
+    #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test -- --test it cancel")]
+    Test(Passed),
+    /// Check the rules of the house that no compiler knows.
+    #[command(
+        after_help = "Each finding says where it is, which rule it breaks and how to mend it.\n\nExample:\n  cargo xtask tidy"
+    )]
+    Tidy,
+}
+
+/// Arguments that are passed on to cargo.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Passed {
+    /// What cargo gets in addition.
+    #[arg(last = true)]
+    pub(crate) args: Vec<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::Args;
+
+    #[test]
+    fn the_command_line_is_sound() {
+        Args::command().debug_assert();
+    }
+}

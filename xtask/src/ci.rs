@@ -1,0 +1,112 @@
+//! `cargo xtask ci`: everything that has to pass, in order.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Context as _;
+
+use crate::{deny, run, slices, test, tidy, workspace};
+
+/// Runs every stage; the first that fails ends it.
+pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
+    let mut times: Vec<(&str, Duration)> = Vec::new();
+    for stage in STAGES {
+        println!("\n== {} ==", stage.name);
+        let started = Instant::now();
+        let outcome = (stage.run)(root);
+        let took = started.elapsed();
+        println!("== {}: {} ==", stage.name, run::spoken(took));
+        outcome.with_context(|| format!("stage `{}` failed", stage.name))?;
+        times.push((stage.name, took));
+    }
+    println!("\n== all stages passed ==");
+    for (name, took) in &times {
+        println!("{name:<12} {}", run::spoken(*took));
+    }
+    let total = times.iter().map(|(_, took)| *took).sum();
+    println!("{:<12} {}", "together", run::spoken(total));
+    Ok(())
+}
+
+struct Stage {
+    name: &'static str,
+    run: fn(&Path) -> anyhow::Result<()>,
+}
+
+/// What is done, in this order: the cheap before the dear.
+const STAGES: &[Stage] = &[
+    Stage {
+        name: "tools",
+        run: tools,
+    },
+    Stage {
+        name: "format",
+        run: format,
+    },
+    Stage {
+        name: "tidy",
+        run: tidy::run,
+    },
+    Stage {
+        name: "clippy",
+        run: clippy,
+    },
+    Stage {
+        name: "test",
+        run: |root| test::run(root, &[]),
+    },
+    Stage {
+        name: "docs",
+        run: docs,
+    },
+    Stage {
+        name: "each alone",
+        run: each_alone,
+    },
+    Stage {
+        name: "deny",
+        run: deny::run,
+    },
+    Stage {
+        name: "slices",
+        run: slices::run,
+    },
+];
+
+/// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.
+fn tools(root: &Path) -> anyhow::Result<()> {
+    for component in ["fmt", "clippy"] {
+        run::output(&mut run::cargo(root, [component, "--version"]))
+            .context("install the components with `rustup component add rustfmt clippy`")?;
+    }
+    run::output(&mut run::command("python3", root, ["--version"]))
+        .context("install python3 (3.11 or later) with its venv module")?;
+    let mut locked = run::cargo(root, ["metadata", "--format-version", "1", "--locked"]);
+    run::output(&mut locked).context("Cargo.lock does not fit the manifests: commit it")?;
+    Ok(())
+}
+
+fn format(root: &Path) -> anyhow::Result<()> {
+    run::succeed(&mut run::cargo(root, ["fmt", "--all", "--check"]))
+}
+
+fn clippy(root: &Path) -> anyhow::Result<()> {
+    let mut clippy = run::cargo(root, ["clippy", "--workspace", "--all-targets"]);
+    run::succeed(clippy.args(["--", "--deny", "warnings"]))
+}
+
+fn docs(root: &Path) -> anyhow::Result<()> {
+    let mut doc = run::cargo(root, ["doc", "--workspace", "--no-deps"]);
+    doc.arg("--document-private-items")
+        .env("RUSTDOCFLAGS", "--deny warnings");
+    run::succeed(&mut doc)
+}
+
+/// Checks each package by itself, so that no package lives on features that another one asks for.
+fn each_alone(root: &Path) -> anyhow::Result<()> {
+    for package in workspace::packages(root)? {
+        let mut check = run::cargo(root, ["check", "--quiet", "--package", &package.name]);
+        run::succeed(&mut check)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,287 @@
+//! Who may depend on whom: the table that the design gives, against the manifests.
+
+use super::{Finding, Rule};
+use crate::workspace::{Dependency, Package};
+
+/// Checks the arrows between our crates, and the outside crates that have one home.
+pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for package in packages {
+        let Some((_, allowed)) = ARROWS.iter().find(|(name, _)| *name == package.name) else {
+            let problem = format!("`{}` has no row in the arrow table", package.name);
+            findings.push(ARROW.broken(package.manifest_path(), 1, problem));
+            continue;
+        };
+        for dependency in &package.dependencies {
+            if let Some((rule, problem)) = objection(package, dependency, allowed) {
+                let line = package.manifest_line(&dependency.name);
+                findings.push(rule.broken(package.manifest_path(), line, problem));
+            }
+        }
+    }
+    findings
+}
+
+fn objection(
+    package: &Package,
+    dependency: &Dependency,
+    allowed: &[&str],
+) -> Option<(Rule, String)> {
+    let (from, to) = (&package.name, dependency.name.as_str());
+    if dependency.ours {
+        let open = allowed.contains(&to)
+            || allowed.contains(&ANY)
+            || (dependency.dev && FOR_TESTS.contains(&to));
+        return (!open).then(|| (ARROW, format!("no arrow leads from `{from}` to `{to}`")));
+    }
+    if let Some((_, homes)) = HOMES.iter().find(|(name, _)| *name == to)
+        && !homes.contains(&from.as_str())
+    {
+        let homes = homes.join(", ");
+        return Some((
+            HOME,
+            format!("`{from}` uses `{to}`, which lives in {homes}"),
+        ));
+    }
+    (from == "jackfield-domain" && !dependency.dev && !DOMAIN_MAY_USE.contains(&to))
+        .then(|| (PURE, format!("the domain uses `{to}`")))
+}
+
+const ARROW: Rule = Rule {
+    name: "arrow",
+    mend: "go the way round that the table in xtask/src/tidy/arrows.rs leaves open; a new arrow needs an ADR",
+};
+const HOME: Rule = Rule {
+    name: "one-home",
+    mend: "use what the home crate offers; another home needs an ADR and a line in xtask/src/tidy/arrows.rs",
+};
+const PURE: Rule = Rule {
+    name: "pure-domain",
+    mend: "the domain's dependencies are a literal list: do without, or move the code out",
+};
+
+/// What the domain may use.
+const DOMAIN_MAY_USE: &[&str] = &["serde_json", "sha2", "thiserror"];
+
+/// What every crate's tests may use.
+const FOR_TESTS: &[&str] = &[
+    "jackfield-store-memory",
+    "jackfield-testkit",
+    "jackfield-testservers",
+];
+
+/// Stands for every crate of ours.
+const ANY: &str = "*";
+
+/// From a crate of ours to those that it may use; written by hand, from the design.
+const ARROWS: &[(&str, &[&str])] = &[
+    (
+        "jackfield-assembly",
+        &[
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-ports",
+            "jackfield-provider-claude",
+            "jackfield-provider-kit",
+            "jackfield-provider-openai",
+            "jackfield-store-memory",
+            "jackfield-store-sqlite",
+            "jackfield-tools-builtin",
+            "jackfield-tools-mcp",
+        ],
+    ),
+    (
+        "jackfield-cli",
+        &[
+            "jackfield-assembly",
+            "jackfield-demo",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-http",
+            "jackfield-mcp-server",
+        ],
+    ),
+    (
+        "jackfield-demo",
+        &["jackfield-dialect-claude", "jackfield-domain"],
+    ),
+    ("jackfield-dialect-claude", &["jackfield-domain"]),
+    ("jackfield-dialect-openai", &["jackfield-domain"]),
+    ("jackfield-domain", &[]),
+    ("jackfield-engine", &["jackfield-domain", "jackfield-ports"]),
+    (
+        "jackfield-http",
+        &[
+            "jackfield-assembly",
+            "jackfield-dialect-claude",
+            "jackfield-dialect-openai",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-mcp-server",
+        ],
+    ),
+    (
+        "jackfield-mcp-server",
+        &["jackfield-domain", "jackfield-engine"],
+    ),
+    ("jackfield-ports", &["jackfield-domain"]),
+    (
+        "jackfield-provider-claude",
+        &[
+            "jackfield-dialect-claude",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    (
+        "jackfield-provider-kit",
+        &["jackfield-domain", "jackfield-ports"],
+    ),
+    (
+        "jackfield-provider-openai",
+        &[
+            "jackfield-dialect-openai",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    ("jackfield-record", &["jackfield-domain"]),
+    (
+        "jackfield-store-memory",
+        &["jackfield-domain", "jackfield-ports", "jackfield-record"],
+    ),
+    (
+        "jackfield-store-sqlite",
+        &["jackfield-domain", "jackfield-ports", "jackfield-record"],
+    ),
+    (
+        "jackfield-testkit",
+        &["jackfield-domain", "jackfield-ports"],
+    ),
+    (
+        "jackfield-testservers",
+        &[
+            "jackfield-dialect-claude",
+            "jackfield-dialect-openai",
+            "jackfield-domain",
+            "jackfield-testkit",
+        ],
+    ),
+    ("jackfield-tests", &[ANY]),
+    (
+        "jackfield-tools-builtin",
+        &[
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    (
+        "jackfield-tools-mcp",
+        &[
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    ("xtask", &[]),
+];
+
+/// Outside crates with one home, and where it is.
+const HOMES: &[(&str, &[&str])] = &[
+    ("axum", &["jackfield-http"]),
+    ("clap", &["jackfield-cli", "xtask"]),
+    ("fend-core", &["jackfield-tools-builtin"]),
+    ("hyper", SERVERS),
+    ("hyper-util", SERVERS),
+    ("jiff", &["jackfield-tools-builtin"]),
+    ("jsonschema", &["jackfield-engine"]),
+    ("reqwest", &["jackfield-provider-kit"]),
+    ("rmcp", &["jackfield-mcp-server", "jackfield-tools-mcp"]),
+    (
+        "rusqlite",
+        &["jackfield-mcp-server", "jackfield-store-sqlite"],
+    ),
+];
+
+/// The crates that serve below axum.
+const SERVERS: &[&str] = &[
+    "jackfield-demo",
+    "jackfield-testkit",
+    "jackfield-testservers",
+    "xtask",
+];
+
+#[cfg(test)]
+mod tests {
+    use super::check;
+    use crate::workspace::{Dependency, Package};
+
+    fn package(name: &str, dependencies: &[(&str, bool)]) -> Package {
+        let dependency = |(name, dev): &(&str, bool)| Dependency {
+            name: (*name).to_owned(),
+            dev: *dev,
+            requirement: "*".to_owned(),
+            ours: name.starts_with("jackfield-"),
+        };
+        Package {
+            name: name.to_owned(),
+            manifest: "[package]\n\n[dependencies]\nserde.workspace = true\n".to_owned(),
+            dependencies: dependencies.iter().map(dependency).collect(),
+            ..Package::default()
+        }
+    }
+
+    fn rules(name: &str, dependencies: &[(&str, bool)]) -> Vec<&'static str> {
+        let findings = check(&[package(name, dependencies)]);
+        findings.iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn an_arrow_that_the_table_lacks_is_found() {
+        assert_eq!(
+            rules("jackfield-ports", &[("jackfield-engine", false)]),
+            ["arrow"]
+        );
+        assert_eq!(
+            rules("jackfield-domain", &[("jackfield-ports", true)]),
+            ["arrow"]
+        );
+        assert_eq!(
+            rules("jackfield-engine", &[("jackfield-testkit", false)]),
+            ["arrow"]
+        );
+        assert!(rules("jackfield-engine", &[("jackfield-ports", false)]).is_empty());
+    }
+
+    #[test]
+    fn a_crate_without_a_row_is_found() {
+        assert_eq!(rules("jackfield-extra", &[]), ["arrow"]);
+    }
+
+    #[test]
+    fn tests_may_use_what_is_for_tests() {
+        assert!(rules("jackfield-domain", &[("jackfield-testkit", true)]).is_empty());
+        assert!(rules("jackfield-engine", &[("jackfield-store-memory", true)]).is_empty());
+    }
+
+    #[test]
+    fn an_outside_crate_away_from_home_is_found() {
+        assert_eq!(
+            rules("jackfield-engine", &[("reqwest", false)]),
+            ["one-home"]
+        );
+        assert_eq!(rules("jackfield-tests", &[("reqwest", true)]), ["one-home"]);
+        assert!(rules("jackfield-provider-kit", &[("reqwest", false)]).is_empty());
+    }
+
+    #[test]
+    fn a_new_dependency_of_the_domain_is_found_at_its_line() {
+        let findings = check(&[package("jackfield-domain", &[("serde", false)])]);
+        let found: Vec<_> = findings.iter().map(|f| (f.rule, f.line)).collect();
+        assert_eq!(found, [("pure-domain", 4)]);
+        assert!(rules("jackfield-domain", &[("proptest", true), ("sha2", false)]).is_empty());
+    }
+}
