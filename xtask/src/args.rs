@@ -21,6 +21,11 @@ pub(crate) enum Verb {
         after_help = "Needs rustfmt, clippy and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
+    /// Put known mistakes into a copy of the source, one at a time; the named test of each has to fail.
+    #[command(
+        after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
+    )]
+    Mutants(Mutants),
     /// Run what needs Python: what we put on the wire, judged by the official SDK's types.
     #[command(
         after_help = "Makes an environment below target/slices with `python3 -m venv`, once per requirements.\n\nExample:\n  cargo xtask slices"
@@ -42,6 +47,14 @@ pub(crate) struct Passed {
     /// What cargo gets in addition.
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
+}
+
+/// What the mutants can be told.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Mutants {
+    /// Try this one alone.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) only: Option<String>,
 }
 
 #[cfg(test)]

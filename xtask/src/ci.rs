@@ -71,6 +71,8 @@ const STAGES: &[Stage] = &[
         name: "slices",
         run: slices::run,
     },
+    // The mutants join when their list has its first entry:
+    // Stage { name: "mutants", run: |root| crate::mutants::run(root, None) },
 ];
 
 /// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.

@@ -10,6 +10,7 @@ mod args;
 mod bench;
 mod ci;
 mod deny;
+mod mutants;
 mod run;
 mod slices;
 mod test;
@@ -25,6 +26,7 @@ fn main() -> anyhow::Result<()> {
     match Args::parse().verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
+        Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Slices => slices::run(&root),
         Verb::Test(test) => test::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),

@@ -1,0 +1,131 @@
+//! Building and running the tests of the copy.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, bail};
+use cargo_metadata::Message;
+
+use crate::run;
+
+/// A built `it` binary, and the folder that its tests run in.
+#[derive(Debug)]
+pub(crate) struct Binary {
+    path: PathBuf,
+    folder: PathBuf,
+}
+
+/// What came of a test.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Outcome {
+    Failed,
+    Hung,
+    /// The binary has no test of that name.
+    Missing,
+    Passed,
+}
+
+/// Builds the `it` binary of a package; `None` if it does not compile.
+pub(crate) fn build(root: &Path, target: &Path, package: &str) -> anyhow::Result<Option<Binary>> {
+    let mut cargo = run::cargo(root, ["test", "--package", package, "--test", "it"]);
+    cargo.args(["--no-run", "--message-format", "json"]);
+    cargo.env("CARGO_TARGET_DIR", target);
+    let output = cargo.output().context("cannot start cargo")?;
+    if !output.status.success() {
+        return Ok(None);
+    }
+    for message in Message::parse_stream(output.stdout.as_slice()) {
+        if let Message::CompilerArtifact(artifact) =
+            message.context("cargo's messages broke off")?
+            && artifact.target.is_test()
+            && let Some(path) = artifact.executable
+        {
+            let folder = artifact
+                .manifest_path
+                .parent()
+                .map(|folder| folder.as_std_path());
+            return Ok(Some(Binary {
+                path: path.into_std_path_buf(),
+                folder: folder.unwrap_or(root).to_owned(),
+            }));
+        }
+    }
+    bail!("`{package}` has no test binary `it`")
+}
+
+impl Binary {
+    /// Runs one test; what it prints goes to `log`.
+    pub(crate) fn run(
+        &self,
+        test: &str,
+        log: &Path,
+        patience: Duration,
+    ) -> anyhow::Result<Outcome> {
+        let output =
+            File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
+        let mut command = Command::new(&self.path);
+        command
+            .args(["--exact", test, "--test-threads", "1"])
+            .current_dir(&self.folder)
+            .env("CARGO_MANIFEST_DIR", &self.folder)
+            // A mutant's failure is not worth keeping, and the smallest one is not worth looking for.
+            .env("INSTA_UPDATE", "no")
+            .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
+            .env("PROPTEST_MAX_SHRINK_ITERS", "0")
+            .stdin(Stdio::null())
+            .stderr(output.try_clone().context("cannot share the log")?)
+            .stdout(output);
+        let mut child = command
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.path.display()))?;
+        let started = Instant::now();
+        loop {
+            if child.try_wait().context("lost the test")?.is_some() {
+                break;
+            }
+            if started.elapsed() > patience {
+                child.kill().context("cannot stop the test")?;
+                child.wait().context("lost the test")?;
+                return Ok(Outcome::Hung);
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+        let said = std::fs::read(log).with_context(|| format!("cannot read {}", log.display()))?;
+        Ok(outcome(&String::from_utf8_lossy(&said)))
+    }
+}
+
+/// Reads the closing line of the test runner; a runner that did not come to it was brought down by the test.
+fn outcome(said: &str) -> Outcome {
+    let closing = said
+        .lines()
+        .rev()
+        .find(|line| line.starts_with("test result: "));
+    match closing {
+        Some(line) if line.contains(" 1 passed; 0 failed;") => Outcome::Passed,
+        Some(line) if line.contains(" 0 passed; 0 failed;") => Outcome::Missing,
+        _ => Outcome::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Outcome, outcome};
+
+    #[test]
+    fn the_closing_line_decides() {
+        let closing = |counts: &str| {
+            format!("\nrunning\n\ntest result: x. {counts}; 0 ignored; 0 measured\n\n")
+        };
+        assert_eq!(outcome(&closing("1 passed; 0 failed")), Outcome::Passed);
+        assert_eq!(outcome(&closing("0 passed; 1 failed")), Outcome::Failed);
+        assert_eq!(outcome(&closing("0 passed; 0 failed")), Outcome::Missing);
+        assert_eq!(
+            outcome("running 1 test\nthread overflowed its stack\n"),
+            Outcome::Failed
+        );
+    }
+}
