@@ -17,13 +17,25 @@ mod test;
 mod tidy;
 mod workspace;
 
+use std::process::ExitCode;
+
 use clap::Parser as _;
 
 use crate::args::{Args, Verb};
 
-fn main() -> anyhow::Result<()> {
+fn main() -> ExitCode {
+    match perform(Args::parse().verb) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn perform(verb: Verb) -> anyhow::Result<()> {
     let root = workspace::root()?;
-    match Args::parse().verb {
+    match verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
