@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::fact::Fact;
-use crate::ids::{SessionId, ToolCallId, TurnId};
+use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use crate::send_message::Base;
 use crate::setup::{Opening, Setup};
 use crate::time::{MonoTime, Now};
@@ -125,6 +125,15 @@ impl ToolLoop {
     #[must_use]
     pub const fn is_over(&self) -> bool {
         self.turn.end().is_some()
+    }
+
+    /// The try at a model call that is under way, if one is.
+    #[must_use]
+    pub const fn calling(&self) -> Option<ModelAttempt> {
+        match &self.turn.stage {
+            Stage::Calling(attempt) => Some(*attempt),
+            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) | Stage::Tools(_) => None,
+        }
     }
 
     /// Whether the turn only waits for somebody outside: nothing runs, nothing is scheduled.

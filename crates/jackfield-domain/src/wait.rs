@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use crate::ids::{DeliveryId, ToolCallId, WaitId};
+use crate::ids::{DeliveryId, ToolCallId, TurnId, WaitId};
 use crate::outcome::ToolResult;
 use crate::time::WallTime;
 
@@ -76,7 +76,12 @@ pub enum DeliveryBody {
         wait: WaitId,
     },
     /// End the turn now.
-    Cancel(CancelCause),
+    Cancel {
+        /// Why.
+        cause: CancelCause,
+        /// Which turn: a cancel that comes too late must not hit the next one.
+        turn: TurnId,
+    },
 }
 
 /// Why a turn is to end.

@@ -40,7 +40,11 @@ impl Decider<'_> {
     /// Takes a delivery. One that came before the deadline wins over the expiry, whenever it is read.
     pub(super) fn delivered(&mut self, delivery: &Delivery) {
         match &delivery.body {
-            DeliveryBody::Cancel(cause) => self.cancel(*cause),
+            DeliveryBody::Cancel { cause, turn } => {
+                if *turn == self.turn.id {
+                    self.cancel(*cause);
+                }
+            }
             DeliveryBody::Answer { answer, wait } => {
                 let Some(wait) = self.turn.waits().find(|open| open.id == *wait).cloned() else {
                     return;
