@@ -10,6 +10,7 @@ mod trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
+use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail};
@@ -64,7 +65,7 @@ fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec
     }
     for (package, tests) in tests {
         println!("building the tests of {package}");
-        let binary = build(copy.root(), &build_in, package)?
+        let binary = build(copy.root(), &build_in, package, Stdio::inherit())?
             .with_context(|| format!("`{package}` does not compile without a mutant"))?;
         for test in tests {
             match binary.run(test, &log, PATIENCE)? {
@@ -85,7 +86,7 @@ fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec
     for mutant in chosen {
         let started = Instant::now();
         let verdict = copy.with(mutant, || {
-            let Some(binary) = build(copy.root(), &build_in, mutant.package)? else {
+            let Some(binary) = build(copy.root(), &build_in, mutant.package, Stdio::null())? else {
                 return Ok(Verdict::DoesNotCompile);
             };
             Ok(match binary.run(mutant.test, &log, PATIENCE)? {

@@ -28,11 +28,17 @@ pub(crate) enum Outcome {
     Passed,
 }
 
-/// Builds the `it` binary of a package; `None` if it does not compile.
-pub(crate) fn build(root: &Path, target: &Path, package: &str) -> anyhow::Result<Option<Binary>> {
+/// Builds the `it` binary of a package; `None` if it does not compile. What the compiler says goes to `said`.
+pub(crate) fn build(
+    root: &Path,
+    target: &Path,
+    package: &str,
+    said: Stdio,
+) -> anyhow::Result<Option<Binary>> {
     let mut cargo = run::cargo(root, ["test", "--package", package, "--test", "it"]);
     cargo.args(["--no-run", "--message-format", "json"]);
     cargo.env("CARGO_TARGET_DIR", target);
+    cargo.stderr(said);
     let output = cargo.output().context("cannot start cargo")?;
     if !output.status.success() {
         return Ok(None);
