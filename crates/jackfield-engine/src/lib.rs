@@ -1,1 +1,22 @@
-//! Performs what the loop asks for.
+//! Performs what the loop asks for: the only caller of the ports.
+//!
+//! [`Engine::send`] drives one turn: it commits what the loop decides, then performs it, then tells
+//! whoever watches. It decides nothing itself.
+
+mod catalog;
+mod clock;
+mod commit;
+mod driver;
+mod engine;
+mod error;
+mod news;
+mod perform;
+mod report;
+mod validate;
+
+pub use self::catalog::{Offered, Problem};
+pub use self::clock::{Clock, SystemClock};
+pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
+pub use self::error::EngineError;
+pub use self::news::{News, Observer};
+pub use self::report::{CallReport, TurnReport};

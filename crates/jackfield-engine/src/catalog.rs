@@ -1,0 +1,126 @@
+//! The catalog of a turn: what all toolboxes offer, under model-facing names, with policy applied.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::naming::{bare_tool_name, tool_name};
+use jackfield_domain::policy::Policy;
+use jackfield_domain::tool::{
+    Catalog, CatalogEntry, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
+};
+use jackfield_ports::toolbox::Toolbox;
+use tokio::task::JoinSet;
+
+/// A toolbox of the engine.
+#[derive(Clone)]
+pub(crate) struct Registered {
+    /// Whether it is ours: bare names, trusted.
+    pub(crate) builtin: bool,
+    pub(crate) toolbox: Arc<dyn Toolbox>,
+}
+
+/// The tools that a turn is offered.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Offered {
+    /// The tools.
+    pub catalog: Catalog,
+    /// The toolboxes whose tools could not be had. They do not stop the others.
+    pub problems: Vec<Problem>,
+}
+
+/// A toolbox whose tools could not be had.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Problem {
+    /// What went wrong, in a sentence.
+    pub message: String,
+    /// The toolbox.
+    pub toolbox: ToolboxId,
+}
+
+/// Asks all toolboxes at once for their tools.
+pub(crate) async fn gather(
+    toolboxes: &[Registered],
+    policy: &Policy,
+    when_unknown: UnknownPolicy,
+) -> Offered {
+    let mut lists = JoinSet::new();
+    for (place, registered) in toolboxes.iter().cloned().enumerate() {
+        lists.spawn(async move {
+            let listed = tokio::time::timeout(LIST_LIMIT, registered.toolbox.list()).await;
+            let tools = match listed {
+                Ok(Ok(tools)) => Ok(tools),
+                Ok(Err(error)) => Err(error.to_string()),
+                Err(_) => Err(format!(
+                    "no list of tools within {} s",
+                    LIST_LIMIT.as_secs()
+                )),
+            };
+            (place, registered, tools)
+        });
+    }
+    let mut lists: Vec<_> = lists.join_all().await;
+    lists.sort_by_key(|(place, _, _)| *place);
+    let mut entries: Vec<CatalogEntry> = Vec::new();
+    let mut problems = Vec::new();
+    for (_, registered, tools) in lists {
+        let toolbox = registered.toolbox.id();
+        match tools {
+            Err(message) => problems.push(Problem {
+                message,
+                toolbox: toolbox.clone(),
+            }),
+            Ok(tools) => entries.extend(
+                tools
+                    .into_iter()
+                    .map(|tool| entry(toolbox, &registered, tool, policy, when_unknown)),
+            ),
+        }
+    }
+    Offered {
+        catalog: entries.into_iter().collect(),
+        problems,
+    }
+}
+
+fn entry(
+    toolbox: &ToolboxId,
+    registered: &Registered,
+    tool: ToolSpec,
+    policy: &Policy,
+    when_unknown: UnknownPolicy,
+) -> CatalogEntry {
+    let origin = ToolOrigin {
+        tool: Arc::clone(&tool.name),
+        toolbox: toolbox.clone(),
+    };
+    let name = if registered.builtin {
+        bare_tool_name(&tool.name)
+    } else {
+        tool_name(toolbox, &tool.name)
+    };
+    let digest = tool.digest();
+    CatalogEntry {
+        definition: Arc::new(ToolDefinition {
+            description: tool.description,
+            extensions: Vec::new(),
+            input: tool.input,
+            name,
+            output: tool.output,
+            strict: None,
+        }),
+        digest,
+        icon: tool.icon,
+        permission: policy.permission(&origin, tool.safety, registered.builtin),
+        origin,
+        ran_by: RanBy::Engine,
+        safety: tool.safety,
+        time_limit: tool.time_limit,
+        title: tool.title,
+        when_unknown,
+    }
+}
+
+/// How long a toolbox has to list its tools.
+const LIST_LIMIT: Duration = Duration::from_secs(30);

@@ -1,0 +1,38 @@
+//! The clock that the loop is told the time of.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jackfield_domain::time::{MonoTime, Now, WallTime};
+
+/// Tells the time.
+pub trait Clock: Send + Sync {
+    /// The present.
+    fn now(&self) -> Now;
+}
+
+/// The clocks of the machine.
+#[derive(Debug)]
+pub struct SystemClock {
+    start: tokio::time::Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self {
+            start: tokio::time::Instant::now(),
+        }
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Now {
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Now {
+            // The runtime's clock, so that a test can stop it.
+            mono: MonoTime::from_start(self.start.elapsed()),
+            wall: WallTime::from_millis(i64::try_from(wall.as_millis()).unwrap_or(i64::MAX)),
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Committing: whole steps as one append, and what its three answers mean.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::{Append, Appended, Epoch, Journal, Loaded, Refusal};
+
+/// What became of a batch.
+pub(crate) enum Committed {
+    /// It closes a wait that has an answer which was not seen: nothing was written.
+    Answered,
+    /// It is not in the journal, or nobody can tell.
+    No {
+        /// What the journal said, if it refused.
+        refusal: Option<Refusal>,
+        /// The same in words.
+        why: Arc<str>,
+    },
+    /// It is in the journal.
+    Yes,
+}
+
+/// The owner's side of a session's journal.
+pub(crate) struct Ledger {
+    epoch: Epoch,
+    journal: Arc<dyn Journal>,
+    /// How many steps the journal has.
+    pub(crate) position: u64,
+    /// How many deliveries have been fed to the loop.
+    pub(crate) seen: u64,
+    session: SessionId,
+}
+
+impl Ledger {
+    pub(crate) fn new(
+        journal: Arc<dyn Journal>,
+        session: &SessionId,
+        epoch: Epoch,
+        loaded: &Loaded,
+    ) -> Self {
+        Self {
+            epoch,
+            journal,
+            position: loaded.steps.len() as u64,
+            seen: loaded.deliveries.len() as u64,
+            session: session.clone(),
+        }
+    }
+
+    /// Commits these steps as one append. They are the same afterwards, with their numbers set.
+    pub(crate) async fn commit(&mut self, steps: &mut Vec<Envelope>) -> Committed {
+        for (number, step) in (self.position..).zip(steps.iter_mut()) {
+            step.step = number;
+        }
+        let append = Append {
+            epoch: self.epoch,
+            position: self.position,
+            seen: self.seen,
+            session: self.session.clone(),
+            steps: std::mem::take(steps),
+        };
+        let committed = self.append(&append).await;
+        *steps = append.steps;
+        if matches!(committed, Committed::Yes) {
+            self.position += steps.len() as u64;
+        }
+        committed
+    }
+
+    /// Appends, and asks again where the answer got lost: the journal recognises the repetition.
+    async fn append(&self, append: &Append) -> Committed {
+        let mut pause = FIRST_PAUSE;
+        loop {
+            match self.journal.append(append).await {
+                Appended::Committed => return Committed::Yes,
+                Appended::Refused(Refusal::Answered) => return Committed::Answered,
+                Appended::Refused(refusal) => {
+                    return Committed::No {
+                        refusal: Some(refusal),
+                        why: refusal.to_string().into(),
+                    };
+                }
+                Appended::Unknown(error) if pause > LONGEST_PAUSE => {
+                    return Committed::No {
+                        refusal: None,
+                        why: error.to_string().into(),
+                    };
+                }
+                Appended::Unknown(error) => {
+                    tracing::warn!(%error, "an append has no answer; asking again");
+                    tokio::time::sleep(pause).await;
+                    pause *= 4;
+                }
+            }
+        }
+    }
+}
+
+const FIRST_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);

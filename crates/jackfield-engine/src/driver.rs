@@ -1,0 +1,387 @@
+//! The driver: commit, then act, then tell. It holds no decision about the turn.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
+use jackfield_domain::ids::{ModelAttempt, ToolCallId};
+use jackfield_domain::session::Session;
+use jackfield_domain::time::{MonoTime, Now};
+use jackfield_domain::tool_loop::{
+    Action, Input, LONGEST_SLEEP, LOOP_VERSION, Restrictions, Step, ToolLoop,
+};
+use jackfield_domain::wait::Delivery;
+use jackfield_ports::journal::{Epoch, Loaded, Refusal};
+
+use crate::commit::{Committed, Ledger};
+use crate::engine::Shared;
+use crate::error::EngineError;
+use crate::news::{News, Observer};
+use crate::perform::{Event, Workers};
+use crate::report::{Reporter, TurnReport};
+
+/// Drives one turn to its end.
+pub(crate) struct Driver<'o> {
+    inbox: Option<Inbox>,
+    ledger: Ledger,
+    observer: &'o mut dyn Observer,
+    reloads: u32,
+    reporter: Reporter,
+    shared: Arc<Shared>,
+    turn: ToolLoop,
+    wake: Option<MonoTime>,
+    workers: Workers,
+}
+
+/// The deliveries that come next.
+type Inbox = Pin<Box<dyn Future<Output = Vec<Delivery>> + Send>>;
+
+/// What a driver waits for.
+enum Happened {
+    Deliveries(Vec<Delivery>),
+    Event(Event),
+    Woke,
+}
+
+impl<'o> Driver<'o> {
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        turn: ToolLoop,
+        epoch: Epoch,
+        loaded: &Loaded,
+        observer: &'o mut dyn Observer,
+    ) -> Self {
+        let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), epoch, loaded);
+        let catalog = Arc::clone(&turn.turn().setup().catalog);
+        let workers = Workers::new(Arc::clone(&shared), catalog);
+        Self {
+            inbox: None,
+            ledger,
+            observer,
+            reloads: 0,
+            reporter: Reporter::default(),
+            shared,
+            turn,
+            wake: None,
+            workers,
+        }
+    }
+
+    /// Drives the turn from its first step on.
+    pub(crate) async fn run(mut self, first: Step, now: Now) -> Result<TurnReport, EngineError> {
+        let mut batch = Batch::default();
+        batch.add(first, InputKind::Began, now);
+        loop {
+            self.settle(batch).await?;
+            if let Some(end) = self.turn.turn().end().cloned() {
+                return Ok(self.finish(end));
+            }
+            batch = self.next_batch().await;
+        }
+    }
+
+    fn finish(self, end: TurnEnd) -> TurnReport {
+        let session = self.turn.session().clone();
+        self.reporter.finish(session, self.turn.turn(), end)
+    }
+
+    /// Commits a batch, then performs it, then tells it.
+    async fn settle(&mut self, mut batch: Batch) -> Result<(), EngineError> {
+        while !batch.steps.is_empty() {
+            match self.ledger.commit(&mut batch.steps).await {
+                Committed::Yes => break,
+                Committed::Answered => batch = self.feed_again(batch).await?,
+                Committed::No { refusal, why } => batch = self.reload(refusal, why).await?,
+            }
+        }
+        self.wake = batch.wake;
+        self.workers.perform(batch.actions);
+        for news in &batch.news {
+            match news {
+                Told::Delta {
+                    attempt,
+                    call,
+                    delta,
+                } => {
+                    let (attempt, call) = (*attempt, call.clone());
+                    self.observer.tell(News::Delta {
+                        attempt,
+                        call,
+                        delta,
+                    });
+                }
+                Told::Progress(event) => event.tell(self.observer),
+                Told::Step(place) => {
+                    let Some(step) = batch.steps.get(*place) else {
+                        continue;
+                    };
+                    for fact in &step.facts {
+                        self.reporter.see(fact, step.now);
+                        self.observer.tell(News::Fact {
+                            fact,
+                            now: step.now,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for something to happen, and feeds it with everything else that has happened by then.
+    async fn next_batch(&mut self) -> Batch {
+        let mut batch = Batch::default();
+        if self.turn.turn().waits().next().is_some() {
+            batch.before = Some(Box::new(Before {
+                inputs: Vec::new(),
+                turn: self.turn.clone(),
+            }));
+        }
+        let happened = self.next_happening().await;
+        self.feed(happened, &mut batch);
+        self.drain(&mut batch);
+        // Calls that finish while others run may wait for company; work and ends never do.
+        if !batch.steps.is_empty()
+            && batch.actions.is_empty()
+            && let Ok(happened) = tokio::time::timeout(COMPANY, self.next_happening()).await
+        {
+            self.feed(happened, &mut batch);
+            self.drain(&mut batch);
+        }
+        batch
+    }
+
+    fn drain(&mut self, batch: &mut Batch) {
+        for _ in 0..MOST_AT_ONCE {
+            let Some(event) = self.workers.try_next() else {
+                return;
+            };
+            self.feed(Happened::Event(event), batch);
+            if self.turn.is_over() {
+                return;
+            }
+        }
+    }
+
+    async fn next_happening(&mut self) -> Happened {
+        let now = self.shared.clock.now();
+        let sleep = self.wake.map_or(LONGEST_SLEEP, |wake| {
+            wake.since(now.mono).min(LONGEST_SLEEP)
+        });
+        let from = self.ledger.seen;
+        let inbox = self.inbox.get_or_insert_with(|| {
+            let (journal, session) = (
+                Arc::clone(&self.shared.journal),
+                self.turn.session().clone(),
+            );
+            Box::pin(async move {
+                loop {
+                    match journal.inbox(&session, from).await {
+                        Ok(deliveries) => return deliveries,
+                        Err(error) => {
+                            tracing::warn!(%error, "the inbox cannot be read; trying again");
+                            tokio::time::sleep(INBOX_PAUSE).await;
+                        }
+                    }
+                }
+            })
+        });
+        tokio::select! {
+            event = self.workers.next() => Happened::Event(event),
+            deliveries = inbox => {
+                self.inbox = None;
+                Happened::Deliveries(deliveries)
+            }
+            () = tokio::time::sleep(sleep) => Happened::Woke,
+        }
+    }
+
+    fn feed(&mut self, happened: Happened, batch: &mut Batch) {
+        match happened {
+            Happened::Deliveries(deliveries) => {
+                self.ledger.seen += deliveries.len() as u64;
+                for delivery in deliveries {
+                    self.handle(Input::Delivered(delivery), batch);
+                }
+            }
+            Happened::Event(Event::Input(input)) => self.handle(input, batch),
+            Happened::Event(progress @ Event::Progress { .. }) => {
+                batch.news.push(Told::Progress(progress));
+            }
+            Happened::Woke => self.handle(Input::Woke, batch),
+        }
+    }
+
+    fn handle(&mut self, input: Input, batch: &mut Batch) {
+        let now = self.shared.clock.now();
+        if let Some(before) = &mut batch.before {
+            before.inputs.push((input.clone(), now));
+        }
+        let delta = match &input {
+            Input::ReplyDelta { attempt, delta } => Some((*attempt, delta.clone())),
+            Input::Delivered(_)
+            | Input::ReplyEnded { .. }
+            | Input::ReplyFailed { .. }
+            | Input::ToolAccepted { .. }
+            | Input::ToolAsked { .. }
+            | Input::ToolFailed { .. }
+            | Input::ToolFinished { .. }
+            | Input::Woke => None,
+        };
+        let kind = input.kind();
+        let step = self.turn.handle(input, now);
+        if let Some((attempt, delta)) = delta
+            && self.turn.calling() == Some(attempt)
+        {
+            let call = self.turn.call_id(delta.index());
+            batch.news.push(Told::Delta {
+                attempt,
+                call,
+                delta,
+            });
+        }
+        batch.add(step, kind, now);
+    }
+
+    /// An answer came before this batch closed its wait: from the state before the batch, the answer
+    /// goes first, then the same inputs. What is in flight is not touched.
+    async fn feed_again(&mut self, batch: Batch) -> Result<Batch, EngineError> {
+        let Some(before) = batch.before else {
+            // Only a batch that began with an open wait can close one that somebody answered.
+            let why = "the journal speaks of an answer to a wait that is not open".into();
+            return Err(EngineError::NotCommitted { why });
+        };
+        self.turn = before.turn;
+        self.inbox = None;
+        let journal = Arc::clone(&self.shared.journal);
+        let deliveries = journal.inbox(self.turn.session(), self.ledger.seen).await?;
+        self.ledger.seen += deliveries.len() as u64;
+        let turn = self.turn.clone();
+        let mut again = Batch {
+            before: Some(Box::new(Before {
+                inputs: Vec::new(),
+                turn,
+            })),
+            ..Batch::default()
+        };
+        for delivery in deliveries {
+            self.handle(Input::Delivered(delivery), &mut again);
+        }
+        for (input, _) in before.inputs {
+            if !self.turn.is_over() {
+                self.handle(input, &mut again);
+            }
+        }
+        Ok(again)
+    }
+
+    /// The batch is not in the journal, or nobody can tell: drop the machine, abort what is in
+    /// flight, perform and tell nothing of it, and take the turn up again from the journal.
+    async fn reload(
+        &mut self,
+        refusal: Option<Refusal>,
+        why: Arc<str>,
+    ) -> Result<Batch, EngineError> {
+        let catalog = Arc::clone(&self.turn.turn().setup().catalog);
+        self.workers = Workers::new(Arc::clone(&self.shared), catalog);
+        self.inbox = None;
+        if let Some(refusal @ Refusal::StaleEpoch) = refusal {
+            return Err(EngineError::OwnershipLost { refusal });
+        }
+        self.reloads += 1;
+        if self.reloads > MOST_RELOADS {
+            return Err(EngineError::NotCommitted { why });
+        }
+        let session = self.turn.session().clone();
+        let journal = Arc::clone(&self.shared.journal);
+        let epoch = journal.own(&session).await?;
+        let loaded = journal.load(&session).await?;
+        self.ledger = Ledger::new(journal, &session, epoch, &loaded);
+        let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
+        let now = self.shared.clock.now();
+        let restrictions = Restrictions::default();
+        let recovered = ToolLoop::recover(&session, facts(), &loaded.deliveries, now, restrictions);
+        let mut batch = Batch::default();
+        if let Some((turn, step)) = recovered {
+            self.turn = turn;
+            batch.add(step, InputKind::Recovered, now);
+            return Ok(batch);
+        }
+        // The append that ended the turn may have been committed although nobody said so.
+        let folded = Session::fold(session, facts());
+        if folded.turns() == self.turn.turn().ordinal() {
+            let place = loaded
+                .steps
+                .iter()
+                .rposition(|step| step.input == InputKind::Began);
+            for step in loaded.steps.iter().skip(place.unwrap_or(0)) {
+                step.facts
+                    .iter()
+                    .for_each(|fact| self.reporter.see(fact, step.now));
+            }
+            return Ok(batch);
+        }
+        Err(EngineError::NotCommitted { why })
+    }
+}
+
+/// Steps that are committed as one, and what follows from them.
+#[derive(Default)]
+struct Batch {
+    actions: Vec<Action>,
+    before: Option<Box<Before>>,
+    news: Vec<Told>,
+    steps: Vec<Envelope>,
+    wake: Option<MonoTime>,
+}
+
+/// The machine before a batch, and what it was fed: for batches that may have to be fed again.
+struct Before {
+    inputs: Vec<(Input, Now)>,
+    turn: ToolLoop,
+}
+
+/// News, in order.
+enum Told {
+    Delta {
+        attempt: ModelAttempt,
+        call: Option<ToolCallId>,
+        delta: Delta,
+    },
+    Progress(Event),
+    /// The facts of the step at this place.
+    Step(usize),
+}
+
+impl Batch {
+    fn add(&mut self, step: Step, input: InputKind, now: Now) {
+        let Step {
+            actions,
+            facts,
+            wake,
+        } = step;
+        if !facts.is_empty() {
+            self.news.push(Told::Step(self.steps.len()));
+            self.steps.push(Envelope {
+                facts,
+                input,
+                now,
+                step: 0,
+                version: LOOP_VERSION,
+            });
+        }
+        self.actions.extend(actions);
+        self.wake = wake;
+    }
+}
+
+/// How long calls that finished while others run wait for company.
+const COMPANY: Duration = Duration::from_millis(1);
+/// How long to wait before an inbox that cannot be read is read again.
+const INBOX_PAUSE: Duration = Duration::from_secs(1);
+/// How many inputs one append may answer.
+const MOST_AT_ONCE: usize = 1024;
+/// How often a turn is taken up again from its journal before it is left to a person.
+const MOST_RELOADS: u32 = 3;

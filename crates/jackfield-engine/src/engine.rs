@@ -1,0 +1,352 @@
+//! The engine: models, toolboxes and a journal under one roof, and the turns that run on them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::limits::{Allowance, Limits};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Policy;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::session::Session;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::tool::{ToolChoice, UnknownPolicy};
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::chat_model::ChatModel;
+use jackfield_ports::journal::{Delivered, Journal};
+use jackfield_ports::toolbox::Toolbox;
+use serde_json::{Map, Value};
+
+use crate::catalog::{self, Offered, Registered};
+use crate::clock::{Clock, SystemClock};
+use crate::driver::Driver;
+use crate::error::EngineError;
+use crate::news::Observer;
+use crate::report::TurnReport;
+use crate::validate::Validators;
+
+/// Models, toolboxes and a journal, and the turns that run on them. Cloning shares it.
+#[derive(Clone)]
+pub struct Engine {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) busy: Mutex<BTreeSet<SessionId>>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    pub(crate) toolboxes: Vec<Registered>,
+    pub(crate) validators: Validators,
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Engine")
+            .field("models", &self.shared.models.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Puts an [`Engine`] together.
+#[must_use]
+pub struct EngineBuilder {
+    clock: Arc<dyn Clock>,
+    journal: Arc<dyn Journal>,
+    models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    toolboxes: Vec<Registered>,
+}
+
+impl fmt::Debug for EngineBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EngineBuilder")
+            .field("models", &self.models.keys())
+            .finish_non_exhaustive()
+    }
+}
+
+impl EngineBuilder {
+    /// Adds a model provider under a name of the configuration.
+    pub fn model(mut self, provider: impl Into<Arc<str>>, model: Arc<dyn ChatModel>) -> Self {
+        self.models.insert(provider.into(), model);
+        self
+    }
+
+    /// Adds a toolbox whose tools bear its id before their names.
+    pub fn toolbox(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolboxes.push(Registered {
+            builtin: false,
+            toolbox,
+        });
+        self
+    }
+
+    /// Adds a toolbox of ours: bare names, and trusted where nobody can be asked.
+    pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolboxes.push(Registered {
+            builtin: true,
+            toolbox,
+        });
+        self
+    }
+
+    /// Tells the time in another way.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// The engine.
+    #[must_use]
+    pub fn build(self) -> Engine {
+        let Self {
+            clock,
+            journal,
+            models,
+            toolboxes,
+        } = self;
+        let (busy, validators) = (Mutex::default(), Validators::default());
+        Engine {
+            shared: Arc::new(Shared {
+                busy,
+                clock,
+                journal,
+                models,
+                toolboxes,
+                validators,
+            }),
+        }
+    }
+}
+
+/// Everything about a turn that is not its message.
+#[derive(Clone, Debug)]
+pub struct TurnOptions {
+    /// What it may spend.
+    pub allowance: Allowance,
+    /// Whether whoever shows the answer can take back text that it has shown.
+    pub can_supersede: bool,
+    /// Which tools may or have to be called in the first round.
+    pub choice: ToolChoice,
+    /// Limits.
+    pub limits: Limits,
+    /// The model.
+    pub model: ModelRef,
+    /// Which tools may run.
+    pub policy: Policy,
+    /// Settings of the model calls.
+    pub settings: Settings,
+    /// The system prompt.
+    pub system: SystemPrompt,
+    /// Whether any tools are offered at all.
+    pub tools: bool,
+    /// Whether rounds after the first may use tools.
+    pub tools_after_first_round: bool,
+    /// What to do about calls of which nobody knows whether they took effect.
+    pub when_unknown: UnknownPolicy,
+}
+
+impl TurnOptions {
+    /// The defaults, for this model.
+    #[must_use]
+    pub fn new(model: ModelRef) -> Self {
+        Self {
+            allowance: Allowance::default(),
+            can_supersede: false,
+            choice: ToolChoice::Auto,
+            limits: Limits::default(),
+            model,
+            policy: Policy::default(),
+            settings: Settings::default(),
+            system: SystemPrompt::default(),
+            tools: true,
+            tools_after_first_round: true,
+            when_unknown: UnknownPolicy::Report,
+        }
+    }
+}
+
+/// A message to a session, and how it is to be answered.
+#[derive(Clone, Debug)]
+pub struct SendMessage {
+    /// What the turn begins with.
+    pub opening: Opening,
+    /// Everything else.
+    pub options: TurnOptions,
+    /// The session: a new one, if there is none of this id.
+    pub session: SessionId,
+}
+
+impl Engine {
+    /// An engine on this journal.
+    pub fn builder(journal: Arc<dyn Journal>) -> EngineBuilder {
+        EngineBuilder {
+            clock: Arc::new(SystemClock::default()),
+            journal,
+            models: BTreeMap::new(),
+            toolboxes: Vec::new(),
+        }
+    }
+
+    /// Sends a message and drives its turn to the end.
+    ///
+    /// Cancelled in order by [`Engine::deliver`] of a cancel: the turn then ends in one step with
+    /// everything paired. Dropping the future instead is what a crash is: whatever runs is aborted,
+    /// and the turn stays open in its journal.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError`] if the turn could not be driven; a turn that failed is a report.
+    pub async fn send(
+        &self,
+        message: SendMessage,
+        observer: &mut dyn Observer,
+    ) -> Result<TurnReport, EngineError> {
+        let SendMessage {
+            opening,
+            options,
+            session,
+        } = message;
+        self.model(&options.model.provider)?;
+        let _busy = self.occupy(&session)?;
+        let offered = self.tools(&options).await;
+        let journal = &self.shared.journal;
+        let epoch = journal.own(&session).await?;
+        let loaded = journal.load(&session).await?;
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        if let Some(turn) = folded.open_turn() {
+            return Err(EngineError::Busy {
+                session,
+                turn: turn.id().clone(),
+            });
+        }
+        let base = Base {
+            messages: Arc::clone(folded.messages()),
+            ordinal: folded.turns() + 1,
+            session,
+        };
+        let setup = Arc::new(Setup {
+            allowance: options.allowance,
+            can_supersede: options.can_supersede,
+            catalog: Arc::new(offered.catalog),
+            choice: options.choice,
+            limits: options.limits,
+            model: options.model,
+            settings: Arc::new(options.settings),
+            system: Arc::new(options.system),
+            tools_after_first_round: options.tools_after_first_round,
+        });
+        let now = self.shared.clock.now();
+        let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
+        let driver = Driver::new(Arc::clone(&self.shared), turn, epoch, &loaded, observer);
+        driver.run(step, now).await
+    }
+
+    /// Puts an answer or a cancel into a session's inbox; whoever drives the session consumes it.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or the journal cannot be reached.
+    pub async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: impl Into<Arc<str>> + Send,
+        body: DeliveryBody,
+    ) -> Result<Delivered, EngineError> {
+        Ok(self
+            .shared
+            .journal
+            .deliver(session, id, by.into(), body)
+            .await?)
+    }
+
+    /// The tools that a turn with these options would be offered, and the toolboxes that failed.
+    pub async fn tools(&self, options: &TurnOptions) -> Offered {
+        let toolboxes: &[Registered] = if options.tools {
+            &self.shared.toolboxes
+        } else {
+            &[]
+        };
+        catalog::gather(toolboxes, &options.policy, options.when_unknown).await
+    }
+
+    /// Runs one tool by its model-facing name, outside any turn. The policy is not asked.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::UnknownTool`]; what the call itself came to is its result.
+    pub async fn call_tool(
+        &self,
+        options: &TurnOptions,
+        name: &str,
+        arguments: Map<String, Value>,
+    ) -> Result<ToolResult, EngineError> {
+        let offered = self.tools(options).await;
+        let Some(tool) = offered.catalog.tool(name) else {
+            let known = offered
+                .catalog
+                .iter()
+                .map(|tool| tool.definition.name.to_string());
+            return Err(EngineError::UnknownTool {
+                known: known.collect(),
+                name: name.to_owned(),
+            });
+        };
+        Ok(crate::perform::call_once(&self.shared, tool, arguments, &options.limits).await)
+    }
+
+    pub(crate) fn model(&self, provider: &Arc<str>) -> Result<&Arc<dyn ChatModel>, EngineError> {
+        self.shared
+            .models
+            .get(provider)
+            .ok_or_else(|| EngineError::UnknownProvider {
+                known: self.shared.models.keys().map(ToString::to_string).collect(),
+                name: Arc::clone(provider),
+            })
+    }
+
+    /// Marks a session as driven here until the guard is dropped.
+    fn occupy(&self, session: &SessionId) -> Result<Busy, EngineError> {
+        let mut busy = self
+            .shared
+            .busy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if busy.insert(session.clone()) {
+            let shared = Arc::clone(&self.shared);
+            return Ok(Busy {
+                session: session.clone(),
+                shared,
+            });
+        }
+        // Which turn it is stands in the journal only; the session is what a caller can act on.
+        let turn = jackfield_domain::ids::TurnId::derive(session, 0);
+        Err(EngineError::Busy {
+            session: session.clone(),
+            turn,
+        })
+    }
+}
+
+/// Marks a session as driven here.
+struct Busy {
+    session: SessionId,
+    shared: Arc<Shared>,
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        let mut busy = self
+            .shared
+            .busy
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        busy.remove(&self.session);
+    }
+}

@@ -1,0 +1,50 @@
+//! News: what a watcher of a turn is told, once it is committed.
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
+use jackfield_domain::time::Now;
+
+/// What a watcher is told.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum News<'a> {
+    /// A piece of a reply that is under way.
+    Delta {
+        /// The try that it belongs to; a later one of the same round takes its place.
+        attempt: ModelAttempt,
+        /// Our id of the call, if the piece belongs to a tool call.
+        call: Option<ToolCallId>,
+        /// The piece.
+        delta: &'a Delta,
+    },
+    /// A fact, committed.
+    Fact {
+        /// The fact.
+        fact: &'a Fact,
+        /// When it was decided.
+        now: Now,
+    },
+    /// A tool call is this far.
+    Progress {
+        /// The try.
+        attempt: &'a ToolAttempt,
+        /// How much is done.
+        done: f64,
+        /// A word about it.
+        message: Option<&'a str>,
+        /// Of how much, if that is known.
+        of: Option<f64>,
+    },
+}
+
+/// Watches a turn. Telling never waits: an observer that needs time keeps a queue of its own.
+pub trait Observer: Send {
+    /// Takes a piece of news.
+    fn tell(&mut self, news: News<'_>);
+}
+
+/// Watches nothing.
+impl Observer for () {
+    fn tell(&mut self, _news: News<'_>) {}
+}

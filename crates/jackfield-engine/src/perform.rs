@@ -1,0 +1,398 @@
+//! Performing: the tasks behind the actions, and what they send back.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{
+    ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
+};
+use jackfield_domain::ids::{IdempotencyKey, ModelAttempt, ToolAttempt, ToolCallId, ToolboxId};
+use jackfield_domain::limits::Limits;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
+use jackfield_domain::tool::{Catalog, CatalogEntry};
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::tool_loop::{Action, Input};
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+
+use crate::engine::Shared;
+use crate::news::{News, Observer};
+
+/// What comes back from the tasks.
+pub(crate) enum Event {
+    /// For the loop.
+    Input(Input),
+    /// For whoever watches.
+    Progress {
+        attempt: ToolAttempt,
+        done: f64,
+        message: Option<String>,
+        of: Option<f64>,
+    },
+}
+
+impl Event {
+    pub(crate) fn tell(&self, observer: &mut dyn Observer) {
+        if let Self::Progress {
+            attempt,
+            done,
+            message,
+            of,
+        } = self
+        {
+            let (done, message, of) = (*done, message.as_deref(), *of);
+            observer.tell(News::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            });
+        }
+    }
+}
+
+/// The tasks of one turn. Dropping it aborts them all.
+pub(crate) struct Workers {
+    catalog: Arc<Catalog>,
+    events: mpsc::Receiver<Event>,
+    running: HashMap<Attempt, AbortHandle>,
+    sender: mpsc::Sender<Event>,
+    shared: Arc<Shared>,
+    tasks: JoinSet<()>,
+    whose: HashMap<Id, Attempt>,
+}
+
+impl Workers {
+    pub(crate) fn new(shared: Arc<Shared>, catalog: Arc<Catalog>) -> Self {
+        let (sender, events) = mpsc::channel(QUEUE);
+        Self {
+            catalog,
+            events,
+            running: HashMap::new(),
+            sender,
+            shared,
+            tasks: JoinSet::new(),
+            whose: HashMap::new(),
+        }
+    }
+
+    /// Waits for the next event. Can be dropped at any time without losing one.
+    pub(crate) async fn next(&mut self) -> Event {
+        loop {
+            tokio::select! {
+                // The sender is kept here, so that the queue never closes.
+                Some(event) = self.events.recv() => return event,
+                Some(joined) = self.tasks.join_next_with_id() => {
+                    if let Some(event) = self.joined(joined) {
+                        return event;
+                    }
+                }
+                else => std::future::pending::<()>().await,
+            }
+        }
+    }
+
+    /// The next event, if there is one already.
+    pub(crate) fn try_next(&mut self) -> Option<Event> {
+        self.events.try_recv().ok()
+    }
+
+    /// Performs actions, in order. One that a later one aborts is not performed at all.
+    pub(crate) fn perform(&mut self, actions: Vec<Action>) {
+        let mut aborted: Vec<Attempt> = Vec::new();
+        let mut wanted: Vec<Action> = Vec::with_capacity(actions.len());
+        for action in actions.into_iter().rev() {
+            match &action {
+                Action::Abort(attempt) => {
+                    self.abort(attempt);
+                    aborted.push(attempt.clone());
+                }
+                Action::CallModel { .. } | Action::ResumeTool { .. } | Action::RunTool(_) => {
+                    if !attempt_of(&action).is_some_and(|attempt| aborted.contains(&attempt)) {
+                        wanted.push(action);
+                    }
+                }
+                // Both are told by their facts.
+                Action::Finish(_) | Action::OpenWait(_) => {}
+            }
+        }
+        wanted
+            .into_iter()
+            .rev()
+            .for_each(|action| self.start(action));
+    }
+
+    fn start(&mut self, action: Action) {
+        let Some(attempt) = attempt_of(&action) else {
+            return;
+        };
+        let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
+        let handle = match action {
+            Action::CallModel { attempt, request } => self
+                .tasks
+                .spawn(call_model(shared, sender, attempt, *request)),
+            Action::ResumeTool {
+                answer,
+                attempt,
+                handle,
+                tool,
+            } => self.tasks.spawn(async move {
+                let mut events = Events {
+                    attempt: attempt.clone(),
+                    sender: sender.clone(),
+                };
+                let ended = match toolbox(&shared, &tool.toolbox) {
+                    Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
+                    Err(failure) => Err(failure.into()),
+                };
+                send(&sender, ended_input(attempt, ended)).await;
+            }),
+            Action::RunTool(run) => {
+                let tool = self
+                    .catalog
+                    .iter()
+                    .find(|tool| tool.origin == run.tool)
+                    .cloned();
+                self.tasks.spawn(async move {
+                    let attempt = run.attempt.clone();
+                    let mut events = Events {
+                        attempt: attempt.clone(),
+                        sender: sender.clone(),
+                    };
+                    let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;
+                    send(&sender, ended_input(attempt, ended)).await;
+                })
+            }
+            Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
+        };
+        self.whose.insert(handle.id(), attempt.clone());
+        self.running.insert(attempt, handle);
+    }
+
+    fn abort(&mut self, attempt: &Attempt) {
+        if let Some(handle) = self.running.remove(attempt) {
+            handle.abort();
+        }
+    }
+
+    /// Forgets a task that has ended; one that crashed is a failure of its call.
+    fn joined(&mut self, joined: Result<(Id, ()), JoinError>) -> Option<Event> {
+        let id = match &joined {
+            Ok((id, ())) => *id,
+            Err(error) => error.id(),
+        };
+        let attempt = self.whose.remove(&id)?;
+        self.running.remove(&attempt);
+        let crashed = joined.err().filter(JoinError::is_panic)?;
+        tracing::error!(?attempt, "an adapter crashed: {crashed}");
+        Some(Event::Input(match attempt {
+            Attempt::Model(attempt) => {
+                let kind = ModelFailureKind::ProtocolViolation;
+                let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
+                Input::ReplyFailed { attempt, failure }
+            }
+            Attempt::Tool(attempt) => {
+                let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
+                Input::ToolFailed { attempt, failure }
+            }
+        }))
+    }
+}
+
+fn attempt_of(action: &Action) -> Option<Attempt> {
+    match action {
+        Action::CallModel { attempt, .. } => Some(Attempt::Model(*attempt)),
+        Action::ResumeTool { attempt, .. } => Some(Attempt::Tool(attempt.clone())),
+        Action::RunTool(run) => Some(Attempt::Tool(run.attempt.clone())),
+        Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => None,
+    }
+}
+
+async fn call_model(
+    shared: Arc<Shared>,
+    sender: mpsc::Sender<Event>,
+    attempt: ModelAttempt,
+    request: ModelRequest,
+) {
+    let mut sink = Sink {
+        attempt,
+        sender: sender.clone(),
+    };
+    let replied = match shared.models.get(&request.model.provider) {
+        Some(model) => model.reply(&request, &mut sink).await.map_err(|error| {
+            tracing::debug!(error = %chain(&error), "a model call failed");
+            error.failure
+        }),
+        None => Err(ModelFailure::new(
+            ModelFailureKind::Unsupported,
+            Phase::BeforeSend,
+            format!("there is no provider `{}`", request.model.provider),
+        )),
+    };
+    // The messages of the round go before the loop adds its own, so that nothing has to be copied.
+    drop(request);
+    send(
+        &sender,
+        match replied {
+            Ok(end) => Input::ReplyEnded {
+                attempt,
+                end: Box::new(end),
+            },
+            Err(failure) => Input::ReplyFailed { attempt, failure },
+        },
+    )
+    .await;
+}
+
+/// Checks the arguments, then runs the tool.
+async fn run_tool(
+    shared: &Shared,
+    tool: Option<&CatalogEntry>,
+    run: &ToolRun,
+    events: &mut dyn ToolEvents,
+) -> Result<ToolEnd, ToolError> {
+    let toolbox = toolbox(shared, &run.tool.toolbox)?;
+    if let Some(tool) = tool {
+        shared.validators.check(tool, &run.input).await?;
+    }
+    toolbox.call(run, events).await
+}
+
+/// Runs one tool outside any turn, within its time limit.
+pub(crate) async fn call_once(
+    shared: &Shared,
+    tool: &CatalogEntry,
+    arguments: Map<String, Value>,
+    limits: &Limits,
+) -> ToolResult {
+    let Ok(call) = ToolCallId::parse("call_by_hand") else {
+        return ToolResult::default();
+    };
+    let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
+    let run = ToolRun {
+        fresh: false,
+        input: ToolInput::Json(JsonInput::from(arguments)),
+        key: IdempotencyKey::derive(&call),
+        max_bytes: limits.stored,
+        time_limit,
+        tool: tool.origin.clone(),
+        attempt: ToolAttempt { call, attempt: 1 },
+    };
+    match tokio::time::timeout(time_limit, run_tool(shared, Some(tool), &run, &mut ())).await {
+        Ok(Ok(ToolEnd::Finished(result))) => result,
+        Ok(Ok(ToolEnd::Asked { question, .. })) => {
+            ToolResult::error(format!("the tool asks for something: {}", question.message))
+        }
+        Ok(Err(error)) => ToolResult::error(error.to_string()),
+        Err(_) => ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64())),
+    }
+}
+
+fn toolbox<'a>(shared: &'a Shared, id: &ToolboxId) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
+    let found = shared
+        .toolboxes
+        .iter()
+        .find(|registered| registered.toolbox.id() == id);
+    found.map(|registered| &registered.toolbox).ok_or_else(|| {
+        let message = format!("there is no toolbox `{id}`");
+        ToolFailure::not_sent(ToolFailureKind::UnknownTool, message)
+    })
+}
+
+fn ended_input(attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
+    match ended {
+        Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
+            attempt,
+            handle,
+            question,
+        },
+        Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
+        Err(error) => {
+            tracing::debug!(error = %chain(&error), "a tool call failed");
+            Input::ToolFailed {
+                attempt,
+                failure: error.failure,
+            }
+        }
+    }
+}
+
+async fn send(sender: &mpsc::Sender<Event>, input: Input) {
+    // The driver is gone only if nobody wants the answer any more.
+    let _gone = sender.send(Event::Input(input)).await;
+}
+
+/// An error with its causes, in one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        text.push_str(": ");
+        text.push_str(&cause.to_string());
+        source = cause.source();
+    }
+    text
+}
+
+/// Takes the pieces of a reply to the loop.
+struct Sink {
+    attempt: ModelAttempt,
+    sender: mpsc::Sender<Event>,
+}
+
+#[async_trait]
+impl DeltaSink for Sink {
+    async fn push(&mut self, delta: Delta) {
+        send(
+            &self.sender,
+            Input::ReplyDelta {
+                attempt: self.attempt,
+                delta,
+            },
+        )
+        .await;
+    }
+}
+
+/// Takes what happens during a tool call to the loop and to whoever watches.
+struct Events {
+    attempt: ToolAttempt,
+    sender: mpsc::Sender<Event>,
+}
+
+#[async_trait]
+impl ToolEvents for Events {
+    async fn accepted(&mut self, handle: JobHandle) {
+        send(
+            &self.sender,
+            Input::ToolAccepted {
+                attempt: self.attempt.clone(),
+                handle,
+            },
+        )
+        .await;
+    }
+
+    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+        let attempt = self.attempt.clone();
+        let _gone = self
+            .sender
+            .send(Event::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            })
+            .await;
+    }
+}
+
+/// How many events may wait for the driver: a reader of the network waits from there on.
+const QUEUE: usize = 256;

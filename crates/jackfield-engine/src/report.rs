@@ -1,0 +1,150 @@
+//! The report of a turn: its answer, its calls, and what it used.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::ToolCall;
+use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::Note;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::time::{MonoTime, Now};
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_domain::turn::Turn;
+use jackfield_domain::usage::Usage;
+
+/// What came of a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnReport {
+    /// Its tool calls, in the order in which the model made them.
+    pub calls: Vec<CallReport>,
+    /// How it ended.
+    pub end: TurnEnd,
+    /// Its messages, the opening one included.
+    pub messages: Vec<Arc<Message>>,
+    /// What got lost or changed between us and the provider.
+    pub notes: Vec<Note>,
+    /// How many rounds it took.
+    pub rounds: u32,
+    /// The session.
+    pub session: SessionId,
+    /// Its id.
+    pub turn: TurnId,
+    /// What it used.
+    pub usage: Usage,
+}
+
+impl TurnReport {
+    /// The text of the answer: that of the last message, if the model wrote it; empty otherwise.
+    #[must_use]
+    pub fn answer(&self) -> String {
+        let last = self
+            .messages
+            .iter()
+            .rev()
+            .find(|message| message.role == Role::Assistant);
+        last.map(|message| message.to_text()).unwrap_or_default()
+    }
+}
+
+/// What came of a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallReport {
+    /// The call, with its name and arguments.
+    pub call: Arc<ToolCall>,
+    /// How it came to its outcome.
+    pub end: CallEnd,
+    /// Where the tool comes from, if there is such a tool.
+    pub origin: Option<ToolOrigin>,
+    /// The outcome, as far as it is kept.
+    pub result: Arc<ToolResult>,
+    /// The time from its last start to its outcome; `None` if it was not run.
+    pub took: Option<Duration>,
+}
+
+/// Collects a report while a turn goes on.
+#[derive(Debug, Default)]
+pub(crate) struct Reporter {
+    calls: Vec<Open>,
+    notes: Vec<Note>,
+}
+
+#[derive(Debug)]
+struct Open {
+    call: Arc<ToolCall>,
+    closed: Option<(CallEnd, Arc<ToolResult>, Option<Duration>)>,
+    started: Option<MonoTime>,
+}
+
+impl Reporter {
+    pub(crate) fn see(&mut self, fact: &Fact, now: Now) {
+        match fact {
+            Fact::ReplyReceived { reply, .. } => {
+                self.notes.extend(reply.end.notes.iter().cloned());
+                self.calls.extend(reply.message.calls().map(|call| Open {
+                    call: Arc::clone(call),
+                    closed: None,
+                    started: None,
+                }));
+            }
+            Fact::CallStarted { attempt, .. } => {
+                if let Some(open) = self.find(&attempt.call) {
+                    open.started = Some(now.mono);
+                }
+            }
+            Fact::CallClosed {
+                call, end, result, ..
+            } => {
+                if let Some(open) = self.find(call) {
+                    let took = open.started.map(|started| now.mono.since(started));
+                    open.closed = Some((*end, Arc::clone(result), took));
+                }
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallLost { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnOpened { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+    }
+
+    pub(crate) fn finish(self, session: SessionId, turn: &Turn, end: TurnEnd) -> TurnReport {
+        let catalog = &turn.setup().catalog;
+        let calls = self.calls.into_iter().filter_map(|open| {
+            let (end, result, took) = open.closed?;
+            let origin = catalog
+                .tool(open.call.name.as_str())
+                .map(|tool| tool.origin.clone());
+            Some(CallReport {
+                call: open.call,
+                end,
+                origin,
+                result,
+                took,
+            })
+        });
+        TurnReport {
+            calls: calls.collect(),
+            end,
+            messages: turn.messages_for_model().of_turn().to_vec(),
+            notes: self.notes,
+            rounds: turn.rounds(),
+            session,
+            turn: turn.id().clone(),
+            usage: turn.usage(),
+        }
+    }
+
+    fn find(&mut self, call: &ToolCallId) -> Option<&mut Open> {
+        self.calls
+            .iter_mut()
+            .rev()
+            .find(|open| open.call.id == *call)
+    }
+}
