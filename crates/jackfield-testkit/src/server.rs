@@ -1,1 +1,286 @@
 //! A server that sends exactly the bytes it is told to, and breaks off where it is told to.
+//!
+//! It speaks HTTP/1.1 on a free port of the loopback address.
+//! General HTTP mocks cannot split a body, hold it back or break it; this one does little else.
+//!
+//! ```no_run
+//! # async fn example() {
+//! use jackfield_testkit::server::{Gate, Response, Server};
+//!
+//! let server = Server::start().await;
+//! let gate = Gate::new();
+//! server.answer(
+//!     Response::event_stream("data: one\n\n")
+//!         .pause(&gate)
+//!         .send("data: two\n\n")
+//!         .recut(3),
+//! );
+//! // ... ask `server.base_url()`, look at what came so far, then:
+//! gate.reached().await;
+//! gate.open();
+//! assert_eq!(server.request(0).await.path, "/v1/messages");
+//! # }
+//! ```
+
+#![expect(
+    clippy::expect_used,
+    reason = "a test kit that cannot open a port has to fail the test"
+)]
+
+mod connection;
+mod gate;
+mod recorded;
+mod response;
+
+pub use self::gate::Gate;
+pub use self::recorded::RecordedRequest;
+pub use self::response::{Framing, Response, Step};
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpSocket};
+use tokio::sync::watch;
+use tokio::task::{JoinHandle, JoinSet};
+
+/// How long the waiting methods of this module wait, before they fail the test.
+pub const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A scripted server. Dropping it closes its port and every connection.
+pub struct Server {
+    accepting: JoinHandle<()>,
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+impl Server {
+    /// Starts a server that gives the queued responses, one for each request, in order.
+    ///
+    /// A request for which none is queued gets a 500 that says so.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened on the loopback address.
+    pub async fn start() -> Self {
+        Self::bind(None).await
+    }
+
+    /// Starts a server that asks `handler` wherever no response is queued.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened on the loopback address.
+    pub async fn start_with(
+        handler: impl FnMut(&RecordedRequest) -> Response + Send + 'static,
+    ) -> Self {
+        Self::bind(Some(Box::new(handler))).await
+    }
+
+    /// Queues the response to the next request that has none.
+    pub fn answer(&self, response: Response) {
+        self.shared.lock().queue.push_back(response);
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub const fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// How many connections came so far.
+    #[must_use]
+    pub fn connections(&self) -> usize {
+        self.shared.lock().connections
+    }
+
+    /// Every request so far whose head and body came whole, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<RecordedRequest> {
+        self.shared.lock().requests.clone()
+    }
+
+    /// The nth request, from 0, as soon as it has come.
+    ///
+    /// # Panics
+    ///
+    /// If it does not come within [`PATIENCE`].
+    pub async fn request(&self, nth: usize) -> RecordedRequest {
+        let mut count = self.shared.count.subscribe();
+        patiently(
+            &format!("request {nth}"),
+            count.wait_for(|came| *came > nth),
+        )
+        .await;
+        self.shared.lock().requests[nth].clone()
+    }
+
+    /// Waits until the client has closed the connection of the nth request, from 0.
+    ///
+    /// # Panics
+    ///
+    /// If it does not within [`PATIENCE`], or the server closed the connection itself.
+    pub async fn closed_by_client(&self, nth: usize) {
+        let mut end = self.request(nth).await.end;
+        let what = format!("the client to close the connection of request {nth}");
+        let end = patiently(&what, end.wait_for(|end| *end != End::Open)).await;
+        assert_eq!(end, End::ByClient, "waited for {what}");
+    }
+
+    async fn bind(handler: Option<Handler>) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .await
+            .expect("a port on the loopback address is free");
+        let address = listener
+            .local_addr()
+            .expect("a bound socket has an address");
+        let shared = Arc::new(Shared {
+            count: watch::Sender::new(0),
+            state: Mutex::new(State {
+                connections: 0,
+                handler,
+                queue: VecDeque::new(),
+                requests: Vec::new(),
+            }),
+        });
+        let accepting = tokio::spawn(accept(listener, Arc::clone(&shared)));
+        Self {
+            accepting,
+            address,
+            shared,
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // The task owns the connections' tasks, and takes them along.
+        self.accepting.abort();
+    }
+}
+
+impl fmt::Debug for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Server")
+            .field("address", &self.address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A port at which nobody listens, kept so that nobody else can.
+#[derive(Debug)]
+pub struct RefusingPort {
+    address: SocketAddr,
+    _held: TcpSocket,
+}
+
+impl RefusingPort {
+    /// Takes a free port of the loopback address.
+    ///
+    /// # Panics
+    ///
+    /// If there is none.
+    #[must_use]
+    pub fn take() -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket can be made");
+        socket
+            .bind((Ipv4Addr::LOCALHOST, 0).into())
+            .expect("a port on the loopback address is free");
+        Self {
+            address: socket.local_addr().expect("a bound socket has an address"),
+            _held: socket,
+        }
+    }
+
+    /// Where nobody listens, as `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+/// What answers a request for which no response is queued.
+type Handler = Box<dyn FnMut(&RecordedRequest) -> Response + Send>;
+
+/// How a connection ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    ByClient,
+    ByServer,
+    Open,
+}
+
+/// What the test and the connections share.
+struct Shared {
+    /// How many requests came whole.
+    count: watch::Sender<usize>,
+    state: Mutex<State>,
+}
+
+struct State {
+    connections: usize,
+    handler: Option<Handler>,
+    queue: VecDeque<Response>,
+    requests: Vec<RecordedRequest>,
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Records a request and takes the response to it.
+    fn record(&self, request: RecordedRequest) -> Response {
+        let mut state = self.lock();
+        let response = match (state.queue.pop_front(), &mut state.handler) {
+            (Some(response), _) => response,
+            (None, Some(handler)) => handler(&request),
+            (None, None) => Response::text(
+                500,
+                format!(
+                    "no response is scripted for {} {}",
+                    request.method, request.path
+                ),
+            ),
+        };
+        state.requests.push(request);
+        let came = state.requests.len();
+        drop(state);
+        self.count.send_replace(came);
+        response
+    }
+}
+
+async fn accept(listener: TcpListener, shared: Arc<Shared>) {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => {
+                let Ok((stream, _)) = accepted else { continue };
+                shared.lock().connections += 1;
+                connections.spawn(connection::serve(stream, Arc::clone(&shared)));
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}
+
+/// Waits for something that has to come.
+async fn patiently<'a, T: Copy + 'a>(
+    what: &str,
+    event: impl Future<Output = Result<watch::Ref<'a, T>, watch::error::RecvError>>,
+) -> T {
+    match tokio::time::timeout(PATIENCE, event).await {
+        Ok(Ok(value)) => *value,
+        Ok(Err(_)) => panic!("the server is gone; waited for {what}"),
+        Err(_) => panic!("waited {} s for {what}", PATIENCE.as_secs()),
+    }
+}

@@ -1,0 +1,174 @@
+//! One connection: reads requests by hand, and writes responses step by step.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::watch;
+
+use super::{End, RecordedRequest, Response, Shared, Step};
+
+/// Serves one connection until either side closes it.
+pub(super) async fn serve(stream: TcpStream, shared: Arc<Shared>) {
+    let number = shared.lock().connections - 1;
+    let end = watch::Sender::new(End::Open);
+    // Pieces are to leave when they are written. Where that cannot be set, they only come later.
+    let _set = stream.set_nodelay(true).is_ok();
+    let (read, mut write) = stream.into_split();
+    let mut incoming = Incoming {
+        buffer: BytesMut::new(),
+        read,
+    };
+    let how = loop {
+        let Some(request) = incoming.request(number, end.subscribe()).await else {
+            break End::ByClient;
+        };
+        let response = shared.record(request);
+        let answered = tokio::select! {
+            answered = answer(&mut write, &response) => answered,
+            () = incoming.closed() => break End::ByClient,
+        };
+        match answered {
+            Ok(After::KeepOpen) => {}
+            Ok(After::Close) => break End::ByServer,
+            Ok(After::Reset) => {
+                // Dropping this half would close it in good order first.
+                write.forget();
+                break End::ByServer;
+            }
+            // A client that is gone shows as an error of writing or as an end of reading.
+            Err(_) => break End::ByClient,
+        }
+    };
+    end.send_replace(how);
+}
+
+/// What is to be done with the connection after a response.
+enum After {
+    Close,
+    KeepOpen,
+    Reset,
+}
+
+async fn answer(write: &mut OwnedWriteHalf, response: &Response) -> io::Result<After> {
+    write.write_all(&response.head()).await?;
+    for step in &response.steps {
+        match step {
+            Step::CutOff => {
+                write.shutdown().await?;
+                return Ok(After::Close);
+            }
+            Step::Pause(gate) => gate.pass().await,
+            Step::Reset => {
+                write.as_ref().set_zero_linger()?;
+                return Ok(After::Reset);
+            }
+            Step::Send(bytes) => write.write_all(&response.frame(bytes)).await?,
+            Step::Stall => std::future::pending().await,
+        }
+    }
+    write.write_all(response.ending()).await?;
+    if response.keeps_open() {
+        return Ok(After::KeepOpen);
+    }
+    write.shutdown().await?;
+    Ok(After::Close)
+}
+
+/// What comes from the client.
+struct Incoming {
+    buffer: BytesMut,
+    read: OwnedReadHalf,
+}
+
+impl Incoming {
+    /// The next request, once it is there whole; none if the client closes, or sends what cannot be read.
+    async fn request(
+        &mut self,
+        connection: usize,
+        end: watch::Receiver<End>,
+    ) -> Option<RecordedRequest> {
+        let head = self.take_until(b"\r\n\r\n").await?;
+        let head = std::str::from_utf8(&head).ok()?;
+        let mut lines = head.split("\r\n");
+        let mut first = lines.next()?.split(' ');
+        let (method, path) = (first.next()?.to_owned(), first.next()?.to_owned());
+        let headers: Vec<(String, String)> = lines
+            .filter_map(|line| line.split_once(':'))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.trim().to_owned()))
+            .collect();
+        let header = |wanted: &str| {
+            let found = headers.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str())
+        };
+        let body = if header("transfer-encoding") == Some("chunked") {
+            self.take_chunks().await?
+        } else {
+            let length = header("content-length").unwrap_or("0").parse().ok()?;
+            self.take(length).await?
+        };
+        Some(RecordedRequest {
+            body,
+            connection,
+            headers,
+            method,
+            path,
+            end,
+        })
+    }
+
+    /// Waits until the client closes; what it sends before that is kept.
+    async fn closed(&mut self) {
+        while self.fill().await.is_some() {}
+    }
+
+    async fn take_chunks(&mut self) -> Option<Bytes> {
+        let mut body = BytesMut::new();
+        loop {
+            let size = self.take_until(b"\r\n").await?;
+            let size = std::str::from_utf8(&size).ok()?;
+            let size = usize::from_str_radix(size.split(';').next()?.trim(), 16).ok()?;
+            let chunk = self.take(size).await?;
+            self.take(2).await?;
+            if size == 0 {
+                return Some(body.freeze());
+            }
+            body.extend_from_slice(&chunk);
+            if body.len() > MAX_REQUEST {
+                return None;
+            }
+        }
+    }
+
+    /// The bytes before the next `end`, which is taken too.
+    async fn take_until(&mut self, end: &[u8]) -> Option<Bytes> {
+        loop {
+            let found = self.buffer.windows(end.len()).position(|w| w == end);
+            if let Some(at) = found {
+                let mut taken = self.buffer.split_to(at + end.len());
+                taken.truncate(at);
+                return Some(taken.freeze());
+            }
+            self.fill().await?;
+        }
+    }
+
+    async fn take(&mut self, length: usize) -> Option<Bytes> {
+        while self.buffer.len() < length {
+            self.fill().await?;
+        }
+        Some(self.buffer.split_to(length).freeze())
+    }
+
+    /// Reads some more; none at the end, after an error, and above the bound.
+    async fn fill(&mut self) -> Option<()> {
+        let read = self.read.read_buf(&mut self.buffer).await.ok()?;
+        (read > 0 && self.buffer.len() <= MAX_REQUEST).then_some(())
+    }
+}
+
+/// The longest request that is read.
+const MAX_REQUEST: usize = 64 << 20;

@@ -1,0 +1,278 @@
+//! What the server is to send, byte by byte.
+
+use bytes::{Bytes, BytesMut};
+
+use super::Gate;
+
+/// A scripted response: a head, and a body as a list of steps.
+#[derive(Clone, Debug)]
+pub struct Response {
+    /// How the client is told where the body ends.
+    pub framing: Framing,
+    /// The headers, besides the one that the framing needs.
+    pub headers: Vec<(String, String)>,
+    /// The status code.
+    pub status: u16,
+    /// What happens, in order, after the head.
+    pub steps: Vec<Step>,
+}
+
+/// How the client is told where the body ends.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Framing {
+    /// Chunk by chunk: every [`Step::Send`] is one chunk, and a client sees them one by one.
+    Chunked,
+    /// By closing the connection.
+    CloseDelimited,
+    /// By its length: all the bytes in the steps, also those that are never sent.
+    ContentLength,
+    /// Not at all: the steps are everything that is sent, the head included.
+    Raw,
+}
+
+/// One thing that happens in a response.
+#[derive(Clone, Debug)]
+pub enum Step {
+    /// The connection is closed here, whatever the framing has promised.
+    /// What was sent before still arrives.
+    CutOff,
+    /// Nothing more is sent until the gate is opened.
+    Pause(Gate),
+    /// The connection is reset here. What was sent before may get lost, as in the world.
+    Reset,
+    /// These bytes are sent.
+    Send(Bytes),
+    /// Nothing more is ever sent; the connection stays open.
+    Stall,
+}
+
+impl Response {
+    /// A response of this status without a body, delimited by its length.
+    #[must_use]
+    pub const fn new(status: u16) -> Self {
+        Self {
+            framing: Framing::ContentLength,
+            headers: Vec::new(),
+            status,
+            steps: Vec::new(),
+        }
+    }
+
+    /// A stream of server-sent events, chunked: these bytes, and what further steps send.
+    #[must_use]
+    pub fn event_stream(body: impl Into<Bytes>) -> Self {
+        Self::new(200)
+            .header("content-type", "text/event-stream; charset=utf-8")
+            .header("cache-control", "no-cache")
+            .framed(Framing::Chunked)
+            .send(body)
+    }
+
+    /// An HTML page.
+    #[must_use]
+    pub fn html(status: u16, body: impl Into<Bytes>) -> Self {
+        Self::new(status)
+            .header("content-type", "text/html; charset=utf-8")
+            .send(body)
+    }
+
+    /// A JSON document.
+    #[must_use]
+    pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
+        Self::new(status)
+            .header("content-type", "application/json")
+            .send(body)
+    }
+
+    /// Nothing but what the steps send: not even a status line.
+    #[must_use]
+    pub const fn raw() -> Self {
+        Self {
+            framing: Framing::Raw,
+            headers: Vec::new(),
+            status: 0,
+            steps: Vec::new(),
+        }
+    }
+
+    /// Plain text.
+    #[must_use]
+    pub fn text(status: u16, body: impl Into<Bytes>) -> Self {
+        Self::new(status)
+            .header("content-type", "text/plain; charset=utf-8")
+            .send(body)
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.headers.push((name.into(), value.into()));
+        self
+    }
+
+    /// Changes the framing.
+    #[must_use]
+    pub const fn framed(mut self, framing: Framing) -> Self {
+        self.framing = framing;
+        self
+    }
+
+    /// Sends these bytes next.
+    #[must_use]
+    pub fn send(self, bytes: impl Into<Bytes>) -> Self {
+        self.step(Step::Send(bytes.into()))
+    }
+
+    /// Waits at this gate next.
+    #[must_use]
+    pub fn pause(self, gate: &Gate) -> Self {
+        self.step(Step::Pause(gate.clone()))
+    }
+
+    /// Closes the connection next.
+    #[must_use]
+    pub fn cut_off(self) -> Self {
+        self.step(Step::CutOff)
+    }
+
+    /// Resets the connection next.
+    #[must_use]
+    pub fn reset(self) -> Self {
+        self.step(Step::Reset)
+    }
+
+    /// Falls silent next.
+    #[must_use]
+    pub fn stall(self) -> Self {
+        self.step(Step::Stall)
+    }
+
+    /// Cuts everything that is sent into pieces of at most this many bytes; gates stay in their places.
+    ///
+    /// # Panics
+    ///
+    /// If `size` is 0.
+    #[must_use]
+    pub fn recut(mut self, size: usize) -> Self {
+        assert!(size > 0, "pieces have at least one byte");
+        let steps = std::mem::take(&mut self.steps);
+        for step in steps {
+            match step {
+                Step::Send(mut bytes) => {
+                    while bytes.len() > size {
+                        self.steps.push(Step::Send(bytes.split_to(size)));
+                    }
+                    self.steps.push(Step::Send(bytes));
+                }
+                Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => self.steps.push(step),
+            }
+        }
+        self
+    }
+
+    /// Sends only the first `length` bytes of the body, and then closes the connection.
+    ///
+    /// The head still promises the whole body.
+    #[must_use]
+    pub fn cut_at(mut self, length: usize) -> Self {
+        let whole = self.body_length();
+        let mut left = length;
+        let steps = std::mem::take(&mut self.steps);
+        for step in steps {
+            match step {
+                Step::Send(bytes) if bytes.len() >= left => {
+                    self.steps.push(Step::Send(bytes.slice(..left)));
+                    break;
+                }
+                Step::Send(bytes) => {
+                    left -= bytes.len();
+                    self.steps.push(Step::Send(bytes));
+                }
+                Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => self.steps.push(step),
+            }
+        }
+        if self.framing == Framing::ContentLength {
+            self.framing = Framing::Raw;
+            let head = self.head_with(Some(whole));
+            self.steps.insert(0, Step::Send(head));
+        }
+        self.cut_off()
+    }
+
+    fn step(mut self, step: Step) -> Self {
+        self.steps.push(step);
+        self
+    }
+
+    fn body_length(&self) -> usize {
+        let lengths = self.steps.iter().map(|step| match step {
+            Step::Send(bytes) => bytes.len(),
+            Step::CutOff | Step::Pause(_) | Step::Reset | Step::Stall => 0,
+        });
+        lengths.sum()
+    }
+
+    /// The status line and the headers, as they go over the wire; nothing if raw.
+    pub(super) fn head(&self) -> Bytes {
+        match self.framing {
+            Framing::Chunked | Framing::CloseDelimited => self.head_with(None),
+            Framing::ContentLength => self.head_with(Some(self.body_length())),
+            Framing::Raw => Bytes::new(),
+        }
+    }
+
+    fn head_with(&self, length: Option<usize>) -> Bytes {
+        let mut head = format!("HTTP/1.1 {} {}\r\n", self.status, reason(self.status));
+        for (name, value) in &self.headers {
+            head.push_str(&format!("{name}: {value}\r\n"));
+        }
+        match (length, self.framing) {
+            (Some(length), _) => head.push_str(&format!("content-length: {length}\r\n")),
+            (None, Framing::Chunked) => head.push_str("transfer-encoding: chunked\r\n"),
+            (None, Framing::CloseDelimited | Framing::ContentLength | Framing::Raw) => {
+                head.push_str("connection: close\r\n");
+            }
+        }
+        head.push_str("\r\n");
+        head.into()
+    }
+
+    /// What a piece of the body looks like on the wire.
+    pub(super) fn frame(&self, bytes: &Bytes) -> Bytes {
+        match self.framing {
+            // A chunk of no bytes would be the end.
+            Framing::Chunked if bytes.is_empty() => Bytes::new(),
+            Framing::Chunked => {
+                let mut chunk = BytesMut::from(format!("{:x}\r\n", bytes.len()).as_bytes());
+                chunk.extend_from_slice(bytes);
+                chunk.extend_from_slice(b"\r\n");
+                chunk.freeze()
+            }
+            Framing::CloseDelimited | Framing::ContentLength | Framing::Raw => bytes.clone(),
+        }
+    }
+
+    /// What ends the body on the wire.
+    pub(super) const fn ending(&self) -> &'static [u8] {
+        match self.framing {
+            Framing::Chunked => b"0\r\n\r\n",
+            Framing::CloseDelimited | Framing::ContentLength | Framing::Raw => b"",
+        }
+    }
+
+    /// Whether the connection can take another request after this response.
+    pub(super) const fn keeps_open(&self) -> bool {
+        match self.framing {
+            Framing::Chunked | Framing::ContentLength => true,
+            Framing::CloseDelimited | Framing::Raw => false,
+        }
+    }
+}
+
+/// The words that go with a status; clients do not read them.
+fn reason(status: u16) -> &'static str {
+    http::StatusCode::from_u16(status)
+        .ok()
+        .and_then(|known| known.canonical_reason())
+        .unwrap_or("Unnamed")
+}
