@@ -1,3 +1,3 @@
 //! Integration tests of `jackfield-testkit`.
 
-mod server;
+mod arb;

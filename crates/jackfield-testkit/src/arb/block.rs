@@ -1,0 +1,97 @@
+//! Blocks of every kind.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{Annotation, Block, CachePoint, Content, Text, Thinking};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::call::{provider_call, tool_call, tool_outcome};
+use super::media::{audio, document, image};
+use super::opaque::{opaque_block, opaque_states};
+use super::text::{json, text, words};
+
+/// Content of any kind, wherever it may stand.
+pub fn content() -> impl Strategy<Value = Content> + Clone {
+    prop_oneof![
+        3 => text_content(text()),
+        1 => image().prop_map(Content::Image),
+        1 => document().prop_map(Content::Document),
+        1 => audio().prop_map(Content::Audio),
+        1 => opaque_block().prop_map(Content::Opaque),
+        1 => text().prop_map(Content::Refusal),
+        1 => thinking().prop_map(Content::Thinking),
+        1 => tool_call().prop_map(|call| Content::ToolCall(Arc::new(call))),
+        1 => provider_call().prop_map(|call| Content::ToolCall(Arc::new(call))),
+        1 => tool_outcome().prop_map(|outcome| Content::ToolOutcome(Arc::new(outcome))),
+    ]
+}
+
+/// Content of any kind that a reply may hold beside its calls.
+pub fn reply_content() -> impl Strategy<Value = Content> + Clone {
+    prop_oneof![
+        5 => text_content(text()),
+        2 => thinking().prop_map(Content::Thinking),
+        1 => words().prop_map(Content::Refusal),
+        1 => opaque_block().prop_map(Content::Opaque),
+        1 => image().prop_map(Content::Image),
+        1 => audio().prop_map(Content::Audio),
+    ]
+}
+
+/// Words out of this text, with a remark or none.
+pub fn text_content(
+    text: impl Strategy<Value = Arc<str>> + Clone,
+) -> impl Strategy<Value = Content> + Clone {
+    let annotations = prop_oneof![4 => Just(Vec::new()), 1 => vec(annotation(), 1..3)];
+    (annotations, text).prop_map(|(annotations, text)| Content::Text(Text { annotations, text }))
+}
+
+/// A block of words that say something, with nothing hanging on it.
+pub fn text_block() -> impl Strategy<Value = Block> + Clone {
+    words().prop_map(Block::text)
+}
+
+/// Reasoning, shown or hidden.
+pub fn thinking() -> impl Strategy<Value = Thinking> + Clone {
+    prop_oneof![
+        3 => text().prop_map(|text| Thinking { redacted: false, text }),
+        1 => Just(Thinking { redacted: true, text: "".into() }),
+    ]
+}
+
+/// A block of any kind, with what may hang on it.
+pub fn block() -> impl Strategy<Value = Block> + Clone {
+    dressed(content())
+}
+
+/// Blocks of this content, with what may hang on them.
+pub(super) fn dressed(
+    content: impl Strategy<Value = Content> + Clone,
+) -> impl Strategy<Value = Block> + Clone {
+    let seconds = select(&[None, Some(300), Some(3600)][..]);
+    let cache = prop_oneof![
+        4 => Just(None),
+        1 => seconds.prop_map(|seconds| Some(CachePoint { seconds })),
+    ];
+    (cache, content, opaque_states()).prop_map(|(cache, content, opaque)| Block {
+        cache,
+        content,
+        opaque,
+    })
+}
+
+fn annotation() -> impl Strategy<Value = Annotation> + Clone {
+    let dialect = select(&["claude", "openai-responses"][..]);
+    let url = select(&["https://source.example/1", "https://source.example/2"][..]);
+    (json(), dialect, option::of(text()), option::of(url)).prop_map(
+        |(json, dialect, title, url)| Annotation {
+            json,
+            dialect: dialect.into(),
+            title,
+            url: url.map(Arc::from),
+        },
+    )
+}

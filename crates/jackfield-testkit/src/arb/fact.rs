@@ -1,0 +1,302 @@
+//! Facts of every kind, and the envelopes that they are kept in.
+//!
+//! The facts of an envelope have nothing to do with each other: what turns really decide comes from
+//! driving the loop.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::fact::{
+    AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
+};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, TurnId};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::time::{MonoTime, Now, WallTime};
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+use proptest::strategy::Union;
+
+use super::call::{call_id, tool_input, tool_result};
+use super::conversation::assistant_message;
+use super::failure::{disposition, model_failure, tool_failure_kind};
+use super::reply::{finish_reason, reply, usage};
+use super::setup::{duration, opening, setup};
+use super::text::{id, text};
+use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
+
+/// A wall-clock instant, before 1970 and at the ends of time now and then.
+pub fn wall_time() -> impl Strategy<Value = WallTime> + Clone {
+    prop_oneof![
+        8 => 1_700_000_000_000..1_900_000_000_000_i64,
+        1 => any::<i64>(),
+    ]
+    .prop_map(WallTime::from_millis)
+}
+
+/// The present, on both clocks, to the nanosecond.
+pub fn now() -> impl Strategy<Value = Now> + Clone {
+    (wall_time(), any::<u32>(), 0..1_000_000_000_u32).prop_map(|(wall, seconds, nanos)| Now {
+        wall,
+        mono: MonoTime::from_start(Duration::new(u64::from(seconds), nanos)),
+    })
+}
+
+fn model_attempt() -> impl Strategy<Value = ModelAttempt> + Clone {
+    (1..12_u32, 1..4_u32).prop_map(|(round, attempt)| ModelAttempt { round, attempt })
+}
+
+fn tool_attempt() -> impl Strategy<Value = ToolAttempt> + Clone {
+    (call_id(), 1..4_u32).prop_map(|(call, attempt)| ToolAttempt { call, attempt })
+}
+
+pub(super) fn turn_id() -> impl Strategy<Value = TurnId> + Clone {
+    (id(SessionId::MAX), 1..9_u32).prop_map(|(session, ordinal)| match SessionId::parse(&session) {
+        Ok(session) => TurnId::derive(&session, ordinal),
+        Err(invalid) => unreachable!("{invalid}"),
+    })
+}
+
+fn limit_kind() -> impl Strategy<Value = LimitKind> + Clone {
+    select(
+        &[
+            LimitKind::ActiveTime,
+            LimitKind::NoProgress,
+            LimitKind::Rounds,
+            LimitKind::Tokens,
+        ][..],
+    )
+}
+
+fn turn_end() -> impl Strategy<Value = TurnEnd> + Clone {
+    prop_oneof![
+        2 => finish_reason().prop_map(TurnEnd::Answered),
+        1 => cancel_cause().prop_map(TurnEnd::Cancelled),
+        1 => Just(TurnEnd::ClientExpired),
+        1 => model_failure().prop_map(TurnEnd::Failed),
+        1 => model_failure().prop_map(TurnEnd::Interrupted),
+        1 => (any::<bool>(), limit_kind()).prop_map(|(is_error, limit)| TurnEnd::Limited { is_error, limit }),
+    ]
+}
+
+/// A fact of any kind.
+pub fn fact() -> impl Strategy<Value = Fact> + Clone {
+    Union::new(fact_kinds().into_iter().map(|(_, strategy)| strategy))
+}
+
+/// One strategy for each kind of fact, under the kind's name.
+#[must_use]
+pub fn fact_kinds() -> Vec<(&'static str, BoxedStrategy<Fact>)> {
+    vec![
+        ("call_accepted", call_accepted()),
+        ("call_closed", call_closed()),
+        ("call_lost", call_lost()),
+        ("call_started", call_started()),
+        ("late", late()),
+        ("model_call_ended", model_call_ended()),
+        ("model_call_started", model_call_started()),
+        ("reply_received", reply_received()),
+        ("turn_ended", turn_ended()),
+        ("turn_opened", turn_opened()),
+        ("turn_resumed", turn_resumed()),
+        ("wait_closed", wait_closed()),
+        ("wait_opened", wait_opened()),
+    ]
+}
+
+fn call_accepted() -> BoxedStrategy<Fact> {
+    (tool_attempt(), job_handle())
+        .prop_map(|(attempt, handle)| Fact::CallAccepted { attempt, handle })
+        .boxed()
+}
+
+fn call_closed() -> BoxedStrategy<Fact> {
+    let end = select(
+        &[
+            CallEnd::ByClient,
+            CallEnd::Cancelled,
+            CallEnd::ClientExpired,
+            CallEnd::Denied,
+            CallEnd::NotRun,
+            CallEnd::Ran,
+            CallEnd::Reported,
+        ][..],
+    );
+    let shown = option::weighted(0.2, 0..400_usize);
+    (call_id(), end, tool_result(), shown)
+        .prop_map(|(call, end, result, shown)| Fact::CallClosed {
+            call,
+            end,
+            result: Arc::new(result),
+            shown,
+        })
+        .boxed()
+}
+
+fn call_lost() -> BoxedStrategy<Fact> {
+    let then = select(&[AfterLoss::Ask, AfterLoss::Repeat, AfterLoss::Report][..]);
+    (
+        tool_attempt(),
+        disposition(),
+        tool_failure_kind(),
+        text(),
+        then,
+    )
+        .prop_map(
+            |(attempt, disposition, kind, message, then)| Fact::CallLost {
+                attempt,
+                disposition,
+                kind,
+                message,
+                then,
+            },
+        )
+        .boxed()
+}
+
+fn call_started() -> BoxedStrategy<Fact> {
+    let edited = option::weighted(0.3, tool_input());
+    (tool_attempt(), edited, any::<bool>(), duration())
+        .prop_map(
+            |(attempt, edited, may_repeat, time_limit)| Fact::CallStarted {
+                attempt,
+                edited: edited.map(Arc::new),
+                may_repeat,
+                time_limit,
+            },
+        )
+        .boxed()
+}
+
+fn late() -> BoxedStrategy<Fact> {
+    let outcome =
+        (tool_attempt(), any::<bool>(), any::<u32>()).prop_map(|(attempt, is_error, size)| {
+            Late::Outcome {
+                attempt,
+                is_error,
+                size: size as usize,
+            }
+        });
+    let used =
+        (model_attempt(), usage()).prop_map(|(attempt, usage)| Late::Usage { attempt, usage });
+    prop_oneof![outcome, used].prop_map(Fact::Late).boxed()
+}
+
+fn model_call_ended() -> BoxedStrategy<Fact> {
+    let why = prop_oneof![
+        Just(ModelCallEnd::Cancelled),
+        Just(ModelCallEnd::Lost),
+        model_failure().prop_map(ModelCallEnd::Failed),
+    ];
+    let partial = option::of(assistant_message());
+    (model_attempt(), partial, option::of(wall_time()), why)
+        .prop_map(|(attempt, partial, retry_at, why)| Fact::ModelCallEnded {
+            attempt,
+            partial: partial.map(Arc::new),
+            retry_at,
+            why,
+        })
+        .boxed()
+}
+
+fn model_call_started() -> BoxedStrategy<Fact> {
+    let tools = prop_oneof![
+        Just(ToolUse::Allowed),
+        Just(ToolUse::FirstRoundOnly),
+        limit_kind().prop_map(ToolUse::LastRound),
+    ];
+    (duration(), model_attempt(), tools)
+        .prop_map(|(active, attempt, tools)| Fact::ModelCallStarted {
+            active,
+            attempt,
+            tools,
+        })
+        .boxed()
+}
+
+fn reply_received() -> BoxedStrategy<Fact> {
+    (turn_id(), model_attempt())
+        .prop_flat_map(|(turn, attempt)| (Just(attempt), reply(turn, attempt)))
+        .prop_map(|(attempt, reply)| Fact::ReplyReceived {
+            attempt,
+            reply: Arc::new(reply),
+        })
+        .boxed()
+}
+
+fn turn_ended() -> BoxedStrategy<Fact> {
+    turn_end().prop_map(|end| Fact::TurnEnded { end }).boxed()
+}
+
+fn turn_opened() -> BoxedStrategy<Fact> {
+    (opening(), 1..9_u32, setup(), turn_id())
+        .prop_map(|(opening, ordinal, setup, turn)| Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup: Arc::new(setup),
+            turn,
+        })
+        .boxed()
+}
+
+fn turn_resumed() -> BoxedStrategy<Fact> {
+    (1..9_u32).prop_map(|nth| Fact::TurnResumed { nth }).boxed()
+}
+
+fn wait_closed() -> BoxedStrategy<Fact> {
+    (wait_end(), wait_id())
+        .prop_map(|(end, wait)| Fact::WaitClosed { end, wait })
+        .boxed()
+}
+
+fn wait_opened() -> BoxedStrategy<Fact> {
+    wait().prop_map(|wait| Fact::WaitOpened { wait }).boxed()
+}
+
+/// What a step may have answered.
+pub fn input_kind() -> impl Strategy<Value = InputKind> + Clone {
+    select(
+        &[
+            InputKind::Began,
+            InputKind::Delivered,
+            InputKind::Recovered,
+            InputKind::ReplyDelta,
+            InputKind::ReplyEnded,
+            InputKind::ReplyFailed,
+            InputKind::ToolAccepted,
+            InputKind::ToolAsked,
+            InputKind::ToolFailed,
+            InputKind::ToolFinished,
+            InputKind::Woke,
+        ][..],
+    )
+}
+
+/// A step of any number, with up to two facts.
+pub fn envelope() -> impl Strategy<Value = Envelope> + Clone {
+    (
+        vec(fact(), 0..3),
+        input_kind(),
+        now(),
+        any::<u64>(),
+        any::<u32>(),
+    )
+        .prop_map(|(facts, input, now, step, version)| Envelope {
+            facts,
+            input,
+            now,
+            step,
+            version,
+        })
+}
+
+/// Up to `most` steps, numbered on from `first`.
+pub fn envelopes(first: u64, most: usize) -> impl Strategy<Value = Vec<Envelope>> + Clone {
+    vec(envelope(), 0..=most).prop_map(move |mut envelopes| {
+        for (step, envelope) in (first..).zip(&mut envelopes) {
+            envelope.step = step;
+        }
+        envelopes
+    })
+}

@@ -1,0 +1,161 @@
+//! What a model is asked.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_domain::ids::ToolName;
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::tool::ToolDefinition;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::conversation::messages;
+use super::opaque::extension;
+use super::text::{text, word, words};
+use super::tool::{schema, tool_choice, tool_definition};
+
+/// A model of a provider.
+pub fn model_ref() -> impl Strategy<Value = ModelRef> + Clone {
+    (word(), word()).prop_map(|(model, provider)| ModelRef { model, provider })
+}
+
+fn effort() -> impl Strategy<Value = Effort> + Clone {
+    select(
+        &[
+            Effort::None,
+            Effort::Minimal,
+            Effort::Low,
+            Effort::Medium,
+            Effort::High,
+            Effort::ExtraHigh,
+            Effort::Max,
+        ][..],
+    )
+}
+
+fn thinking_mode() -> impl Strategy<Value = ThinkingMode> + Clone {
+    prop_oneof![
+        Just(ThinkingMode::Adaptive),
+        (1024..9_000_u32).prop_map(ThinkingMode::Budget),
+        Just(ThinkingMode::Off),
+    ]
+}
+
+fn response_format() -> impl Strategy<Value = ResponseFormat> + Clone {
+    let of_schema = (option::of(text()), schema(), option::of(any::<bool>())).prop_map(
+        |(description, schema, strict)| ResponseFormat::JsonSchema {
+            description,
+            name: "answer".into(),
+            schema: Arc::new(schema),
+            strict,
+        },
+    );
+    prop_oneof![
+        4 => Just(ResponseFormat::Text),
+        1 => Just(ResponseFormat::JsonObject),
+        1 => of_schema,
+    ]
+}
+
+/// A fraction in hundredths within these bounds, which every reader of JSON reads exactly.
+fn hundredths(from: i16, to: i16) -> impl Strategy<Value = Option<f64>> + Clone {
+    option::weighted(0.3, (from..=to).prop_map(|n| f64::from(n) / 100.0))
+}
+
+/// Settings of a model call, each within its bounds and most of them left to the provider.
+pub fn settings() -> impl Strategy<Value = Settings> + Clone {
+    let sampling = (
+        hundredths(-200, 200),
+        hundredths(-200, 200),
+        hundredths(0, 200),
+        hundredths(0, 100),
+        option::weighted(0.2, 1..100_u32),
+        option::weighted(0.2, any::<i64>()),
+    );
+    let thinking = (
+        option::weighted(0.3, effort()),
+        option::weighted(0.3, thinking_mode()),
+        option::weighted(0.3, any::<bool>()),
+        option::weighted(
+            0.3,
+            select(&[Verbosity::Low, Verbosity::Medium, Verbosity::High][..]),
+        ),
+    );
+    let rest = (
+        option::weighted(0.2, word()),
+        prop_oneof![4 => Just(Vec::new()), 1 => vec(extension(), 1..3)],
+        option::weighted(0.3, 1..100_000_u32),
+        option::weighted(0.3, any::<bool>()),
+        response_format(),
+        option::weighted(0.2, word()),
+        prop_oneof![3 => Just(Vec::new()), 1 => vec(words(), 1..3)],
+    );
+    (sampling, thinking, rest).prop_map(|(sampling, thinking, rest)| {
+        let (frequency_penalty, presence_penalty, temperature, top_p, top_k, seed) = sampling;
+        let (effort, thinking, thinking_shown, verbosity) = thinking;
+        let (end_user, extensions, max_output_tokens, parallel_calls, format, tier, stop) = rest;
+        Settings {
+            effort,
+            end_user,
+            extensions,
+            frequency_penalty,
+            max_output_tokens,
+            parallel_calls,
+            presence_penalty,
+            response_format: format,
+            seed,
+            service_tier: tier,
+            stop,
+            temperature,
+            thinking,
+            thinking_shown,
+            top_k,
+            top_p,
+            verbosity,
+        }
+    })
+}
+
+/// A system prompt: no part, or a few of any origin.
+pub fn system_prompt() -> impl Strategy<Value = SystemPrompt> + Clone {
+    let origin = prop_oneof![
+        Just(PartOrigin::Configuration),
+        Just(PartOrigin::Default),
+        Just(PartOrigin::Flag),
+        Just(PartOrigin::Session),
+        word().prop_map(PartOrigin::Retrieved),
+        word().prop_map(PartOrigin::Server),
+    ];
+    let part = (origin, text()).prop_map(|(origin, text)| SystemPart { origin, text });
+    vec(part, 0..3).prop_map(|parts| SystemPrompt { parts })
+}
+
+/// A request that a model may be sent: a valid conversation, tools each under a name of its own, and
+/// a choice among them.
+pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
+    let tools = vec(tool_definition(), 0..3).prop_map(|tools| {
+        let named: BTreeMap<ToolName, Arc<ToolDefinition>> = tools
+            .into_iter()
+            .map(|tool| (tool.name.clone(), Arc::new(tool)))
+            .collect();
+        named.into_values().collect::<Vec<_>>()
+    });
+    let tools = tools.prop_flat_map(|tools| {
+        let names = tools.iter().map(|tool| tool.name.clone()).collect();
+        (tool_choice(names), Just(tools))
+    });
+    (tools, messages(), model_ref(), settings(), system_prompt()).prop_map(
+        |((choice, tools), messages, model, settings, system)| ModelRequest {
+            choice,
+            messages,
+            model,
+            settings: Arc::new(settings),
+            system: Arc::new(system),
+            tools: Arc::new(tools),
+        },
+    )
+}

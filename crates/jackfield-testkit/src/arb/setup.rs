@@ -1,0 +1,124 @@
+//! The setup of a turn, its limits, and the policy behind it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::ids::ToolName;
+use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::setup::{Opening, Setup, Transcript};
+use jackfield_domain::tool::Catalog;
+use proptest::collection::vec;
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::call::tool_outcome;
+use super::conversation::{conversation, user_message};
+use super::request::{model_ref, settings, system_prompt};
+use super::text::text;
+use super::tool::{catalog, tool_choice};
+
+/// Whether a tool may run.
+pub fn permission() -> impl Strategy<Value = Permission> + Clone {
+    prop_oneof![
+        2 => Just(Permission::Allow),
+        1 => Just(Permission::Ask),
+        1 => text().prop_map(Permission::Deny),
+    ]
+}
+
+/// Rules over a few tools.
+pub fn policy() -> impl Strategy<Value = Policy> + Clone {
+    let pattern = select(&["*", "files/*", "search", "*read*"][..]);
+    let verdict = select(&[Verdict::Allow, Verdict::Ask, Verdict::Deny][..]);
+    let rule = (pattern, verdict).prop_map(|(pattern, verdict)| PolicyRule {
+        pattern: pattern.into(),
+        verdict,
+    });
+    (any::<bool>(), vec(rule, 0..3)).prop_map(|(can_ask, rules)| Policy { can_ask, rules })
+}
+
+/// A length of time up to a minute, in milliseconds.
+pub(super) fn duration() -> impl Strategy<Value = Duration> + Clone {
+    (0..60_000_u64).prop_map(Duration::from_millis)
+}
+
+/// Limits: narrow ones, so that they are met.
+pub fn limits() -> impl Strategy<Value = Limits> + Clone {
+    let times = (duration(), duration(), duration(), duration(), duration());
+    let counts = (0..3_u32, 1..4_u32, 1..4_u32, 1..5_u32);
+    let sizes = (1..400_usize, 0..4_000_usize);
+    let on_limit = select(&[OnLimit::Answer, OnLimit::Error][..]);
+    (times, counts, sizes, on_limit).prop_map(|(times, counts, sizes, on_limit)| {
+        let (approval, client_tool, model_idle, retry_after, tool_call) = times;
+        let (model_retries, parallel_calls, repeats, rounds) = counts;
+        let (shown, more) = sizes;
+        Limits {
+            approval,
+            client_tool,
+            model_idle,
+            model_retries,
+            on_limit,
+            parallel_calls,
+            repeats,
+            retry_after,
+            rounds,
+            shown,
+            stored: shown + more,
+            tool_call,
+        }
+    })
+}
+
+/// What a turn may spend.
+pub fn allowance() -> impl Strategy<Value = Allowance> + Clone {
+    (
+        option::weighted(0.2, duration()),
+        option::weighted(0.2, 0..100_000_u64),
+    )
+        .prop_map(|(active, tokens)| Allowance { active, tokens })
+}
+
+/// The setup of a turn, with a choice among its own tools.
+pub fn setup() -> impl Strategy<Value = Setup> + Clone {
+    let tools = catalog().prop_flat_map(|catalog: Catalog| {
+        let names: Vec<ToolName> = catalog
+            .iter()
+            .map(|tool| tool.definition.name.clone())
+            .collect();
+        (tool_choice(names), Just(catalog))
+    });
+    let flags = (any::<bool>(), any::<bool>());
+    (
+        allowance(),
+        flags,
+        tools,
+        limits(),
+        model_ref(),
+        settings(),
+        system_prompt(),
+    )
+        .prop_map(
+            |(allowance, flags, (choice, catalog), limits, model, settings, system)| Setup {
+                allowance,
+                can_supersede: flags.0,
+                catalog: Arc::new(catalog),
+                choice,
+                limits,
+                model,
+                settings: Arc::new(settings),
+                system: Arc::new(system),
+                tools_after_first_round: flags.1,
+            },
+        )
+}
+
+/// What a turn may begin with. Client results answer calls that need not exist.
+pub fn opening() -> impl Strategy<Value = Opening> + Clone {
+    prop_oneof![
+        3 => user_message().prop_map(|message| Opening::UserMessage(Arc::new(message))),
+        1 => vec(tool_outcome().prop_map(Arc::new), 1..3).prop_map(Opening::ClientResults),
+        1 => conversation().prop_map(|messages| Opening::Transcript(Transcript::stored(messages))),
+    ]
+}

@@ -1,0 +1,111 @@
+//! Waits and deliveries.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::{DeliveryId, WaitId};
+use jackfield_domain::wait::{
+    Answer, Approval, CancelCause, Delivery, DeliveryBody, ElicitationAnswer, JobHandle, Question,
+    UnknownAnswer, Wait, WaitEnd, WaitKind,
+};
+use proptest::option;
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use super::call::{call_id, tool_result};
+use super::fact::{turn_id, wall_time};
+use super::text::{id, json, json_object, text};
+use super::tool::schema;
+
+/// What finds a call again.
+pub fn job_handle() -> impl Strategy<Value = JobHandle> + Clone {
+    json().prop_map(|json| JobHandle(Arc::new(json)))
+}
+
+/// A tool's question.
+pub fn question() -> impl Strategy<Value = Question> + Clone {
+    (text(), option::of(schema())).prop_map(|(message, schema)| Question {
+        message,
+        schema: schema.map(Arc::new),
+    })
+}
+
+/// An open question of any kind.
+pub fn wait() -> impl Strategy<Value = Wait> + Clone {
+    let kind = prop_oneof![
+        Just(WaitKind::Approval),
+        Just(WaitKind::ClientResult),
+        Just(WaitKind::UnknownOutcome),
+        (job_handle(), question())
+            .prop_map(|(handle, question)| WaitKind::Elicitation { handle, question }),
+    ];
+    (call_id(), wall_time(), wait_id(), kind).prop_map(|(call, deadline, id, kind)| Wait {
+        call,
+        deadline,
+        id,
+        kind,
+    })
+}
+
+/// An answer to a wait of any kind.
+pub fn answer() -> impl Strategy<Value = Answer> + Clone {
+    prop_oneof![
+        text().prop_map(|reason| Answer::Approval(Approval::Denied { reason })),
+        option::of(json_object()).prop_map(|edited| Answer::Approval(Approval::Granted {
+            edited: edited.map(Arc::new)
+        })),
+        tool_result().prop_map(Answer::ClientResult),
+        json().prop_map(|json| Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(json)))),
+        Just(Answer::Elicitation(ElicitationAnswer::Declined)),
+        Just(Answer::Elicitation(ElicitationAnswer::Dismissed)),
+        tool_result().prop_map(|result| Answer::UnknownOutcome(UnknownAnswer::Landed(result))),
+        Just(Answer::UnknownOutcome(UnknownAnswer::Report)),
+        Just(Answer::UnknownOutcome(UnknownAnswer::Retry)),
+    ]
+}
+
+/// What a delivery may say.
+pub fn delivery_body() -> impl Strategy<Value = DeliveryBody> + Clone {
+    prop_oneof![
+        4 => (answer(), wait_id()).prop_map(|(answer, wait)| DeliveryBody::Answer { answer, wait }),
+        1 => (cancel_cause(), turn_id()).prop_map(|(cause, turn)| DeliveryBody::Cancel { cause, turn }),
+    ]
+}
+
+/// A delivery.
+pub fn delivery() -> impl Strategy<Value = Delivery> + Clone {
+    (wall_time(), delivery_body(), text(), delivery_id()).prop_map(|(at, body, by, id)| Delivery {
+        at,
+        body,
+        by,
+        id,
+    })
+}
+
+/// How a wait may end.
+pub fn wait_end() -> impl Strategy<Value = WaitEnd> + Clone {
+    prop_oneof![
+        3 => (answer(), text(), delivery_id())
+            .prop_map(|(answer, by, delivery)| WaitEnd::Answered { answer, by, delivery }),
+        1 => Just(WaitEnd::Cancelled),
+        1 => Just(WaitEnd::Expired),
+        1 => Just(WaitEnd::Superseded),
+    ]
+}
+
+pub(super) fn cancel_cause() -> impl Strategy<Value = CancelCause> + Clone {
+    select(&[CancelCause::Asked, CancelCause::Superseded][..])
+}
+
+pub(super) fn wait_id() -> impl Strategy<Value = WaitId> + Clone {
+    id(WaitId::MAX).prop_map(|text| match WaitId::parse(&text) {
+        Ok(id) => id,
+        Err(invalid) => unreachable!("{invalid}"),
+    })
+}
+
+fn delivery_id() -> impl Strategy<Value = DeliveryId> + Clone {
+    id(DeliveryId::MAX).prop_map(|text| match DeliveryId::parse(&text) {
+        Ok(id) => id,
+        Err(invalid) => unreachable!("{invalid}"),
+    })
+}
