@@ -33,46 +33,23 @@ struct Stage {
     run: fn(&Path) -> anyhow::Result<()>,
 }
 
+const fn stage(name: &'static str, run: fn(&Path) -> anyhow::Result<()>) -> Stage {
+    Stage { name, run }
+}
+
 /// What is done, in this order: the cheap before the dear.
 const STAGES: &[Stage] = &[
-    Stage {
-        name: "tools",
-        run: tools,
-    },
-    Stage {
-        name: "format",
-        run: format,
-    },
-    Stage {
-        name: "tidy",
-        run: tidy::run,
-    },
-    Stage {
-        name: "clippy",
-        run: clippy,
-    },
-    Stage {
-        name: "test",
-        run: |root| test::run(root, &[]),
-    },
-    Stage {
-        name: "docs",
-        run: docs,
-    },
-    Stage {
-        name: "each alone",
-        run: each_alone,
-    },
-    Stage {
-        name: "deny",
-        run: deny::run,
-    },
-    Stage {
-        name: "slices",
-        run: slices::run,
-    },
+    stage("tools", tools),
+    stage("format", format),
+    stage("tidy", tidy::run),
+    stage("clippy", clippy),
+    stage("test", |root| test::run(root, &[])),
+    stage("docs", docs),
+    stage("each alone", each_alone),
+    stage("deny", deny::run),
+    stage("slices", slices::run),
     // The mutants join when their list has its first entry:
-    // Stage { name: "mutants", run: |root| crate::mutants::run(root, None) },
+    // stage("mutants", |root| crate::mutants::run(root, None)),
 ];
 
 /// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.

@@ -10,10 +10,9 @@ mod trial;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::Path;
-use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 
 use self::copy::Copy;
 use self::list::{MUTANTS, Mutant};
@@ -65,8 +64,10 @@ fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec
     }
     for (package, tests) in tests {
         println!("building the tests of {package}");
-        let binary = build(copy.root(), &build_in, package, Stdio::inherit())?
-            .with_context(|| format!("`{package}` does not compile without a mutant"))?;
+        let binary = match build(copy.root(), &build_in, package)? {
+            Ok(binary) => binary,
+            Err(said) => bail!("`{package}` does not compile without a mutant\n{said}"),
+        };
         for test in tests {
             match binary.run(test, &log, PATIENCE)? {
                 Outcome::Passed => {}
@@ -86,8 +87,12 @@ fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec
     for mutant in chosen {
         let started = Instant::now();
         let verdict = copy.with(mutant, || {
-            let Some(binary) = build(copy.root(), &build_in, mutant.package, Stdio::null())? else {
-                return Ok(Verdict::DoesNotCompile);
+            let binary = match build(copy.root(), &build_in, mutant.package)? {
+                Ok(binary) => binary,
+                Err(said) => {
+                    eprintln!("{said}");
+                    return Ok(Verdict::DoesNotCompile);
+                }
             };
             Ok(match binary.run(mutant.test, &log, PATIENCE)? {
                 Outcome::Failed => Verdict::Caught,

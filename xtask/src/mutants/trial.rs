@@ -28,20 +28,18 @@ pub(crate) enum Outcome {
     Passed,
 }
 
-/// Builds the `it` binary of a package; `None` if it does not compile. What the compiler says goes to `said`.
+/// Builds the `it` binary of a package; if it does not compile, returns what the compiler says.
 pub(crate) fn build(
     root: &Path,
     target: &Path,
     package: &str,
-    said: Stdio,
-) -> anyhow::Result<Option<Binary>> {
+) -> anyhow::Result<Result<Binary, String>> {
     let mut cargo = run::cargo(root, ["test", "--package", package, "--test", "it"]);
     cargo.args(["--no-run", "--message-format", "json"]);
     cargo.env("CARGO_TARGET_DIR", target);
-    cargo.stderr(said);
     let output = cargo.output().context("cannot start cargo")?;
     if !output.status.success() {
-        return Ok(None);
+        return Ok(Err(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
     for message in Message::parse_stream(output.stdout.as_slice()) {
         if let Message::CompilerArtifact(artifact) =
@@ -53,7 +51,7 @@ pub(crate) fn build(
                 .manifest_path
                 .parent()
                 .map(|folder| folder.as_std_path());
-            return Ok(Some(Binary {
+            return Ok(Ok(Binary {
                 path: path.into_std_path_buf(),
                 folder: folder.unwrap_or(root).to_owned(),
             }));
