@@ -4,21 +4,26 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::block::{Block, Content, RanBy, ToolCall};
-use crate::digest::{Digest, canonical_json};
+use crate::block::{Block, RanBy, ToolCall};
+use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, Late, ModelCallEnd, ToolUse, TurnEnd};
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
-use crate::message::{Message, Messages, Role};
+use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
-use crate::reply::{FinishReason, Reply};
+use crate::reply::Reply;
 use crate::setup::{Opening, Setup};
 use crate::time::WallTime;
-use crate::tool::{InputFormat, ToolDefinition};
+use crate::tool::ToolDefinition;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::usage::Usage;
-use crate::wait::{
-    Answer, Approval, ElicitationAnswer, JobHandle, UnknownAnswer, Wait, WaitEnd, WaitKind,
-};
+use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
+
+mod batch;
+mod opening;
+
+use self::batch::same_again;
+pub(crate) use self::batch::{Batch, Call, CallState, Running};
+use self::opening::{definitions, with_client_results};
 
 /// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,53 +68,6 @@ pub(crate) enum Stage {
     Retrying(WallTime),
     /// The calls of a reply are on their way.
     Tools(Batch),
-}
-
-/// The calls of one reply, in its order.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Batch {
-    pub(crate) calls: Vec<Call>,
-    pub(crate) finish: FinishReason,
-    pub(crate) message: Arc<Message>,
-}
-
-/// One call of a batch.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Call {
-    pub(crate) attempts: u32,
-    pub(crate) call: Arc<ToolCall>,
-    /// What it is run with, where an approver changed it.
-    pub(crate) edited: Option<Arc<ToolInput>>,
-    pub(crate) state: CallState,
-    pub(crate) waits: u32,
-}
-
-/// Where a call is.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum CallState {
-    /// It has its outcome, as the model is shown it.
-    Closed(Arc<ToolOutcome>),
-    /// A person allowed it; that is used up when it starts.
-    Granted,
-    /// A try ended without an outcome; the same step says what is done about it.
-    Lost,
-    /// It is to be run, or run again, when a slot is free.
-    Queued,
-    /// It runs.
-    Running(Running),
-    /// Somebody outside is asked.
-    Waiting(Wait),
-}
-
-/// A call that runs.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Running {
-    /// The answer that goes back with the handle.
-    pub(crate) answer: Option<ElicitationAnswer>,
-    pub(crate) attempt: ToolAttempt,
-    pub(crate) handle: Option<JobHandle>,
-    pub(crate) may_repeat: bool,
-    pub(crate) time_limit: Duration,
 }
 
 impl Turn {
@@ -401,22 +359,17 @@ impl Turn {
         self.close_round();
     }
 
-    /// When every call has its outcome, the reply and the outcomes become messages, in call order.
+    /// When every call has its outcome, the reply and the outcomes become messages.
     fn close_round(&mut self) {
         let Stage::Tools(batch) = &self.stage else {
             return;
         };
-        let mut outcomes = Vec::with_capacity(batch.calls.len());
-        for call in &batch.calls {
-            let CallState::Closed(outcome) = &call.state else {
-                return;
-            };
-            outcomes.push(Block::from(Content::ToolOutcome(Arc::clone(outcome))));
-        }
+        let Some(outcomes) = batch.outcomes() else {
+            return;
+        };
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
-        self.messages
-            .push(Arc::new(Message::new(Role::Tool, outcomes)));
+        self.messages.push(Arc::new(outcomes));
         self.stage = Stage::Ready;
     }
 
@@ -473,7 +426,7 @@ impl Turn {
 
     fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {
         match &mut self.stage {
-            Stage::Tools(batch) => batch.calls.iter_mut().find(|call| call.call.id == *id),
+            Stage::Tools(batch) => batch.call(id),
             Stage::Calling(_) | Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => None,
         }
     }
@@ -492,101 +445,4 @@ fn without_blanks(message: &Arc<Message>) -> Arc<Message> {
     } else {
         Arc::clone(message)
     }
-}
-
-/// What is equal for the same call with the same outcome.
-fn same_again(call: &ToolCall, shown: &ToolResult) -> Digest {
-    let input = match &call.input {
-        ToolInput::Json(input) => match input.object() {
-            Ok(fields) => {
-                canonical_json(&serde_json::Value::Object(serde_json::Map::clone(fields)))
-            }
-            Err(_) => input.raw().to_owned(),
-        },
-        ToolInput::Text(text) => text.to_string(),
-    };
-    let structured = shown
-        .structured
-        .as_deref()
-        .map(canonical_json)
-        .unwrap_or_default();
-    let error = if shown.is_error { "error" } else { "" };
-    let content = shown.content.iter().map(|part| match part.as_text() {
-        Some(text) => text.to_owned(),
-        None => format!("{part:?}"),
-    });
-    let parts: Vec<String> = [
-        call.name.as_str().to_owned(),
-        input,
-        error.to_owned(),
-        structured,
-    ]
-    .into_iter()
-    .chain(content)
-    .collect();
-    Digest::of_parts(parts.iter().map(String::as_str))
-}
-
-/// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
-fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDefinition>> {
-    let mut definitions: Vec<Arc<ToolDefinition>> = setup
-        .catalog
-        .iter()
-        .map(|tool| Arc::clone(&tool.definition))
-        .collect();
-    let mut gone = std::collections::BTreeSet::new();
-    for call in messages.iter().flat_map(|message| message.calls()) {
-        if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
-            gone.insert(call.name.as_str());
-        }
-    }
-    let names = gone
-        .into_iter()
-        .filter_map(|name| crate::ids::ToolName::parse(name).ok());
-    definitions.extend(names.map(|name| {
-        Arc::new(ToolDefinition {
-            description: "No longer available. Do not call it.".into(),
-            extensions: Vec::new(),
-            input: InputFormat::Json(Arc::new(serde_json::json!({
-                "type": "object", "properties": {},
-            }))),
-            name,
-            output: None,
-            strict: None,
-        })
-    }));
-    definitions
-}
-
-/// The messages up to the outcomes that a caller brings late, with those in place of what stood for them.
-fn with_client_results(before: &[Arc<Message>], results: &[Arc<ToolOutcome>]) -> Messages {
-    let brought = |outcome: &ToolOutcome| results.iter().find(|new| new.call == outcome.call);
-    let holds = |message: &Arc<Message>| {
-        message.role == Role::Tool
-            && message.blocks.iter().any(|block| match &block.content {
-                Content::ToolOutcome(outcome) => brought(outcome).is_some(),
-                Content::Audio(_)
-                | Content::Document(_)
-                | Content::Image(_)
-                | Content::Opaque(_)
-                | Content::Refusal(_)
-                | Content::Text(_)
-                | Content::Thinking(_)
-                | Content::ToolCall(_) => false,
-            })
-    };
-    let Some(place) = before.iter().rposition(holds) else {
-        return Messages::before(Arc::new(before.to_vec()));
-    };
-    let mut messages = before[..=place].to_vec();
-    let mut message = Message::clone(&messages[place]);
-    for block in &mut message.blocks {
-        if let Content::ToolOutcome(outcome) = &block.content
-            && let Some(new) = brought(outcome)
-        {
-            block.content = Content::ToolOutcome(Arc::clone(new));
-        }
-    }
-    messages[place] = Arc::new(message);
-    Messages::before(Arc::new(messages))
 }

@@ -1,0 +1,111 @@
+//! The calls of one reply, and where each of them is.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::block::{Block, Content, ToolCall};
+use crate::digest::{Digest, canonical_json};
+use crate::ids::{ToolAttempt, ToolCallId};
+use crate::message::{Message, Role};
+use crate::outcome::{ToolOutcome, ToolResult};
+use crate::reply::FinishReason;
+use crate::tool_input::ToolInput;
+use crate::wait::{ElicitationAnswer, JobHandle, Wait};
+
+/// The calls of one reply, in its order.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Batch {
+    pub(crate) calls: Vec<Call>,
+    pub(crate) finish: FinishReason,
+    pub(crate) message: Arc<Message>,
+}
+
+/// One call of a batch.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) attempts: u32,
+    pub(crate) call: Arc<ToolCall>,
+    /// What it is run with, where an approver changed it.
+    pub(crate) edited: Option<Arc<ToolInput>>,
+    pub(crate) state: CallState,
+    pub(crate) waits: u32,
+}
+
+/// Where a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum CallState {
+    /// It has its outcome, as the model is shown it.
+    Closed(Arc<ToolOutcome>),
+    /// A person allowed it; that is used up when it starts.
+    Granted,
+    /// A try ended without an outcome; the same step says what is done about it.
+    Lost,
+    /// It is to be run, or run again, when a slot is free.
+    Queued,
+    /// It runs.
+    Running(Running),
+    /// Somebody outside is asked.
+    Waiting(Wait),
+}
+
+/// A call that runs.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Running {
+    /// The answer that goes back with the handle.
+    pub(crate) answer: Option<ElicitationAnswer>,
+    pub(crate) attempt: ToolAttempt,
+    pub(crate) handle: Option<JobHandle>,
+    pub(crate) may_repeat: bool,
+    pub(crate) time_limit: Duration,
+}
+
+impl Batch {
+    pub(crate) fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {
+        self.calls.iter_mut().find(|call| call.call.id == *id)
+    }
+
+    /// The message of all outcomes, in call order; `None` until every call has one.
+    pub(crate) fn outcomes(&self) -> Option<Message> {
+        let mut outcomes = Vec::with_capacity(self.calls.len());
+        for call in &self.calls {
+            let CallState::Closed(outcome) = &call.state else {
+                return None;
+            };
+            outcomes.push(Block::from(Content::ToolOutcome(Arc::clone(outcome))));
+        }
+        Some(Message::new(Role::Tool, outcomes))
+    }
+}
+
+/// What is equal for the same call with the same outcome.
+pub(crate) fn same_again(call: &ToolCall, shown: &ToolResult) -> Digest {
+    let input = match &call.input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => canonical_json(&Value::Object(Map::clone(fields))),
+            Err(_) => input.raw().to_owned(),
+        },
+        ToolInput::Text(text) => text.to_string(),
+    };
+    let structured = shown
+        .structured
+        .as_deref()
+        .map(canonical_json)
+        .unwrap_or_default();
+    let error = if shown.is_error { "error" } else { "" };
+    let content = shown.content.iter().map(|part| match part.as_text() {
+        Some(text) => text.to_owned(),
+        None => format!("{part:?}"),
+    });
+    let parts: Vec<String> = [
+        call.name.as_str().to_owned(),
+        input,
+        error.to_owned(),
+        structured,
+    ]
+    .into_iter()
+    .chain(content)
+    .collect();
+    Digest::of_parts(parts.iter().map(String::as_str))
+}

@@ -1,0 +1,80 @@
+//! What a turn stands on: the messages it begins with, and the definitions that go with them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use crate::block::{Content, RanBy};
+use crate::ids::ToolName;
+use crate::message::{Message, Messages, Role};
+use crate::outcome::ToolOutcome;
+use crate::setup::Setup;
+use crate::tool::{InputFormat, ToolDefinition};
+
+/// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
+pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDefinition>> {
+    let mut definitions: Vec<Arc<ToolDefinition>> = setup
+        .catalog
+        .iter()
+        .map(|tool| Arc::clone(&tool.definition))
+        .collect();
+    let mut gone = BTreeSet::new();
+    for call in messages.iter().flat_map(|message| message.calls()) {
+        if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
+            gone.insert(call.name.as_str());
+        }
+    }
+    let names = gone
+        .into_iter()
+        .filter_map(|name| ToolName::parse(name).ok());
+    definitions.extend(names.map(|name| {
+        Arc::new(ToolDefinition {
+            description: "No longer available. Do not call it.".into(),
+            extensions: Vec::new(),
+            input: InputFormat::Json(Arc::new(json!({
+                "type": "object", "properties": {},
+            }))),
+            name,
+            output: None,
+            strict: None,
+        })
+    }));
+    definitions
+}
+
+/// The messages up to the outcomes that a caller brings late, with those in place of what stood for them.
+pub(super) fn with_client_results(
+    before: &[Arc<Message>],
+    results: &[Arc<ToolOutcome>],
+) -> Messages {
+    let brought = |outcome: &ToolOutcome| results.iter().find(|new| new.call == outcome.call);
+    let holds = |message: &Arc<Message>| {
+        message.role == Role::Tool
+            && message.blocks.iter().any(|block| match &block.content {
+                Content::ToolOutcome(outcome) => brought(outcome).is_some(),
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_)
+                | Content::ToolCall(_) => false,
+            })
+    };
+    let Some(place) = before.iter().rposition(holds) else {
+        return Messages::before(Arc::new(before.to_vec()));
+    };
+    let mut messages = before[..=place].to_vec();
+    let mut message = Message::clone(&messages[place]);
+    for block in &mut message.blocks {
+        if let Content::ToolOutcome(outcome) = &block.content
+            && let Some(new) = brought(outcome)
+        {
+            block.content = Content::ToolOutcome(Arc::clone(new));
+        }
+    }
+    messages[place] = Arc::new(message);
+    Messages::before(Arc::new(messages))
+}
