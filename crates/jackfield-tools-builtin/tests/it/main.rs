@@ -1,1 +1,3 @@
-//! Integration tests of `jackfield-tools-builtin`.
+//! The built-in tools as their callers see them.
+
+mod calculator;

@@ -1,0 +1,279 @@
+//! Works out an expression: a person's percent rules, and arithmetic in two kinds side by side.
+//!
+//! Every value is held by the exact engine, and as a [`Wide`] number that foresees sizes.
+
+use super::engine::{Engine, Register};
+use super::fault::Fault;
+use super::functions;
+use super::names::Constant;
+use super::numbers::Number;
+use super::parser::{Expression, Operator};
+use super::wide::Wide;
+
+/// A value: the engine's, and what is known of it beside.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Value {
+    pub(crate) register: Register,
+    /// The value as a plain number (angles in radians); none if it has a unit.
+    pub(crate) wide: Option<Wide>,
+    /// About how many decimal digits the exact form has, above and below the fraction line.
+    pub(crate) size: f64,
+    /// Whether it is certainly a whole number.
+    pub(crate) whole: bool,
+}
+
+/// Works out expressions with one engine.
+pub(crate) struct Evaluator<'stop> {
+    pub(crate) engine: Engine<'stop>,
+}
+
+impl Evaluator<'_> {
+    /// Works out an expression.
+    pub(crate) fn value(&mut self, expression: &Expression) -> Result<Value, Fault> {
+        match expression {
+            Expression::Binary(operator, left, right) => self.binary(*operator, left, right),
+            Expression::Call(function, arguments) => {
+                let arguments = arguments
+                    .iter()
+                    .map(|argument| self.value(argument))
+                    .collect::<Result<Vec<Value>, Fault>>()?;
+                functions::call(self, *function, &arguments)
+            }
+            Expression::Constant(constant) => self.constant(*constant),
+            Expression::Convert(inner, target) => {
+                let inner = self.value(inner)?;
+                let register = self
+                    .engine
+                    .keep(&format!("{} to {target}", inner.register))?;
+                Ok(Value { register, ..inner })
+            }
+            Expression::Factorial(inner) => {
+                let inner = self.value(inner)?;
+                functions::factorial(self, inner)
+            }
+            Expression::Negate(inner) => {
+                let inner = self.value(inner)?;
+                self.negate(inner)
+            }
+            Expression::Number(number) => self.number(number),
+            Expression::Percent(inner) => {
+                let inner = self.value(inner)?;
+                let hundred = self.whole(100)?;
+                self.divide(inner, hundred)
+            }
+            Expression::Unit(unit) => self.unit(unit),
+        }
+    }
+
+    /// A person adds a percentage *of what is there*: `100 + 10%` is 110.
+    /// Percentages added to each other are plain: `10% + 5%` is 15%.
+    fn binary(
+        &mut self,
+        operator: Operator,
+        left: &Expression,
+        right: &Expression,
+    ) -> Result<Value, Fault> {
+        let of_left = matches!(operator, Operator::Add | Operator::Subtract)
+            && is_percentage(right)
+            && !is_percentage(left);
+        let left = self.value(left)?;
+        let right = self.value(right)?;
+        if of_left {
+            let one = self.whole(1)?;
+            let factor = self.apply(operator, one, right)?;
+            self.multiply(left, factor)
+        } else {
+            self.apply(operator, left, right)
+        }
+    }
+
+    /// Applies an operator to two values.
+    pub(crate) fn apply(
+        &mut self,
+        operator: Operator,
+        left: Value,
+        right: Value,
+    ) -> Result<Value, Fault> {
+        match operator {
+            Operator::Add => self.add(left, right),
+            Operator::Divide => self.divide(left, right),
+            Operator::Modulo => functions::remainder(self, left, right),
+            Operator::Multiply => self.multiply(left, right),
+            Operator::Power => functions::power(self, left, right),
+            Operator::Subtract => self.subtract(left, right),
+        }
+    }
+
+    pub(crate) fn add(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+        let operation = format!("{} + {}", left.register, right.register);
+        self.combined(&operation, left, right, |a, b| a + b)
+    }
+
+    pub(crate) fn subtract(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+        let operation = format!("{} - {}", left.register, right.register);
+        self.combined(&operation, left, right, |a, b| a - b)
+    }
+
+    pub(crate) fn multiply(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+        let operation = format!("{} * {}", left.register, right.register);
+        self.combined(&operation, left, right, |a, b| a * b)
+    }
+
+    pub(crate) fn divide(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
+        if self.engine.is_zero(right.register)? {
+            return Err(Fault::DivisionByZero);
+        }
+        let operation = format!("{} / {}", left.register, right.register);
+        let quotient = self.combined(&operation, left, right, |a, b| a / b)?;
+        Ok(Value {
+            whole: false,
+            ..quotient
+        })
+    }
+
+    pub(crate) fn negate(&mut self, value: Value) -> Result<Value, Fault> {
+        let register = self.engine.keep(&format!("-{}", value.register))?;
+        Ok(Value {
+            register,
+            wide: value.wide.map(|wide| -wide),
+            ..value
+        })
+    }
+
+    /// Keeps a whole number.
+    pub(crate) fn whole(&mut self, number: u32) -> Result<Value, Fault> {
+        self.number(&Number::whole(number.to_string()))
+    }
+
+    /// Keeps a number that is known only approximately.
+    pub(crate) fn approximate(&mut self, wide: Wide) -> Result<Value, Fault> {
+        if !wide.is_zero() {
+            check_magnitude(wide.log10())?;
+        }
+        let literal = self.engine.keep(&wide.literal())?;
+        let register = self.engine.keep(&format!("approximately {literal}"))?;
+        Ok(Value {
+            register,
+            wide: Some(wide),
+            size: APPROXIMATE_SIZE + wide.log10().abs().min(MAX_LOG),
+            whole: false,
+        })
+    }
+
+    /// Returns whether the value is exactly this whole number.
+    pub(crate) fn is_exactly(&mut self, value: Value, number: u32) -> Result<bool, Fault> {
+        let near = |wide: Wide| wide.whole() == Some(i64::from(number));
+        if !value.wide.is_some_and(near) {
+            return Ok(false);
+        }
+        let number = self.whole(number)?;
+        let difference = self.subtract(value, number)?;
+        self.engine.is_zero(difference.register)
+    }
+
+    fn combined(
+        &mut self,
+        operation: &str,
+        left: Value,
+        right: Value,
+        wide: impl FnOnce(Wide, Wide) -> Wide,
+    ) -> Result<Value, Fault> {
+        let register = self.engine.keep(operation)?;
+        let wide = match left.wide.zip(right.wide) {
+            Some((a, b)) => {
+                let result = wide(a, b);
+                // What cancels out leaves few digits behind: the exact value has them all.
+                if result.is_remnant_of(a) && result.is_remnant_of(b) {
+                    Some(self.engine.plain_number(register)?.unwrap_or(result))
+                } else {
+                    Some(result)
+                }
+            }
+            None => None,
+        };
+        Ok(Value {
+            register,
+            wide,
+            size: left.size + right.size,
+            whole: left.whole && right.whole,
+        })
+    }
+
+    fn number(&mut self, number: &Number) -> Result<Value, Fault> {
+        let register = self.engine.keep(number.text())?;
+        Ok(Value {
+            register,
+            wide: Some(Wide::parse(number.text())),
+            size: number.size(),
+            whole: number.is_whole(),
+        })
+    }
+
+    fn constant(&mut self, constant: Constant) -> Result<Value, Fault> {
+        let golden = || (Wide::from(1.0) + Wide::from(5.0).root()) / Wide::from(2.0);
+        let (name, wide) = match constant {
+            // These two have no better form than their digits.
+            Constant::E => return self.approximate(Wide::e()),
+            Constant::Phi => return self.approximate(golden()),
+            Constant::Pi => ("pi", Wide::pi()),
+            Constant::Tau => ("tau", Wide::from(2.0) * Wide::pi()),
+        };
+        let register = self.engine.keep(name)?;
+        Ok(Value {
+            register,
+            wide: Some(wide),
+            size: APPROXIMATE_SIZE,
+            whole: false,
+        })
+    }
+
+    fn unit(&mut self, unit: &str) -> Result<Value, Fault> {
+        let wide = match unit {
+            "deg" | "degree" | "degrees" => Some(Wide::pi() / Wide::from(180.0)),
+            "rad" | "radian" | "radians" => Some(Wide::from(1.0)),
+            "turn" | "turns" => Some(Wide::from(2.0) * Wide::pi()),
+            _ => None,
+        };
+        let register = self.engine.keep(unit)?;
+        Ok(Value {
+            register,
+            wide,
+            size: APPROXIMATE_SIZE,
+            whole: false,
+        })
+    }
+}
+
+/// Refuses numbers of more than 10000 digits or decimals, given their logarithm to base 10.
+pub(crate) fn check_magnitude(log: f64) -> Result<(), Fault> {
+    if log > MAX_LOG {
+        Err(Fault::Overflow)
+    } else if log < -MAX_LOG {
+        Err(Fault::Underflow)
+    } else {
+        Ok(())
+    }
+}
+
+fn is_percentage(expression: &Expression) -> bool {
+    match expression {
+        Expression::Percent(_) => true,
+        Expression::Negate(inner) => is_percentage(inner),
+        Expression::Binary(Operator::Add | Operator::Subtract, left, right) => {
+            is_percentage(left) && is_percentage(right)
+        }
+        Expression::Binary(..)
+        | Expression::Call(..)
+        | Expression::Constant(_)
+        | Expression::Convert(..)
+        | Expression::Factorial(_)
+        | Expression::Number(_)
+        | Expression::Unit(_) => false,
+    }
+}
+
+/// The most digits that a number may have before or after the point.
+pub(crate) const MAX_LOG: f64 = 10_000.0;
+
+/// About how many digits the engine holds of an approximate number.
+const APPROXIMATE_SIZE: f64 = 80.0;

@@ -1,0 +1,55 @@
+//! What keeps a calculation from having an answer.
+
+use crate::answer::ToolFault;
+
+/// Why an expression has no answer.
+#[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
+pub(crate) enum Fault {
+    #[error("the calculator is busy with other calculations: try again")]
+    Busy,
+    #[error("division by zero")]
+    DivisionByZero,
+    #[error("{0}")]
+    Domain(String),
+    #[error("the expression is empty: write something like `2 + 2`")]
+    Empty,
+    #[error("the calculation took longer than {0} ms: make it smaller")]
+    OutOfTime(u128),
+    #[error("the result is too large: more than 10000 digits")]
+    Overflow,
+    #[error("{0}")]
+    Syntax(String),
+    #[error("nested deeper than {0} levels: split the expression")]
+    TooDeep(usize),
+    #[error("the expression has {actual} characters, at most {limit} are allowed: split it")]
+    TooLong { actual: usize, limit: usize },
+    #[error("the result is too close to zero: more than 10000 decimals")]
+    Underflow,
+}
+
+impl Fault {
+    /// Makes a fault about how the expression is written.
+    pub(crate) fn syntax(text: impl Into<String>) -> Self {
+        Self::Syntax(text.into())
+    }
+
+    /// Makes a fault about a value that an operation is not defined for.
+    pub(crate) fn domain(text: impl Into<String>) -> Self {
+        Self::Domain(text.into())
+    }
+}
+
+impl From<Fault> for ToolFault {
+    fn from(fault: Fault) -> Self {
+        let text = fault.to_string();
+        match fault {
+            Fault::Empty | Fault::Syntax(_) | Fault::TooDeep(_) | Fault::TooLong { .. } => {
+                Self::Arguments(text)
+            }
+            Fault::DivisionByZero | Fault::Domain(_) | Fault::Overflow | Fault::Underflow => {
+                Self::Unanswerable(text)
+            }
+            Fault::Busy | Fault::OutOfTime(_) => Self::Exhausted(text),
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Powers, roots and logarithms: exact where the answer is, and never larger than can be written.
+
+use super::super::evaluate::{Evaluator, MAX_LOG, Value, check_magnitude};
+use super::super::fault::Fault;
+use super::super::wide::Wide;
+use super::{plain, plain_whole};
+
+/// Raises a value to a power.
+pub(crate) fn power(
+    evaluator: &mut Evaluator<'_>,
+    base: Value,
+    exponent: Value,
+) -> Result<Value, Fault> {
+    let Some(exponent_wide) = exponent.wide else {
+        return Err(Fault::domain("an exponent must be a plain number"));
+    };
+    if exponent_wide.nearest().abs() > 1e15 && base.wide.is_none_or(|wide| !is_trivial(wide)) {
+        return Err(match base.wide.map(|wide| wide.abs().log10() > 0.0) {
+            Some(above_one) if above_one != exponent_wide.is_negative() => Fault::Overflow,
+            Some(_) => Fault::Underflow,
+            None => Fault::domain("a quantity cannot be raised to this power"),
+        });
+    }
+    let whole_exponent = exponent_wide.whole();
+    let Some(base_wide) = base.wide else {
+        // A quantity: the engine takes care of the unit, the exponent stays small.
+        return if exponent_wide.abs().nearest() <= 100.0 {
+            exact_power(evaluator, base, exponent)
+        } else {
+            Err(Fault::domain("a quantity cannot be raised to this power"))
+        };
+    };
+    if evaluator.engine.is_zero(base.register)? {
+        return if exponent_wide.is_zero() {
+            Err(Fault::domain("zero to the power of zero is undefined"))
+        } else if exponent_wide.is_negative() {
+            Err(Fault::DivisionByZero)
+        } else {
+            Ok(base)
+        };
+    }
+    if evaluator.is_exactly(base, 1)? {
+        return Ok(base);
+    }
+    check_magnitude(exponent_wide.nearest() * base_wide.log10())?;
+    match whole_exponent {
+        Some(whole) => whole_power(evaluator, base, base_wide, exponent, whole),
+        None if base_wide.is_negative() => Err(Fault::domain(
+            "a negative number to a fractional power is not a real number: for a cube root use cbrt(x)",
+        )),
+        None => {
+            if is_simple_fraction(exponent) && base.size <= MAX_FRACTION_SIZE / 10.0 {
+                let result = exact_power(evaluator, base, exponent)?;
+                if evaluator.engine.is_exact(result.register)? {
+                    return Ok(result);
+                }
+            }
+            evaluator.approximate(base_wide.power_of(exponent_wide))
+        }
+    }
+}
+
+/// Whole numbers stay exact as long as they are not too large to be written.
+/// Fractions of that many digits would be exact for nobody to see, and slow.
+fn whole_power(
+    evaluator: &mut Evaluator<'_>,
+    base: Value,
+    base_wide: Wide,
+    exponent: Value,
+    whole: i64,
+) -> Result<Value, Fault> {
+    let size = base.size * whole.abs() as f64;
+    let exact = evaluator.engine.is_exact(exponent.register)?;
+    if exact && (base.whole || size <= MAX_FRACTION_SIZE) {
+        let result = exact_power(evaluator, base, exponent)?;
+        return Ok(Value {
+            whole: base.whole && whole >= 0,
+            ..result
+        });
+    }
+    let power = base_wide.abs().power(whole.unsigned_abs());
+    let power = if whole < 0 {
+        Wide::from(1.0) / power
+    } else {
+        power
+    };
+    evaluator.approximate(if base_wide.is_negative() && whole % 2 != 0 {
+        -power
+    } else {
+        power
+    })
+}
+
+/// Leaves the power to the engine, which takes its time for large ones.
+fn exact_power(
+    evaluator: &mut Evaluator<'_>,
+    base: Value,
+    exponent: Value,
+) -> Result<Value, Fault> {
+    let operation = format!("{} ^ {}", base.register, exponent.register);
+    let register = evaluator.engine.keep(&operation)?;
+    let wide = base.wide.zip(exponent.wide).map(|(base, exponent)| {
+        let size = match exponent.whole() {
+            Some(whole) if whole < 0 => Wide::from(1.0) / base.abs().power(whole.unsigned_abs()),
+            Some(whole) => base.abs().power(whole.unsigned_abs()),
+            None => base.abs().power_of(exponent),
+        };
+        let odd = exponent.whole().is_some_and(|whole| whole % 2 != 0);
+        if base.is_negative() && odd {
+            -size
+        } else {
+            size
+        }
+    });
+    let times = exponent.wide.map_or(1.0, |wide| wide.abs().nearest());
+    Ok(Value {
+        register,
+        wide,
+        size: base.size * times.max(1.0),
+        whole: false,
+    })
+}
+
+/// Returns whether all powers of the number are as small as itself.
+fn is_trivial(base: Wide) -> bool {
+    base.is_zero() || base.abs().whole() == Some(1)
+}
+
+pub(crate) fn exponential(evaluator: &mut Evaluator<'_>, value: Value) -> Result<Value, Fault> {
+    let wide = plain(value, "exp")?;
+    if evaluator.is_exactly(value, 0)? {
+        return evaluator.whole(1);
+    }
+    check_magnitude(wide.nearest() * std::f64::consts::LOG10_E)?;
+    evaluator.approximate(wide.exp())
+}
+
+/// The logarithm to a base, or the natural one; a whole number if that is exactly right.
+pub(crate) fn logarithm(
+    evaluator: &mut Evaluator<'_>,
+    value: Value,
+    base: Option<Value>,
+) -> Result<Value, Fault> {
+    let wide = plain(value, "a logarithm")?;
+    if wide.is_zero() || wide.is_negative() {
+        return Err(Fault::domain(
+            "a logarithm is defined only for numbers above zero",
+        ));
+    }
+    if evaluator.is_exactly(value, 1)? {
+        return evaluator.whole(0);
+    }
+    let Some(base) = base else {
+        return evaluator.approximate(Wide::from(wide.ln()));
+    };
+    let base_wide = plain(base, "the base of a logarithm")?;
+    if base_wide.is_zero() || base_wide.is_negative() || base_wide.ln() == 0.0 {
+        return Err(Fault::domain(
+            "the base of a logarithm must be above zero, and not one",
+        ));
+    }
+    let result = wide.ln() / base_wide.ln();
+    if (result - result.round()).abs() < 1e-9 && result.abs() < MAX_LOG {
+        let turns = evaluator.whole(result.round().abs() as u32)?;
+        let turns = if result < 0.0 {
+            evaluator.negate(turns)?
+        } else {
+            turns
+        };
+        let back = power(evaluator, base, turns)?;
+        let difference = evaluator.subtract(back, value)?;
+        if evaluator.engine.is_zero(difference.register)?
+            && evaluator.engine.is_exact(difference.register)?
+        {
+            return Ok(turns);
+        }
+    }
+    evaluator.approximate(Wide::from(result))
+}
+
+pub(crate) fn root(
+    evaluator: &mut Evaluator<'_>,
+    value: Value,
+    degree: Value,
+) -> Result<Value, Fault> {
+    let one = evaluator.whole(1)?;
+    let exponent = evaluator.divide(one, degree)?;
+    let negative = value.wide.is_some_and(Wide::is_negative);
+    if !negative {
+        let square = evaluator.is_exactly(degree, 2)?;
+        let result = power(evaluator, value, exponent)?;
+        return match value.wide {
+            Some(wide) if square && !evaluator.engine.is_exact(result.register)? => {
+                evaluator.approximate(wide.root())
+            }
+            Some(_) | None => Ok(result),
+        };
+    }
+    if plain_whole(degree).is_some_and(|degree| degree % 2 != 0) {
+        let opposite = evaluator.negate(value)?;
+        let result = power(evaluator, opposite, exponent)?;
+        return evaluator.negate(result);
+    }
+    Err(Fault::domain(
+        "the root of a negative number is not a real number",
+    ))
+}
+
+/// Returns whether an exponent is a fraction like 1/2 or 2/3, of which the root may be exact.
+fn is_simple_fraction(exponent: Value) -> bool {
+    let is_fraction = |wide: Wide| {
+        (2..=10).any(|denominator| {
+            let numerator = wide * Wide::from(f64::from(denominator));
+            numerator
+                .whole()
+                .is_some_and(|numerator| numerator.abs() <= 20)
+        })
+    };
+    exponent.size < 8.0 && exponent.wide.is_some_and(is_fraction)
+}
+
+/// How many digits a fraction may have to be raised to a power exactly: with more of them its
+/// decimals could not be written out anyway.
+const MAX_FRACTION_SIZE: f64 = 2_000.0;

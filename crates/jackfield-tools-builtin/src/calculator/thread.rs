@@ -1,0 +1,100 @@
+//! Runs calculations on threads of their own: few at a time, each for a short time.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+use super::digits::{self, Written};
+use super::engine::Engine;
+use super::evaluate::Evaluator;
+use super::fault::Fault;
+use super::parser::Expression;
+use super::{MAX_DIGITS, TIME_LIMIT};
+
+/// The places for running calculations.
+#[derive(Clone, Debug)]
+pub(crate) struct Places(Arc<Semaphore>);
+
+impl Places {
+    /// Makes a number of places.
+    pub(crate) fn new(count: usize) -> Self {
+        Self(Arc::new(Semaphore::new(count)))
+    }
+
+    /// Works out an expression, and stops the work when the future is dropped.
+    pub(crate) async fn run(&self, expression: Expression) -> Result<Written, Fault> {
+        let place = Arc::clone(&self.0).acquire_owned();
+        let Ok(Ok(place)) = tokio::time::timeout(PATIENCE, place).await else {
+            return Err(Fault::Busy);
+        };
+        let (answer, stop) = start(expression, place)?;
+        let _stop = StopOnDrop(stop);
+        // The engine watches the time itself; this is for the case that it does not look.
+        match tokio::time::timeout(TIME_LIMIT + GRACE, answer).await {
+            Ok(Ok(result)) => result,
+            Ok(Err(_)) => Err(Fault::domain("the calculation failed")),
+            Err(_) => Err(Fault::OutOfTime(TIME_LIMIT.as_millis())),
+        }
+    }
+
+    /// Works out an expression while the caller's thread waits.
+    pub(crate) fn run_blocking(&self, expression: Expression) -> Result<Written, Fault> {
+        let place = Arc::clone(&self.0)
+            .try_acquire_owned()
+            .map_err(|_| Fault::Busy)?;
+        let (answer, _) = start(expression, place)?;
+        answer
+            .blocking_recv()
+            .unwrap_or_else(|_| Err(Fault::domain("the calculation failed")))
+    }
+}
+
+type Running = (oneshot::Receiver<Result<Written, Fault>>, Arc<AtomicBool>);
+
+/// Starts a thread that keeps its place until it ends, even if nobody waits for it any more.
+fn start(expression: Expression, place: OwnedSemaphorePermit) -> Result<Running, Fault> {
+    let (sender, receiver) = oneshot::channel();
+    let stop = Arc::new(AtomicBool::new(false));
+    let told_to_stop = Arc::clone(&stop);
+    let work = move || {
+        let result = evaluate(&expression, TIME_LIMIT, &told_to_stop);
+        // Before the answer is sent, so that whoever has it can start the next calculation.
+        drop(place);
+        // Whoever asked may have gone away.
+        let _unheard = sender.send(result);
+    };
+    std::thread::Builder::new()
+        .name("calculator".to_owned())
+        .stack_size(STACK_SIZE)
+        .spawn(work)
+        .map_err(|_| Fault::Busy)?;
+    Ok((receiver, stop))
+}
+
+fn evaluate(expression: &Expression, limit: Duration, stop: &AtomicBool) -> Result<Written, Fault> {
+    let mut evaluator = Evaluator {
+        engine: Engine::new(limit, stop),
+    };
+    let value = evaluator.value(expression)?;
+    let text = evaluator.engine.digits(value.register)?;
+    digits::write(&text, MAX_DIGITS)
+}
+
+struct StopOnDrop(Arc<AtomicBool>);
+
+impl Drop for StopOnDrop {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// How long to wait for a place.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How much longer than the limit to wait for a thread that does not look at the time.
+const GRACE: Duration = Duration::from_millis(250);
+
+/// Room for an expression of the greatest depth, several times over.
+const STACK_SIZE: usize = 4 * 1024 * 1024;
