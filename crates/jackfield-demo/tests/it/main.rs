@@ -1,1 +1,7 @@
-//! Integration tests of `jackfield-demo`.
+//! What the demo model says, and how its server says it.
+
+mod asking;
+mod clock;
+mod conversation;
+mod phrasings;
+mod talk;

@@ -1,0 +1,302 @@
+//! What the demo model says: a pure function from a request to a reply, by rules.
+
+mod answer;
+mod arithmetic;
+mod clock;
+mod language;
+mod places;
+mod small_talk;
+mod text;
+mod words;
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{Content, ToolCall};
+use jackfield_domain::ids::{ToolCallId, ToolName};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::{InputFormat, ToolChoice};
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::{Map, Value, json};
+
+use self::language::Language;
+
+/// The model's name.
+pub const NAME: &str = "jackfield-demo-rules";
+
+/// What the model says: a text, and the tools that it calls after it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Saying {
+    /// The text; never blank.
+    pub text: String,
+    /// The calls; none if the text is the answer.
+    pub calls: Vec<Call>,
+}
+
+/// A tool call as the model wants it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// The tool, by the name under which it was offered.
+    pub tool: ToolName,
+    /// The arguments.
+    pub arguments: Map<String, Value>,
+}
+
+/// Returns what the model says to a request.
+///
+/// Only the last question of the user counts. Its parts that no call since then has asked for are
+/// asked for, all at once, unless the request wants one call at a time; when nothing is left to ask
+/// for, or nothing may be called, the answer is made of what the tools said.
+#[must_use]
+pub fn reply(request: &ModelRequest) -> Saying {
+    let asked = Asked::read(request);
+    let open: Vec<&Task> = asked
+        .tasks
+        .iter()
+        .filter(|task| !asked.done.iter().any(|done| done.is_for(task)))
+        .collect();
+    let mut calls: Vec<Call> = open
+        .iter()
+        .filter_map(|task| task.call(request))
+        .take(MAX_CALLS.saturating_sub(asked.done.len()))
+        .collect();
+    if request.settings.parallel_calls == Some(false) {
+        calls.truncate(1);
+    }
+    if !calls.is_empty() {
+        let text = words::before_calls(asked.language, &calls);
+        return Saying { text, calls };
+    }
+    Saying {
+        text: asked.answer(request, &open),
+        calls,
+    }
+}
+
+/// One thing that a tool can find out.
+#[derive(Clone, Debug, Eq, PartialEq)]
+enum Task {
+    /// What this expression comes to.
+    Calculate { expression: String },
+    /// What time or date it is, there.
+    Tell { date: bool, zone: Option<String> },
+}
+
+/// What the user asked last, and what has come of it.
+struct Asked {
+    done: Vec<Done>,
+    language: Language,
+    tasks: Vec<Task>,
+    text: String,
+}
+
+/// A call since the user asked, with what came of it.
+struct Done {
+    call: Arc<ToolCall>,
+    outcome: Arc<ToolOutcome>,
+}
+
+impl Asked {
+    fn read(request: &ModelRequest) -> Self {
+        let messages: Vec<&Arc<Message>> = request.messages.iter().collect();
+        let last = messages
+            .iter()
+            .rposition(|message| message.role == Role::User);
+        let mut start = last.unwrap_or(0);
+        let mut text = text_of(last.and_then(|at| messages.get(at)));
+        let mut tasks = find_tasks(&text);
+        // A remark beside the outcomes ("in words, please") is not a new question.
+        let remark = start > 0 && messages.get(start - 1).map(|m| m.role) == Some(Role::Tool);
+        if remark && tasks.is_empty() {
+            let earlier = messages.get(..start).unwrap_or_default();
+            if let Some(at) = earlier.iter().rposition(|m| m.role == Role::User) {
+                start = at;
+                text = text_of(messages.get(at));
+                tasks = find_tasks(&text);
+            }
+        }
+        let language = messages
+            .get(..=start)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .filter(|message| message.role == Role::User)
+            .find_map(|message| Language::of(&text_of(Some(message))));
+        Self {
+            done: done_since(messages.get(start..).unwrap_or_default()),
+            language: language.unwrap_or_default(),
+            tasks,
+            text,
+        }
+    }
+
+    /// The text that ends the turn.
+    fn answer(&self, request: &ModelRequest, open: &[&Task]) -> String {
+        let mut lines: Vec<String> = self
+            .done
+            .iter()
+            .map(|done| answer::tell(self.language, done))
+            .collect();
+        if !open.is_empty() {
+            let forbidden = request.choice == ToolChoice::Forbidden;
+            lines.push(words::not_possible(self.language, open, forbidden));
+        }
+        if lines.is_empty() {
+            lines.push(small_talk::reply(self.language, &self.text));
+        }
+        lines.join("\n")
+    }
+}
+
+impl Task {
+    /// The tool that does it, by its own name.
+    const fn tool(&self) -> &'static str {
+        match self {
+            Self::Calculate { .. } => CALCULATOR,
+            Self::Tell { .. } => CLOCK,
+        }
+    }
+
+    /// The call for it, if the tool is offered and may be called.
+    fn call(&self, request: &ModelRequest) -> Option<Call> {
+        let definition = request
+            .tools
+            .iter()
+            .find(|tool| is_named(tool.name.as_str(), self.tool()))?;
+        let allowed = match &request.choice {
+            ToolChoice::Auto | ToolChoice::Required => true,
+            ToolChoice::Forbidden => false,
+            ToolChoice::Named(name) => *name == definition.name,
+            ToolChoice::Only { tools, .. } => tools.contains(&definition.name),
+        };
+        let mut arguments = self.arguments();
+        match &definition.input {
+            // A tool of this name that takes other arguments is another tool.
+            InputFormat::Json(schema) => {
+                let properties = schema.get("properties").and_then(Value::as_object)?;
+                let expression = arguments.contains_key("expression");
+                arguments.retain(|name, _| properties.contains_key(name));
+                if expression && arguments.is_empty() {
+                    return None;
+                }
+            }
+            InputFormat::Text(_) => return None,
+        }
+        allowed.then(|| Call {
+            tool: definition.name.clone(),
+            arguments,
+        })
+    }
+
+    fn arguments(&self) -> Map<String, Value> {
+        let fields = match self {
+            Self::Calculate { expression } => vec![("expression", json!(expression))],
+            Self::Tell { date, zone } => {
+                let zone = zone.as_ref().map(|zone| ("timezone", json!(zone)));
+                let format = date.then(|| ("format", json!("date")));
+                zone.into_iter().chain(format).collect()
+            }
+        };
+        let named = |(name, value): (&str, Value)| (name.to_owned(), value);
+        fields.into_iter().map(named).collect()
+    }
+}
+
+impl Done {
+    fn is_for(&self, task: &Task) -> bool {
+        let asked = match &self.call.input {
+            ToolInput::Json(input) => input.object().ok(),
+            ToolInput::Text(_) => None,
+        };
+        // Whatever the schema left out of the arguments was left out then, too.
+        let wanted = task.arguments();
+        is_named(self.call.name.as_str(), task.tool())
+            && asked.is_some_and(|asked| {
+                asked
+                    .iter()
+                    .all(|(name, value)| wanted.get(name) == Some(value))
+                    && wanted.len() >= asked.len()
+            })
+    }
+}
+
+/// The tasks in a text, in the order in which they stand there.
+fn find_tasks(text: &str) -> Vec<Task> {
+    let language = Language::of(text).unwrap_or_default();
+    let mut found: Vec<(usize, Task)> = arithmetic::find(text, language)
+        .into_iter()
+        .map(|(at, expression)| (at, Task::Calculate { expression }))
+        .chain(clock::find(text))
+        .collect();
+    found.sort_by_key(|(at, _)| *at);
+    let mut tasks: Vec<Task> = Vec::new();
+    for (_, task) in found {
+        if !tasks.contains(&task) {
+            tasks.push(task);
+        }
+    }
+    tasks
+}
+
+/// The calls among these messages that have an outcome there.
+fn done_since(messages: &[&Arc<Message>]) -> Vec<Done> {
+    let outcomes = messages.iter().flat_map(|message| &message.blocks);
+    let outcome_of = |id: &ToolCallId| {
+        outcomes.clone().find_map(|block| match &block.content {
+            Content::ToolOutcome(outcome) if outcome.call == *id => Some(Arc::clone(outcome)),
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Refusal(_)
+            | Content::Text(_)
+            | Content::Thinking(_)
+            | Content::ToolCall(_)
+            | Content::ToolOutcome(_) => None,
+        })
+    };
+    let calls = messages.iter().flat_map(|message| message.calls());
+    let done = calls.filter_map(|call| {
+        Some(Done {
+            call: Arc::clone(call),
+            outcome: outcome_of(&call.id)?,
+        })
+    });
+    done.collect()
+}
+
+/// As much of a message's text as is looked at, in one form for each character.
+fn text_of(message: Option<&&Arc<Message>>) -> String {
+    let text = message.map(|message| message.to_text()).unwrap_or_default();
+    text.chars().take(MAX_CHARS).map(narrow).collect()
+}
+
+/// The plain form of a full-width character, of a typographic sign, and of any kind of space.
+fn narrow(c: char) -> char {
+    match c {
+        '\u{ff01}'..='\u{ff5e}' => char::from_u32(u32::from(c) - 0xfee0).unwrap_or(c),
+        '\u{2018}' | '\u{2019}' => '\'',
+        '\u{2212}' | '\u{2013}' => '-',
+        '×' | '·' | '∙' | '⋅' | '∗' => '*',
+        '÷' | '∕' => '/',
+        '\n' => '\n',
+        c if c.is_whitespace() => ' ',
+        c => c,
+    }
+}
+
+/// Whether a tool is offered under this name, alone or after its toolbox's.
+fn is_named(offered: &str, name: &str) -> bool {
+    offered == name
+        || offered
+            .strip_suffix(name)
+            .is_some_and(|toolbox| toolbox.ends_with("__"))
+}
+
+const CALCULATOR: &str = "calculator";
+const CLOCK: &str = "current_datetime";
+/// The most calls for one question.
+const MAX_CALLS: usize = 8;
+/// The most characters of a message that are looked at.
+const MAX_CHARS: usize = 2_000;

@@ -1,0 +1,136 @@
+//! Questions about the time and the date as people write them, in three languages.
+
+use serde_json::{Value, json};
+
+use crate::asking::{Talk, calculate, calls, tell};
+
+fn check(cases: &[(&str, &[(String, Value)])]) {
+    for (text, wanted) in cases {
+        assert_eq!(calls(&Talk::asking(text).reply()), *wanted, "{text}");
+    }
+}
+
+fn here() -> (String, Value) {
+    ("current_datetime".to_owned(), json!({}))
+}
+
+fn date(zone: Option<&str>) -> (String, Value) {
+    let arguments = match zone {
+        Some(zone) => json!({ "timezone": zone, "format": "date" }),
+        None => json!({ "format": "date" }),
+    };
+    ("current_datetime".to_owned(), arguments)
+}
+
+#[test]
+fn places_are_known_in_three_languages() {
+    let tokyo = || tell("Asia/Tokyo");
+    let paris = || tell("Europe/Paris");
+    check(&[
+        ("What time is it in Tokyo?", &[tokyo()]),
+        ("what time is it in tokyo and paris?", &[tokyo(), paris()]),
+        (
+            "What's the time in Tokyo, Paris and New York right now?",
+            &[tokyo(), paris(), tell("America/New_York")],
+        ),
+        ("Tokyo time?", &[tokyo()]),
+        ("time in Tokyo please", &[tokyo()]),
+        ("Do you know what time it is in Japan", &[tokyo()]),
+        ("который час в Токио", &[tokyo()]),
+        ("Который сейчас час в Токио и Париже?", &[tokyo(), paris()]),
+        (
+            "Сколько времени в Москве и во Владивостоке?",
+            &[tell("Europe/Moscow"), tell("Asia/Vladivostok")],
+        ),
+        ("время в Нью-Йорке", &[tell("America/New_York")]),
+        (
+            "сколько сейчас времени в Екатеринбурге",
+            &[tell("Asia/Yekaterinburg")],
+        ),
+        ("东京现在几点", &[tokyo()]),
+        ("东京和巴黎现在几点？", &[tokyo(), paris()]),
+        ("请问现在北京时间是几点", &[tell("Asia/Shanghai")]),
+        ("纽约的时间是多少？", &[tell("America/New_York")]),
+        ("现在伦敦几点了", &[tell("Europe/London")]),
+        ("What time is it in 东京?", &[tokyo()]),
+    ]);
+}
+
+#[test]
+fn no_place_means_here() {
+    check(&[
+        ("What time is it?", &[here()]),
+        ("what's the time now", &[here()]),
+        ("current time", &[here()]),
+        ("который час?", &[here()]),
+        ("Сколько времени?", &[here()]),
+        ("现在几点了？", &[here()]),
+        ("what time is it in my city", &[here()]),
+        ("который час в данный момент", &[here()]),
+    ]);
+}
+
+#[test]
+fn a_date_is_asked_for_as_a_date() {
+    check(&[
+        ("what's the date today", &[date(None)]),
+        ("What day is it today?", &[date(None)]),
+        (
+            "What is today's date in Tokyo?",
+            &[date(Some("Asia/Tokyo"))],
+        ),
+        ("какое сегодня число", &[date(None)]),
+        ("Какой сегодня день недели?", &[date(None)]),
+        ("今天几号", &[date(None)]),
+        ("今天是星期几？", &[date(None)]),
+        ("date and time, please", &[here()]),
+    ]);
+}
+
+#[test]
+fn an_unknown_place_is_left_to_the_tool() {
+    check(&[
+        ("What time is it in Springfield?", &[tell("Springfield")]),
+        (
+            "What time is it in Springfield and Tokyo, please?",
+            &[tell("Springfield"), tell("Asia/Tokyo")],
+        ),
+        ("What time is it in Europe/Sofia", &[tell("Europe/Sofia")]),
+        ("который час в Урюпинске?", &[tell("Урюпинске")]),
+        ("请问火星现在几点", &[tell("火星")]),
+    ]);
+}
+
+#[test]
+fn sums_and_times_stand_in_the_order_of_the_question() {
+    let both = [calculate("15% of 2500"), tell("Asia/Tokyo")];
+    check(&[
+        ("What is 15% of 2500, and what time is it in Tokyo?", &both),
+        ("Сколько будет 15% от 2500 и который час в Токио?", &both),
+        ("2500的15%是多少，东京现在几点？", &both),
+        (
+            "what time is it in Tokyo and what is 2+2",
+            &[tell("Asia/Tokyo"), calculate("2 + 2")],
+        ),
+        (
+            "который час в Токио и сколько будет 2+2",
+            &[tell("Asia/Tokyo"), calculate("2 + 2")],
+        ),
+        (
+            "帮我算一下2500的15%再告诉我现在几点",
+            &[calculate("15% of 2500"), here()],
+        ),
+    ]);
+}
+
+#[test]
+fn other_uses_of_time_are_left_alone() {
+    check(&[
+        ("I had a great weekend in Paris", &[]),
+        ("What time does the train leave?", &[]),
+        ("Сколько времени займет дорога?", &[]),
+        ("商店几点开门", &[]),
+        ("Once upon a time", &[]),
+        ("Long time no see", &[]),
+    ]);
+}
