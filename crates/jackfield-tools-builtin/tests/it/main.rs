@@ -1,3 +1,4 @@
 //! The built-in tools as their callers see them.
 
 mod calculator;
+mod calculator_laws;
