@@ -98,8 +98,7 @@ impl Decider<'_> {
         let parallel = self.turn.setup.limits.parallel_calls.max(1) as usize;
         loop {
             let calls = self.turn.calls();
-            let is_running = |state: &CallState| matches!(state, CallState::Running(_));
-            if calls.iter().filter(|call| is_running(&call.state)).count() >= parallel {
+            if calls.iter().filter(|call| call.holds_slot()).count() >= parallel {
                 return;
             }
             let waiting =

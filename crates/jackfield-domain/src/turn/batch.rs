@@ -12,7 +12,7 @@ use crate::message::{Message, Role};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::FinishReason;
 use crate::tool_input::ToolInput;
-use crate::wait::{ElicitationAnswer, JobHandle, Wait};
+use crate::wait::{ElicitationAnswer, JobHandle, Wait, WaitKind};
 
 /// The calls of one reply, in its order.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,20 @@ pub(crate) struct Running {
     pub(crate) handle: Option<JobHandle>,
     pub(crate) may_repeat: bool,
     pub(crate) time_limit: Duration,
+}
+
+impl Call {
+    /// Whether it counts against the calls that may run at once. A call whose tool has asked
+    /// something does: it is still at work, and goes on as soon as there is an answer.
+    pub(crate) const fn holds_slot(&self) -> bool {
+        match &self.state {
+            CallState::Running(_) => true,
+            CallState::Waiting(wait) => matches!(wait.kind, WaitKind::Elicitation { .. }),
+            CallState::Closed(_) | CallState::Granted | CallState::Lost | CallState::Queued => {
+                false
+            }
+        }
+    }
 }
 
 impl Batch {

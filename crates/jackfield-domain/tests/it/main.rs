@@ -1,1 +1,5 @@
 //! Integration tests of `jackfield-domain`.
+
+mod loop_properties;
+mod recovery;
+mod world;

@@ -1,0 +1,52 @@
+//! The loop's properties, each a test by its name, over one exploration of generated worlds.
+
+use crate::world::{Class, Property, explored};
+
+macro_rules! properties {
+    ($($test:ident => $property:ident,)*) => {$(
+        #[test]
+        fn $test() {
+            if let Some(violation) = explored().violations.get(&Property::$property) {
+                panic!("{violation}");
+            }
+        }
+    )*};
+}
+
+properties! {
+    a_call_is_started_only_when_a_slot_is_free => StartsOnlyWhenASlotIsFree,
+    a_granted_approval_stays_granted => GrantsStayGranted,
+    a_timeout_is_an_unknown_outcome => TimeoutsAreUnknown,
+    an_answer_in_time_beats_the_expiry => AnswersInTimeBeatTheExpiry,
+    cancel_ends_the_turn_in_one_step_from_any_state => CancelEndsInOneStep,
+    every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,
+    every_turn_ends_within_its_limits => EveryTurnEnds,
+    folding_the_facts_gives_the_live_state => FactsFoldIntoTheLiveState,
+    late_answers_cost_but_never_speak => LateAnswersNeverSpeak,
+    messages_are_valid_for_every_provider_at_every_instant => MessagesAreValid,
+    nothing_is_asked_for_that_is_not_committed => ActsOnlyOnWhatIsCommitted,
+    nothing_happens_after_the_end => NothingAfterTheEnd,
+    outcomes_keep_call_order_whatever_finished_first => OutcomesKeepCallOrder,
+    recovery_follows_the_table => RecoveryFollowsTheTable,
+    the_model_is_shown_what_the_journal_says => ShownIsWhatTheJournalSays,
+    the_transcript_only_grows => TranscriptOnlyGrows,
+    visible_text_is_not_taken_back_unless_it_may_be => VisibleTextStays,
+    what_must_not_be_repeated_is_never_asked_for_twice => RepeatsOnlyWhatMayBeRepeated,
+}
+
+#[test]
+fn the_exploration_reaches_every_class_often() {
+    let classes = &explored().classes;
+    let rare: Vec<_> = Class::ALL
+        .iter()
+        .map(|class| (class, classes.get(class).copied().unwrap_or(0)))
+        .filter(|(_, times)| *times < FLOOR)
+        .collect();
+    assert!(
+        rare.is_empty(),
+        "reached in fewer than {FLOOR} scenarios: {rare:?}\nall: {classes:?}"
+    );
+}
+
+/// In how many scenarios each class has to be reached.
+const FLOOR: u32 = 10;

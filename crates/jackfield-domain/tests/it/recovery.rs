@@ -1,0 +1,301 @@
+//! Recovery: what today may restrict, and that a crash changes nothing where everything may be repeated.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::{Content, RanBy};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolName};
+use jackfield_domain::limits::Limits;
+use jackfield_domain::message::{Message, Messages};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::setup::Opening;
+use jackfield_domain::time::{MonoTime, Now, WallTime};
+use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
+use jackfield_domain::wait::JobHandle;
+
+use crate::world::setup;
+
+/// A turn that is driven by hand.
+struct Hand {
+    facts: Vec<Fact>,
+    machine: ToolLoop,
+    now: Now,
+}
+
+impl Hand {
+    fn begin(limits: Limits) -> (Self, Vec<Action>) {
+        let now = Now {
+            mono: MonoTime::from_start(Duration::from_secs(5)),
+            wall: WallTime::from_millis(1_000_000),
+        };
+        let base = Base {
+            messages: Arc::default(),
+            ordinal: 1,
+            session: session(),
+        };
+        let opening = Opening::UserMessage(Arc::new(Message::user("go")));
+        let (machine, step) =
+            SendMessageUseCase::begin(base, opening, Arc::new(setup(limits)), now);
+        let mut hand = Self {
+            facts: Vec::new(),
+            machine,
+            now,
+        };
+        let actions = hand.keep(step);
+        (hand, actions)
+    }
+
+    fn keep(&mut self, step: Step) -> Vec<Action> {
+        self.facts.extend(step.facts);
+        step.actions
+    }
+
+    fn feed(&mut self, input: Input) -> Vec<Action> {
+        let step = self.machine.handle(input, self.now);
+        self.keep(step)
+    }
+
+    /// The model calls these tools.
+    fn call(&mut self, attempt: ModelAttempt, tools: &[&str]) -> Vec<Action> {
+        for (index, name) in (0..).zip(tools) {
+            let start = BlockStart::ToolCall {
+                json: true,
+                name: (*name).into(),
+                ran_by: RanBy::Engine,
+                upstream: None,
+            };
+            let text = format!("{{\"n\":{index}}}").into();
+            for delta in [
+                Delta::BlockStarted { index, start },
+                Delta::ArgumentsAppended { index, text },
+                Delta::BlockEnded { index },
+            ] {
+                let _none = self.feed(Input::ReplyDelta { attempt, delta });
+            }
+        }
+        let end = Box::new(ReplyEnd::new(FinishReason::ToolCalls));
+        self.feed(Input::ReplyEnded { attempt, end })
+    }
+
+    fn crash(&mut self, restrictions: Restrictions) -> Vec<Action> {
+        let recovered = ToolLoop::recover(&session(), &self.facts, &[], self.now, restrictions);
+        let (machine, step) = recovered.expect("an open turn");
+        self.machine = machine;
+        self.keep(step)
+    }
+
+    /// How each call of this tool was closed.
+    fn ends(&self) -> BTreeMap<String, CallEnd> {
+        let calls: BTreeMap<_, _> = self
+            .facts
+            .iter()
+            .filter_map(|fact| match fact {
+                Fact::ReplyReceived { reply, .. } => Some(reply.message.calls()),
+                _ => None,
+            })
+            .flatten()
+            .map(|call| (call.id.clone(), call.name.as_str().to_owned()))
+            .collect();
+        let closed = self.facts.iter().filter_map(|fact| match fact {
+            Fact::CallClosed { call, end, .. } => Some((calls[call].clone(), *end)),
+            _ => None,
+        });
+        closed.collect()
+    }
+}
+
+fn session() -> SessionId {
+    SessionId::parse("by-hand").expect("a valid id")
+}
+
+fn all_gone() -> Restrictions {
+    let tools = ["read", "write", "again", "careful"].map(|name| {
+        (
+            ToolName::parse(name).expect("a valid name"),
+            Restriction::Gone,
+        )
+    });
+    Restrictions {
+        tools: tools.into_iter().collect(),
+    }
+}
+
+const FIRST: ModelAttempt = ModelAttempt {
+    round: 1,
+    attempt: 1,
+};
+
+fn runs(actions: &[Action]) -> usize {
+    actions
+        .iter()
+        .filter(|action| matches!(action, Action::RunTool(_)))
+        .count()
+}
+
+#[test]
+fn what_has_not_started_is_restricted_by_today_and_what_has_is_not_called_unrun() {
+    let (mut hand, _) = Hand::begin(Limits {
+        parallel_calls: 1,
+        ..Limits::default()
+    });
+    let actions = hand.call(FIRST, &["write", "read"]);
+    assert_eq!(runs(&actions), 1, "one slot");
+    let actions = hand.crash(all_gone());
+    assert_eq!(runs(&actions), 0);
+    let ends = hand.ends();
+    assert_eq!(ends["write"], CallEnd::Reported, "it may have run");
+    assert_eq!(ends["read"], CallEnd::NotRun, "it has not");
+}
+
+#[test]
+fn a_repeatable_call_is_not_repeated_where_today_forbids_it() {
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let _run = hand.call(FIRST, &["read", "again"]);
+    let actions = hand.crash(all_gone());
+    assert_eq!(runs(&actions), 0);
+    assert!(
+        hand.ends().values().all(|end| *end == CallEnd::Reported),
+        "{:?}",
+        hand.ends()
+    );
+}
+
+#[test]
+fn a_job_is_polled_even_where_today_forbids_to_start_it() {
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let actions = hand.call(FIRST, &["write"]);
+    let Some(Action::RunTool(run)) = actions.first() else {
+        panic!("{actions:?}")
+    };
+    let handle = JobHandle(Arc::new(serde_json::json!("job 7")));
+    let (attempt, accepted) = (run.attempt.clone(), handle.clone());
+    let _none = hand.feed(Input::ToolAccepted {
+        attempt: attempt.clone(),
+        handle: accepted,
+    });
+    let actions = hand.crash(all_gone());
+    let resumed = actions.iter().any(|action| {
+        matches!(action, Action::ResumeTool { attempt: a, handle: h, .. } if *a == attempt && *h == handle)
+    });
+    assert!(resumed && runs(&actions) == 0, "{actions:?}");
+}
+
+#[test]
+fn an_ended_turn_is_not_taken_up() {
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let end = Box::new(ReplyEnd::new(FinishReason::Stop));
+    let _finish = hand.feed(Input::ReplyEnded {
+        attempt: FIRST,
+        end,
+    });
+    let none = Restrictions::default();
+    assert!(ToolLoop::recover(&session(), &hand.facts, &[], hand.now, none).is_none());
+}
+
+/// An environment that answers by what it is asked alone: three rounds of calls, then an answer.
+fn answer(hand: &mut Hand, action: &Action) -> Vec<Action> {
+    match action {
+        Action::CallModel { attempt, request } => {
+            if attempt.round < 4 {
+                return hand.call(*attempt, &["read", "read", "read"]);
+            }
+            let said = request.messages.len().to_string();
+            for delta in [
+                Delta::BlockStarted {
+                    index: 0,
+                    start: BlockStart::Text,
+                },
+                Delta::TextAppended {
+                    index: 0,
+                    text: said.into(),
+                },
+                Delta::BlockEnded { index: 0 },
+            ] {
+                let _none = hand.feed(Input::ReplyDelta {
+                    attempt: *attempt,
+                    delta,
+                });
+            }
+            let end = Box::new(ReplyEnd::new(FinishReason::Stop));
+            hand.feed(Input::ReplyEnded {
+                attempt: *attempt,
+                end,
+            })
+        }
+        Action::RunTool(run) => {
+            let arguments = run.arguments().expect("JSON").clone();
+            let result = ToolResult::text(format!("read {}", arguments["n"]));
+            hand.feed(Input::ToolFinished {
+                attempt: run.attempt.clone(),
+                result,
+            })
+        }
+        Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) | Action::ResumeTool { .. } => {
+            Vec::new()
+        }
+    }
+}
+
+/// Plays the turn, and dies before the `crash`th action is answered.
+fn played(crash: Option<usize>) -> (Messages, Option<TurnEnd>, usize) {
+    let limits = Limits {
+        repeats: 100,
+        ..Limits::default()
+    };
+    let (mut hand, actions) = Hand::begin(limits);
+    let mut todo: std::collections::VecDeque<Action> = actions.into();
+    let mut answered = 0;
+    while let Some(action) = todo.pop_front() {
+        if crash == Some(answered) {
+            todo = hand.crash(Restrictions::default()).into();
+            answered += 1;
+            continue;
+        }
+        answered += 1;
+        todo.extend(answer(&mut hand, &action));
+    }
+    let turn = hand.machine.turn();
+    (
+        turn.messages_for_model().clone(),
+        turn.end().cloned(),
+        answered,
+    )
+}
+
+/// The messages as text, without ids: those of a reply that was called again differ.
+fn without_ids(messages: &Messages) -> Vec<String> {
+    let describe = |content: &Content| match content {
+        Content::ToolCall(call) => format!("call {} {:?}", call.name.as_str(), call.input),
+        Content::ToolOutcome(outcome) => format!("outcome {:?}", outcome.result),
+        other => format!("{other:?}"),
+    };
+    messages
+        .iter()
+        .flat_map(|message| message.blocks.iter().map(|block| describe(&block.content)))
+        .collect()
+}
+
+#[test]
+fn a_crash_at_any_point_changes_nothing_where_every_call_may_be_repeated() {
+    let (undisturbed, end, answers) = played(None);
+    assert_eq!(end, Some(TurnEnd::Answered(FinishReason::Stop)));
+    assert_eq!(
+        answers,
+        4 + 9 + 1,
+        "four model calls, nine tool calls, one finish"
+    );
+    for crash in 0..answers - 1 {
+        let (messages, end_after_crash, _) = played(Some(crash));
+        assert_eq!(
+            without_ids(&messages),
+            without_ids(&undisturbed),
+            "crash before answer {crash}"
+        );
+        assert_eq!(end_after_crash, end);
+    }
+}

@@ -1,0 +1,430 @@
+//! A world apart from the journal: what acts, what is recorded and what is lost at a crash are different events.
+//!
+//! The world drives the bare loop as a driver would, from a list of [`Op`]s. It keeps what was
+//! committed, what was asked for, and what is in flight, and writes down every violation of a
+//! property by its name.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, WaitId};
+use jackfield_domain::message::Message;
+use jackfield_domain::request::Attempt;
+use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::{MonoTime, Now, WallTime};
+use jackfield_domain::tool_loop::{Action, Input, Restrictions, Step, ToolLoop};
+use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
+
+mod answers;
+mod checks;
+mod explore;
+mod oracle;
+mod scenario;
+
+pub(crate) use self::checks::Property;
+pub(crate) use self::explore::{Class, explored};
+pub(crate) use self::scenario::setup;
+
+/// Something that the world does to the loop, or to itself. Numbers are taken modulo what there is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Op {
+    /// Time passes.
+    Advance { millis: u32 },
+    /// A model or a tool that is at work answers.
+    Answer { pick: u16, variant: u16 },
+    /// Somebody cancels.
+    Cancel,
+    /// The process dies around the next commit, and another one takes over.
+    Crash { point: CrashPoint },
+    /// Somebody answers a wait; it is consumed at once, or lies in the inbox.
+    Deliver {
+        consumed: bool,
+        pick: u16,
+        variant: u16,
+    },
+    /// Something that was told before is told again.
+    Repeat { pick: u16 },
+}
+
+/// Where a process dies.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum CrashPoint {
+    /// The append did not happen.
+    BeforeCommit,
+    /// The append happened, nothing was done.
+    BeforeAct,
+    /// The append happened, everything was asked for; all that is in flight is lost.
+    AfterAct,
+    /// At once, between two inputs.
+    Now,
+}
+
+/// What is in flight.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight {
+    pub(crate) attempt: Attempt,
+    /// The next block's number, for a model.
+    pub(crate) blocks: u32,
+    /// Whether it can be taken up again, for a tool.
+    pub(crate) accepted: bool,
+}
+
+/// The world.
+pub(crate) struct World {
+    pub(crate) asked: Vec<Action>,
+    pub(crate) classes: BTreeSet<Class>,
+    pub(crate) committed: Vec<Fact>,
+    crash_next: Option<CrashPoint>,
+    deliveries: u32,
+    pub(crate) inbox: Vec<Delivery>,
+    pub(crate) in_flight: Vec<InFlight>,
+    pub(crate) machine: ToolLoop,
+    now: Now,
+    recovering: bool,
+    pub(crate) seen: usize,
+    session: SessionId,
+    pub(crate) setup: Arc<Setup>,
+    told: Vec<Input>,
+    pub(crate) violations: Vec<(Property, String)>,
+}
+
+impl World {
+    /// A world in which a turn has just begun.
+    pub(crate) fn begin(setup: Arc<Setup>) -> Self {
+        let session = SessionId::parse("world").expect("a valid id");
+        let now = Now {
+            mono: MonoTime::from_start(Duration::from_secs(10)),
+            wall: WallTime::from_millis(1_700_000_000_000),
+        };
+        let base = Base {
+            messages: Arc::default(),
+            ordinal: 1,
+            session: session.clone(),
+        };
+        let opening = Opening::UserMessage(Arc::new(Message::user("do it")));
+        let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::clone(&setup), now);
+        let mut world = Self {
+            asked: Vec::new(),
+            classes: BTreeSet::new(),
+            committed: Vec::new(),
+            crash_next: None,
+            deliveries: 0,
+            inbox: Vec::new(),
+            in_flight: Vec::new(),
+            machine,
+            now,
+            recovering: false,
+            seen: 0,
+            session,
+            setup,
+            told: Vec::new(),
+            violations: Vec::new(),
+        };
+        world.check_step(&step, None);
+        world.commit(step);
+        world
+    }
+
+    /// Does one thing.
+    pub(crate) fn run(&mut self, op: Op) {
+        match op {
+            Op::Advance { millis } => {
+                let passed = Duration::from_millis(u64::from(millis));
+                self.now.mono = self.now.mono.after(passed);
+                self.now.wall = self.now.wall.after(passed);
+                self.feed(Input::Woke);
+            }
+            Op::Answer { pick, variant } => self.answer(pick, variant),
+            Op::Cancel => {
+                let turn = self.machine.turn().id().clone();
+                let body = DeliveryBody::Cancel {
+                    cause: CancelCause::Asked,
+                    turn,
+                };
+                self.deliver(body, true);
+            }
+            Op::Crash {
+                point: CrashPoint::Now,
+            } => self.crash_and_recover(),
+            Op::Crash { point } => self.crash_next = Some(point),
+            Op::Deliver {
+                consumed,
+                pick,
+                variant,
+            } => {
+                let waits: Vec<Wait> = self.machine.turn().waits().cloned().collect();
+                if let Some(wait) = pick_from(&waits, pick) {
+                    let answer = answers::to_wait(wait, variant);
+                    let body = DeliveryBody::Answer {
+                        answer,
+                        wait: wait.id.clone(),
+                    };
+                    self.deliver(body, consumed);
+                }
+            }
+            Op::Repeat { pick } => {
+                if let Some(input) = pick_from(&self.told, pick).cloned() {
+                    self.feed_again(input);
+                }
+            }
+        }
+    }
+
+    /// Lets everything go well until the turn ends.
+    pub(crate) fn play_out(&mut self) {
+        for n in 0..200 {
+            if self.machine.is_over() {
+                return;
+            }
+            if !self.in_flight.is_empty() {
+                // The model goes on calling for a while, then answers.
+                let variant = if n % 3 == 0 { 0 } else { answers::FINAL };
+                self.answer(0, variant);
+                continue;
+            }
+            self.consume();
+            let wait = self.machine.turn().waits().next().cloned();
+            if let Some(wait) = wait {
+                let answer = answers::to_wait(&wait, 0);
+                let body = DeliveryBody::Answer {
+                    answer,
+                    wait: wait.id,
+                };
+                self.deliver(body, true);
+                // It may have been too late for an answer.
+                self.feed(Input::Woke);
+            } else {
+                self.run(Op::Advance { millis: 10_000 });
+            }
+        }
+        self.violate(Property::EveryTurnEnds, {
+            let waits: Vec<_> = self.machine.turn().waits().collect();
+            format!(
+                "still open: waits {waits:?}, in flight {:?}, inbox {:?}",
+                self.in_flight, self.inbox
+            )
+        });
+    }
+
+    /// Tells the loop something, with the pieces of a reply before its end.
+    pub(crate) fn feed(&mut self, input: Input) {
+        if self.machine.is_over() {
+            self.classes.insert(Class::ToldAfterTheEnd);
+        }
+        let before = self.machine.clone();
+        let step = self.machine.handle(input.clone(), self.now);
+        if self.is_answered(&step) {
+            // The journal refuses to close a wait that has an answer which nobody has read.
+            self.classes.insert(Class::AnsweredRefusal);
+            self.machine = before;
+            self.consume();
+            if !self.machine.is_over() {
+                self.feed(input);
+            }
+            return;
+        }
+        self.check_step(&step, Some((&before, &input)));
+        self.told.push(input);
+        self.commit(step);
+    }
+
+    /// A zombie, or a network, tells something a second time.
+    fn feed_again(&mut self, input: Input) {
+        // The same piece twice in one reply is the adapter's fault, and not what this is about.
+        let attempt = answers::attempt_of(&input);
+        if self
+            .in_flight
+            .iter()
+            .any(|flying| Some(&flying.attempt) == attempt.as_ref())
+        {
+            return;
+        }
+        let before = self.machine.clone();
+        let step = self.machine.handle(input.clone(), self.now);
+        self.check_repeated(&before, &input, &step);
+        self.check_step(&step, Some((&before, &input)));
+        self.commit(step);
+    }
+
+    pub(crate) fn deliver(&mut self, body: DeliveryBody, consumed: bool) {
+        self.deliveries += 1;
+        let id = DeliveryId::parse(&format!("d{}", self.deliveries)).expect("a valid id");
+        let accepted = match &body {
+            DeliveryBody::Cancel { .. } => true,
+            DeliveryBody::Answer { wait, .. } => self.journal_takes(wait),
+        };
+        if !accepted {
+            return;
+        }
+        self.inbox.push(Delivery {
+            at: self.now.wall,
+            body,
+            by: "somebody".into(),
+            id,
+        });
+        if consumed {
+            self.consume();
+        } else {
+            self.classes.insert(Class::LeftInTheInbox);
+        }
+    }
+
+    /// What a journal's row for the wait says: open, in time, and not answered yet.
+    fn journal_takes(&self, id: &WaitId) -> bool {
+        let mut deadline = None;
+        for fact in &self.committed {
+            match fact {
+                Fact::WaitOpened { wait } if wait.id == *id => deadline = Some(wait.deadline),
+                Fact::WaitClosed { wait, .. } if wait == id => return false,
+                _ => {}
+            }
+        }
+        let answered = self
+            .inbox
+            .iter()
+            .any(|known| matches!(&known.body, DeliveryBody::Answer { wait, .. } if wait == id));
+        deadline.is_some_and(|deadline| self.now.wall <= deadline) && !answered
+    }
+
+    fn consume(&mut self) {
+        while let Some(delivery) = self.inbox.get(self.seen).cloned() {
+            self.seen += 1;
+            self.feed(Input::Delivered(delivery));
+        }
+    }
+
+    /// Whether the step closes a wait otherwise than by the answer that lies unread in the inbox.
+    fn is_answered(&self, step: &Step) -> bool {
+        let unseen = self.inbox.get(self.seen..).unwrap_or_default();
+        step.facts.iter().any(|fact| match fact {
+            Fact::WaitClosed { wait, .. } => unseen.iter().any(
+                |known| matches!(&known.body, DeliveryBody::Answer { wait: w, .. } if w == wait),
+            ),
+            _ => false,
+        })
+    }
+
+    /// Commits, then acts: or dies somewhere in between.
+    fn commit(&mut self, step: Step) {
+        if step.facts.is_empty() && step.actions.is_empty() {
+            return;
+        }
+        let crash = self.crash_next.take();
+        if crash == Some(CrashPoint::BeforeCommit) {
+            return self.crash_and_recover();
+        }
+        self.committed.extend(step.facts);
+        if crash == Some(CrashPoint::BeforeAct) {
+            return self.crash_and_recover();
+        }
+        for action in step.actions {
+            self.act(action);
+        }
+        if crash == Some(CrashPoint::AfterAct) {
+            self.crash_and_recover();
+        }
+    }
+
+    fn act(&mut self, action: Action) {
+        self.check_action(&action);
+        match &action {
+            Action::Abort(attempt) => {
+                self.in_flight.retain(|flying| flying.attempt != *attempt);
+            }
+            Action::CallModel { attempt, .. } => self.fly(Attempt::Model(*attempt), false),
+            Action::ResumeTool { attempt, .. } => self.fly(Attempt::Tool(attempt.clone()), true),
+            Action::RunTool(run) => self.fly(Attempt::Tool(run.attempt.clone()), false),
+            Action::Finish(_) | Action::OpenWait(_) => {}
+        }
+        self.asked.push(action);
+    }
+
+    fn fly(&mut self, attempt: Attempt, accepted: bool) {
+        self.in_flight.retain(|flying| flying.attempt != attempt);
+        self.in_flight.push(InFlight {
+            attempt,
+            blocks: 0,
+            accepted,
+        });
+    }
+
+    /// Everything that is not committed is gone; another process takes over.
+    fn crash_and_recover(&mut self) {
+        self.count_crash();
+        self.in_flight.clear();
+        // No turn was ever accepted: there is nothing to take up.
+        if self.committed.is_empty() {
+            let fresh = Self::begin(Arc::clone(&self.setup));
+            self.machine = fresh.machine;
+            self.committed = fresh.committed;
+            self.asked = fresh.asked;
+            self.in_flight = fresh.in_flight;
+            return;
+        }
+        self.now.mono = MonoTime::from_start(Duration::from_secs(1));
+        let recovered = ToolLoop::recover(
+            &self.session,
+            &self.committed,
+            &self.inbox,
+            self.now,
+            Restrictions::default(),
+        );
+        let Some((machine, step)) = recovered else {
+            return;
+        };
+        self.check_recovery(&machine, &step);
+        self.seen = self.inbox.len();
+        self.machine = machine;
+        self.recovering = true;
+        self.check_step(&step, None);
+        self.commit(step);
+        self.recovering = false;
+    }
+
+    pub(crate) const fn is_recovering(&self) -> bool {
+        self.recovering
+    }
+
+    pub(crate) fn violate(&mut self, property: Property, detail: String) {
+        self.violations.push((property, detail));
+    }
+
+    pub(crate) const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Tells the pieces of a text block.
+    pub(crate) fn say(&mut self, attempt: ModelAttempt, index: u32, text: &str) {
+        let start = BlockStart::Text;
+        for delta in [
+            Delta::BlockStarted { index, start },
+            Delta::TextAppended {
+                index,
+                text: text.into(),
+            },
+            Delta::BlockEnded { index },
+        ] {
+            self.feed(Input::ReplyDelta { attempt, delta });
+        }
+    }
+
+    /// How often each try at a tool call was asked for.
+    pub(crate) fn runs(&self) -> BTreeMap<&ToolAttempt, u32> {
+        let mut runs = BTreeMap::new();
+        for action in &self.asked {
+            if let Action::RunTool(run) = action {
+                *runs.entry(&run.attempt).or_default() += 1;
+            }
+        }
+        runs
+    }
+}
+
+/// The element at this place, modulo how many there are.
+pub(crate) fn pick_from<T>(from: &[T], pick: u16) -> Option<&T> {
+    from.get(usize::from(pick).checked_rem(from.len())?)
+}

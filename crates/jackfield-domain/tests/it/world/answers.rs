@@ -1,0 +1,251 @@
+//! Answers to what is outstanding: good ones, bad ones, odd ones.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::failure::{
+    Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailure, ToolFailureKind,
+};
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::Attempt;
+use jackfield_domain::tool_loop::Input;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{
+    Answer, Approval, ElicitationAnswer, JobHandle, Question, UnknownAnswer, Wait, WaitKind,
+};
+
+use super::scenario::TOOLS;
+use super::{Class, World, pick_from};
+
+/// The variant of a final answer.
+pub(crate) const FINAL: u16 = 6;
+
+impl World {
+    /// Something that is in flight answers.
+    pub(crate) fn answer(&mut self, pick: u16, variant: u16) {
+        let Some(flying) = pick_from(&self.in_flight, pick).cloned() else {
+            return;
+        };
+        match flying.attempt {
+            Attempt::Model(attempt) => self.model_answers(attempt, flying.blocks, variant),
+            Attempt::Tool(attempt) => self.tool_answers(attempt, flying.accepted, variant),
+        }
+    }
+
+    fn model_answers(&mut self, attempt: ModelAttempt, blocks: u32, variant: u16) {
+        let (kind, bits) = (variant % 12, variant / 12);
+        match kind {
+            0..=4 => self.calls(attempt, blocks, bits),
+            5 => {
+                // Some text, and the reply goes on.
+                self.used_blocks(attempt, 1);
+                self.say(attempt, blocks, "So far. ");
+            }
+            6 | 7 => {
+                self.land(&Attempt::Model(attempt));
+                self.say(attempt, blocks, "That is it.");
+                self.end(attempt, FinishReason::Stop);
+            }
+            8 => {
+                self.land(&Attempt::Model(attempt));
+                let finish = [
+                    FinishReason::Paused,
+                    FinishReason::Length,
+                    FinishReason::Refused,
+                ];
+                if bits.is_multiple_of(2) {
+                    self.say(attempt, blocks, "Hm.");
+                }
+                self.end(attempt, finish[usize::from(bits % 3)].clone());
+            }
+            9 => {
+                // A piece that fits no block.
+                self.land(&Attempt::Model(attempt));
+                let delta = Delta::BlockEnded { index: blocks + 7 };
+                self.feed(Input::ReplyDelta { attempt, delta });
+            }
+            _ => {
+                self.land(&Attempt::Model(attempt));
+                let advice = match bits % 4 {
+                    0 => RetryAdvice::Never,
+                    1 => RetryAdvice::After(Duration::from_secs(2)),
+                    2 => RetryAdvice::After(Duration::from_secs(600)),
+                    _ => RetryAdvice::Backoff,
+                };
+                let kind = ModelFailureKind::Overloaded;
+                let failure = ModelFailure {
+                    advice,
+                    ..ModelFailure::new(kind, Phase::BeforeFirstDelta, "too much to do")
+                };
+                self.feed(Input::ReplyFailed { attempt, failure });
+            }
+        }
+    }
+
+    /// A reply with up to four calls.
+    fn calls(&mut self, attempt: ModelAttempt, blocks: u32, bits: u16) {
+        self.land(&Attempt::Model(attempt));
+        if bits.is_multiple_of(2) {
+            self.say(attempt, blocks, "Let me see.");
+        }
+        let count = u32::from(bits / 2 % 4) + 1;
+        for n in 0..count {
+            let index = blocks + 1 + n;
+            let choice = (bits / 8).wrapping_add(u16::try_from(n).unwrap_or(0).wrapping_mul(3));
+            let name = TOOLS[usize::from(choice) % TOOLS.len()];
+            let start = BlockStart::ToolCall {
+                json: true,
+                name: name.into(),
+                ran_by: RanBy::Engine,
+                upstream: None,
+            };
+            let arguments = match bits % 11 {
+                0 => "{\"broken\":",
+                1 => "",
+                _ => "{\"n\":1}",
+            };
+            for delta in [
+                Delta::BlockStarted { index, start },
+                Delta::ArgumentsAppended {
+                    index,
+                    text: arguments.into(),
+                },
+                Delta::BlockEnded { index },
+            ] {
+                self.feed(Input::ReplyDelta { attempt, delta });
+            }
+        }
+        let finish = match bits % 13 {
+            0 => FinishReason::Length,
+            1 => FinishReason::Refused,
+            2 => FinishReason::Stop,
+            _ => FinishReason::ToolCalls,
+        };
+        self.end(attempt, finish);
+    }
+
+    fn end(&mut self, attempt: ModelAttempt, finish: FinishReason) {
+        let usage = Usage {
+            input: 100,
+            output: 50,
+            ..Usage::default()
+        };
+        let end = ReplyEnd {
+            usage: Some(usage),
+            ..ReplyEnd::new(finish)
+        };
+        self.feed(Input::ReplyEnded {
+            attempt,
+            end: Box::new(end),
+        });
+    }
+
+    fn tool_answers(&mut self, attempt: ToolAttempt, accepted: bool, variant: u16) {
+        let flying = Attempt::Tool(attempt.clone());
+        match variant % 12 {
+            8 if !accepted => {
+                for flying in &mut self.in_flight {
+                    flying.accepted |= flying.attempt == Attempt::Tool(attempt.clone());
+                }
+                let handle = JobHandle(Arc::new(serde_json::json!({"job": 1})));
+                self.feed(Input::ToolAccepted { attempt, handle });
+            }
+            9 => {
+                self.land(&flying);
+                self.classes.insert(Class::Elicitation);
+                let handle = JobHandle(Arc::new(serde_json::json!({"question": 1})));
+                let question = Question {
+                    message: "which one?".into(),
+                    schema: None,
+                };
+                self.feed(Input::ToolAsked {
+                    attempt,
+                    handle,
+                    question,
+                });
+            }
+            10 | 11 => {
+                self.land(&flying);
+                let disposition = match variant / 12 % 3 {
+                    0 => Disposition::NotSent,
+                    1 => Disposition::Landed,
+                    _ => Disposition::Unknown,
+                };
+                let kind = ToolFailureKind::Unavailable;
+                let failure = ToolFailure {
+                    disposition,
+                    kind,
+                    message: "gone".into(),
+                };
+                self.feed(Input::ToolFailed { attempt, failure });
+            }
+            kind => {
+                self.land(&flying);
+                let result = match kind {
+                    6 => ToolResult::text("long ".repeat(20)),
+                    7 => ToolResult::error("the tool says no"),
+                    // Different each time, so that the guard against repetition stays quiet.
+                    _ => ToolResult::text(format!("fine {} {}", attempt.call, variant / 12 % 3)),
+                };
+                self.feed(Input::ToolFinished { attempt, result });
+            }
+        }
+    }
+
+    fn land(&mut self, attempt: &Attempt) {
+        self.in_flight.retain(|flying| flying.attempt != *attempt);
+    }
+
+    fn used_blocks(&mut self, attempt: ModelAttempt, used: u32) {
+        for flying in &mut self.in_flight {
+            if flying.attempt == Attempt::Model(attempt) {
+                flying.blocks += used;
+            }
+        }
+    }
+}
+
+/// An answer to a wait.
+pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
+    match (&wait.kind, variant % 3) {
+        (WaitKind::Approval, 0) => Answer::Approval(Approval::Granted { edited: None }),
+        (WaitKind::Approval, 1) => {
+            let mut fields = serde_json::Map::new();
+            fields.insert("n".to_owned(), 2.into());
+            Answer::Approval(Approval::Granted {
+                edited: Some(Arc::new(fields)),
+            })
+        }
+        (WaitKind::Approval, _) => Answer::Approval(Approval::Denied {
+            reason: "no".into(),
+        }),
+        (WaitKind::ClientResult, _) => Answer::ClientResult(ToolResult::text("from the client")),
+        (WaitKind::Elicitation { .. }, 0 | 1) => Answer::Elicitation(ElicitationAnswer::Accepted(
+            Arc::new(serde_json::json!("that")),
+        )),
+        (WaitKind::Elicitation { .. }, _) => Answer::Elicitation(ElicitationAnswer::Declined),
+        (WaitKind::UnknownOutcome, 0) => {
+            Answer::UnknownOutcome(UnknownAnswer::Landed(ToolResult::text("it did")))
+        }
+        (WaitKind::UnknownOutcome, 1) => Answer::UnknownOutcome(UnknownAnswer::Retry),
+        (WaitKind::UnknownOutcome, _) => Answer::UnknownOutcome(UnknownAnswer::Report),
+    }
+}
+
+/// The try that an input answers, if it answers one.
+pub(crate) fn attempt_of(input: &Input) -> Option<Attempt> {
+    match input {
+        Input::ReplyDelta { attempt, .. }
+        | Input::ReplyEnded { attempt, .. }
+        | Input::ReplyFailed { attempt, .. } => Some(Attempt::Model(*attempt)),
+        Input::ToolAccepted { attempt, .. }
+        | Input::ToolAsked { attempt, .. }
+        | Input::ToolFailed { attempt, .. }
+        | Input::ToolFinished { attempt, .. } => Some(Attempt::Tool(attempt.clone())),
+        Input::Delivered(_) | Input::Woke => None,
+    }
+}

@@ -1,0 +1,173 @@
+//! Exploration: many generated scenarios, once; violations by property, classes counted.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+
+use jackfield_domain::setup::Setup;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+
+use super::scenario::{ops, setups};
+use super::{Op, Property, World};
+
+/// What a scenario may reach. Each has to be reached often, or the exploration proves nothing.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(crate) enum Class {
+    AcceptedCall,
+    AnsweredRefusal,
+    CallNotStarted,
+    CancelDuringAReply,
+    CancelDuringATool,
+    CrashInRecovery,
+    CrashWithTwoRunning,
+    Elicitation,
+    EndAnswered,
+    EndCancelled,
+    EndClientExpired,
+    EndFailed,
+    EndInterrupted,
+    EndLimited,
+    FinishedCall,
+    GrantedCall,
+    InboxInRecovery,
+    LateAnswer,
+    LeftInTheInbox,
+    Recovery,
+    RepeatableCall,
+    RetryScheduled,
+    RoundWithoutReply,
+    ToldAfterTheEnd,
+    ToolTimeout,
+    TwoWaits,
+    UnknownCall,
+    WaitExpired,
+    WaitingApproval,
+    WaitingClient,
+    WaitingElicitation,
+    WaitingUnknown,
+}
+
+impl Class {
+    pub(crate) const ALL: [Self; 32] = [
+        Self::AcceptedCall,
+        Self::AnsweredRefusal,
+        Self::CallNotStarted,
+        Self::CancelDuringAReply,
+        Self::CancelDuringATool,
+        Self::CrashInRecovery,
+        Self::CrashWithTwoRunning,
+        Self::Elicitation,
+        Self::EndAnswered,
+        Self::EndCancelled,
+        Self::EndClientExpired,
+        Self::EndFailed,
+        Self::EndInterrupted,
+        Self::EndLimited,
+        Self::FinishedCall,
+        Self::GrantedCall,
+        Self::InboxInRecovery,
+        Self::LateAnswer,
+        Self::LeftInTheInbox,
+        Self::Recovery,
+        Self::RepeatableCall,
+        Self::RetryScheduled,
+        Self::RoundWithoutReply,
+        Self::ToldAfterTheEnd,
+        Self::ToolTimeout,
+        Self::TwoWaits,
+        Self::UnknownCall,
+        Self::WaitExpired,
+        Self::WaitingApproval,
+        Self::WaitingClient,
+        Self::WaitingElicitation,
+        Self::WaitingUnknown,
+    ];
+}
+
+/// What all scenarios came to.
+pub(crate) struct Explored {
+    /// In how many scenarios each class was reached.
+    pub(crate) classes: BTreeMap<Class, u32>,
+    /// The shortest scenario that violates each property, and how.
+    pub(crate) violations: BTreeMap<Property, String>,
+}
+
+/// Explores, once for all tests. Deterministic.
+pub(crate) fn explored() -> &'static Explored {
+    static EXPLORED: OnceLock<Explored> = OnceLock::new();
+    EXPLORED.get_or_init(explore)
+}
+
+fn explore() -> Explored {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let scenarios = (setups(), ops());
+    let mut classes = BTreeMap::new();
+    let mut failing: BTreeMap<Property, (Arc<Setup>, Vec<Op>)> = BTreeMap::new();
+    for _ in 0..SCENARIOS {
+        let (setup, ops) = scenarios
+            .new_tree(&mut runner)
+            .expect("a scenario")
+            .current();
+        let setup = Arc::new(setup);
+        let world = play(&setup, &ops);
+        for class in &world.classes {
+            *classes.entry(*class).or_insert(0) += 1;
+        }
+        for (property, _) in &world.violations {
+            let known = failing
+                .get(property)
+                .is_none_or(|(_, known)| ops.len() < known.len());
+            if known {
+                failing.insert(*property, (Arc::clone(&setup), ops.clone()));
+            }
+        }
+    }
+    let violations = failing.into_iter().map(|(property, (setup, ops))| {
+        let ops = shrink(property, &setup, ops);
+        let world = play(&setup, &ops);
+        let detail = world
+            .violations
+            .iter()
+            .find(|(found, _)| *found == property);
+        let detail = detail.map_or("", |(_, detail)| detail.as_str());
+        (
+            property,
+            format!("{detail}\nafter {ops:#?}\nwith {:?}", setup.limits),
+        )
+    });
+    Explored {
+        classes,
+        violations: violations.collect(),
+    }
+}
+
+fn play(setup: &Arc<Setup>, ops: &[Op]) -> World {
+    let mut world = World::begin(Arc::clone(setup));
+    for op in ops {
+        world.run(*op);
+    }
+    world.play_out();
+    world
+}
+
+/// Leaves out whatever the violation does not need.
+fn shrink(property: Property, setup: &Arc<Setup>, mut ops: Vec<Op>) -> Vec<Op> {
+    let mut place = 0;
+    while place < ops.len() {
+        let mut fewer = ops.clone();
+        fewer.remove(place);
+        if play(setup, &fewer)
+            .violations
+            .iter()
+            .any(|(found, _)| *found == property)
+        {
+            ops = fewer;
+        } else {
+            place += 1;
+        }
+    }
+    ops
+}
+
+const SCENARIOS: u32 = 6000;

@@ -1,0 +1,161 @@
+//! Scenarios: setups and lists of things that happen, generated.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{ToolName, ToolboxId};
+use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::policy::Permission;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::setup::Setup;
+use jackfield_domain::tool::{
+    Catalog, CatalogEntry, InputFormat, Safety, ToolDefinition, ToolOrigin, UnknownPolicy,
+};
+use proptest::prelude::*;
+
+use super::{CrashPoint, Op};
+
+/// The tools of the world: one of each kind of decision.
+pub(crate) const TOOLS: [&str; 8] = [
+    "read", "write", "ask", "client", "denied", "careful", "again", "gone",
+];
+
+/// A setup for worlds.
+pub(crate) fn setup(limits: Limits) -> Setup {
+    Setup {
+        allowance: Allowance::default(),
+        can_supersede: false,
+        catalog: Arc::new(catalog()),
+        choice: jackfield_domain::tool::ToolChoice::Auto,
+        limits,
+        model: ModelRef {
+            model: "model".into(),
+            provider: "provider".into(),
+        },
+        settings: Arc::default(),
+        system: Arc::default(),
+        tools_after_first_round: true,
+    }
+}
+
+fn catalog() -> Catalog {
+    // "gone" is called by the model although there is no such tool.
+    let tools = TOOLS.iter().filter(|name| **name != "gone");
+    tools.map(|name| entry(name)).collect()
+}
+
+fn entry(name: &str) -> CatalogEntry {
+    let definition = ToolDefinition {
+        description: name.into(),
+        extensions: Vec::new(),
+        input: InputFormat::Json(Arc::new(serde_json::json!({"type": "object"}))),
+        name: ToolName::parse(name).expect("a valid name"),
+        output: None,
+        strict: None,
+    };
+    CatalogEntry {
+        definition: Arc::new(definition),
+        digest: Digest::of(name.as_bytes()),
+        icon: None,
+        origin: ToolOrigin {
+            tool: name.into(),
+            toolbox: ToolboxId::parse("box").expect("a valid id"),
+        },
+        permission: match name {
+            "ask" => Permission::Ask,
+            "denied" => Permission::Deny("denied by a rule".into()),
+            _ => Permission::Allow,
+        },
+        ran_by: if name == "client" {
+            RanBy::Client
+        } else {
+            RanBy::Engine
+        },
+        safety: if name == "read" {
+            Safety::ReadOnly
+        } else {
+            Safety::Unknown
+        },
+        time_limit: None,
+        title: None,
+        when_unknown: match name {
+            "careful" => UnknownPolicy::Ask,
+            "again" => UnknownPolicy::Retry,
+            _ => UnknownPolicy::Report,
+        },
+    }
+}
+
+/// Setups.
+pub(crate) fn setups() -> impl Strategy<Value = Setup> {
+    let limits = (
+        1..=3_u32,
+        1..=5_u32,
+        0..=2_u32,
+        any::<bool>(),
+        any::<bool>(),
+        2..=4_u32,
+    );
+    let rest = (
+        any::<bool>(),
+        prop::bool::weighted(0.9),
+        prop::option::weighted(0.2, 100..40_000_u64),
+    );
+    (limits, rest).prop_map(|(limits, rest)| {
+        let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
+        let (can_supersede, tools_after_first_round, tokens) = rest;
+        let on_limit = if is_error {
+            OnLimit::Error
+        } else {
+            OnLimit::Answer
+        };
+        let shown = if small { 40 } else { 4096 };
+        let limits = Limits {
+            approval: Duration::from_secs(60),
+            client_tool: Duration::from_secs(20),
+            model_idle: Duration::from_secs(15),
+            model_retries,
+            on_limit,
+            parallel_calls,
+            repeats,
+            rounds,
+            shown,
+            stored: 200,
+            tool_call: Duration::from_secs(10),
+            ..Limits::default()
+        };
+        let allowance = Allowance {
+            active: None,
+            tokens,
+        };
+        Setup {
+            allowance,
+            can_supersede,
+            tools_after_first_round,
+            ..setup(limits)
+        }
+    })
+}
+
+/// What happens.
+pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
+    let crash = prop_oneof![
+        Just(CrashPoint::AfterAct),
+        Just(CrashPoint::BeforeAct),
+        Just(CrashPoint::BeforeCommit),
+        Just(CrashPoint::Now),
+    ];
+    let op = prop_oneof![
+        16 => (any::<u16>(), any::<u16>()).prop_map(|(pick, variant)| Op::Answer { pick, variant }),
+        3 => prop_oneof![Just(100_u32), Just(6_000), Just(11_000), Just(21_000), Just(70_000)]
+            .prop_map(|millis| Op::Advance { millis }),
+        7 => (prop::bool::weighted(0.7), any::<u16>(), any::<u16>())
+            .prop_map(|(consumed, pick, variant)| Op::Deliver { consumed, pick, variant }),
+        4 => crash.prop_map(|point| Op::Crash { point }),
+        2 => any::<u16>().prop_map(|pick| Op::Repeat { pick }),
+        1 => Just(Op::Cancel),
+    ];
+    prop::collection::vec(op, 0..40)
+}
