@@ -1,1 +1,14 @@
 //! Integration tests of `jackfield-provider-kit`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test"
+)]
+
+mod base_url;
+mod retry_after;
+mod secret;
+mod sse;
+mod status;
+mod transport;

@@ -1,0 +1,108 @@
+//! Server-sent events, pulled one by one out of a body that may be cut anywhere.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use futures_util::{Stream, StreamExt as _};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_ports::chat_model::ModelError;
+use sse_stream::{Error, SseByteStream};
+
+/// The longest event: 16 MiB.
+pub const MAX_EVENT: usize = 16 << 20;
+
+/// One event. Blocks without data are no events.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Event {
+    /// The data; several lines are joined with line feeds.
+    pub data: String,
+    /// The name of the event, if it has one.
+    pub name: Option<String>,
+}
+
+/// The events of a body.
+///
+/// However the bytes are cut, the events are the same.
+/// What stands after the last empty line is not an event, so an event that was cut off is never told.
+pub struct Events {
+    events: SseByteStream<Pin<Box<dyn Pieces>>>,
+    /// How many bytes came since the last event.
+    since: Arc<AtomicUsize>,
+}
+
+impl Events {
+    /// The events of these bytes.
+    pub fn new(bytes: impl Stream<Item = Result<Bytes, ModelError>> + Send + 'static) -> Self {
+        let since = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&since);
+        let counted = bytes.map(move |piece| {
+            let piece = piece?;
+            let before = count.fetch_add(piece.len(), Ordering::Relaxed);
+            if before.saturating_add(piece.len()) > MAX_EVENT {
+                return Err(violation("the stream has an event of more than 16 MiB").into());
+            }
+            Ok(piece)
+        });
+        Self {
+            events: SseByteStream::new(Box::pin(counted)),
+            since,
+        }
+    }
+
+    /// The next event; none at the end of the body.
+    ///
+    /// # Errors
+    ///
+    /// What the body failed with, or a `ProtocolViolation` where it is not a stream of events:
+    /// invalid UTF-8, or more than [`MAX_EVENT`] without an event. No event comes after an error.
+    pub async fn next(&mut self) -> Result<Option<Event>, ModelError> {
+        while let Some(block) = self.events.next().await {
+            let block = block.map_err(failed)?;
+            self.since.store(0, Ordering::Relaxed);
+            if let Some(data) = block.data {
+                let name = block.event.filter(|name| !name.is_empty());
+                return Ok(Some(Event { data, name }));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl fmt::Debug for Events {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Events").finish_non_exhaustive()
+    }
+}
+
+/// A body as it comes.
+trait Pieces: Stream<Item = Result<Bytes, ModelError>> + Send {}
+
+impl<T: Stream<Item = Result<Bytes, ModelError>> + Send> Pieces for T {}
+
+#[expect(
+    clippy::wildcard_enum_match_arm,
+    reason = "the parser's errors may grow, and every one of them is the server's fault"
+)]
+fn failed(error: Error) -> ModelError {
+    match error {
+        Error::Body(cause) => match cause.downcast::<ModelError>() {
+            Ok(failed) => *failed,
+            Err(cause) => ModelError::with_source(violation("the stream cannot be read"), cause),
+        },
+        Error::Utf8Parse(cause) => {
+            ModelError::with_source(violation("the stream is not valid UTF-8"), cause)
+        }
+        other => ModelError::with_source(violation("the stream cannot be read"), other),
+    }
+}
+
+fn violation(message: &str) -> ModelFailure {
+    ModelFailure::new(
+        ModelFailureKind::ProtocolViolation,
+        Phase::BeforeFirstDelta,
+        message,
+    )
+}

@@ -1,0 +1,188 @@
+//! What goes wrong on the wire, classified, with the host, the cause and the way out in one sentence.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::Uri;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+use jackfield_ports::chat_model::ModelError;
+
+use super::TransportSettings;
+
+/// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    connect_timeout: Duration,
+    host: Arc<str>,
+    read_idle: Duration,
+}
+
+impl Peer {
+    pub(super) fn of(uri: &Uri, settings: &TransportSettings) -> Self {
+        let host = match (uri.host(), uri.port_u16()) {
+            (Some(host), Some(port)) => format!("{host}:{port}"),
+            (Some(host), None) => host.to_owned(),
+            (None, _) => "the server".to_owned(),
+        };
+        Self {
+            connect_timeout: settings.connect_timeout,
+            host: host.into(),
+            read_idle: settings.read_idle,
+        }
+    }
+
+    /// Nobody is trusted here.
+    pub(super) fn untrusted(&self, why: &str) -> ModelFailure {
+        let host = &self.host;
+        hopeless(
+            ModelFailureKind::Transport,
+            format!("cannot check who {host} is ({why}): install the system's CA certificates"),
+        )
+    }
+
+    /// The request cannot be put on the wire.
+    pub(super) fn unsendable(&self, error: reqwest::Error) -> ModelError {
+        let host = &self.host;
+        let failure = hopeless(
+            ModelFailureKind::InvalidRequest,
+            format!("the request to {host} cannot be sent: is base_url right?"),
+        );
+        ModelError::with_source(failure, error.without_url())
+    }
+
+    /// No response came.
+    pub(super) fn not_answered(&self, error: reqwest::Error) -> ModelError {
+        let host = &self.host;
+        let failure = if error.is_connect() {
+            self.not_connected(&error)
+        } else if error.is_timeout() {
+            self.silent()
+        } else if error.is_builder() {
+            return self.unsendable(error);
+        } else {
+            // A connection from the pool that the server was just closing ends here, too.
+            ModelFailure::new(
+                ModelFailureKind::Interrupted,
+                Phase::BeforeFirstDelta,
+                format!(
+                    "{host} closed the connection before it answered, or does not speak HTTP there"
+                ),
+            )
+        };
+        ModelError::with_source(failure, error.without_url())
+    }
+
+    /// The response broke off.
+    pub(super) fn broken_off(&self, error: reqwest::Error) -> ModelError {
+        let host = &self.host;
+        let failure = if error.is_timeout() {
+            self.silent()
+        } else {
+            ModelFailure::new(
+                ModelFailureKind::Interrupted,
+                Phase::BeforeFirstDelta,
+                format!("the connection to {host} broke in the middle of its answer"),
+            )
+        };
+        ModelError::with_source(failure, error.without_url())
+    }
+
+    /// The response is longer than anything useful.
+    pub(super) fn too_long(&self, limit: usize) -> ModelFailure {
+        let host = &self.host;
+        ModelFailure::new(
+            ModelFailureKind::ProtocolViolation,
+            Phase::BeforeFirstDelta,
+            format!("the answer of {host} is longer than {} MiB", limit >> 20),
+        )
+    }
+
+    fn silent(&self) -> ModelFailure {
+        let (host, seconds) = (&self.host, self.read_idle.as_secs_f64());
+        ModelFailure::new(
+            ModelFailureKind::Timeout,
+            Phase::BeforeFirstDelta,
+            format!("{host} said nothing for {seconds} s"),
+        )
+    }
+
+    fn not_connected(&self, error: &reqwest::Error) -> ModelFailure {
+        let host = &self.host;
+        if error.is_timeout() {
+            let seconds = self.connect_timeout.as_secs_f64();
+            return before_send(
+                ModelFailureKind::Timeout,
+                format!(
+                    "{host} did not accept a connection within {seconds} s: is the network up, and base_url right?"
+                ),
+            );
+        }
+        if error.is_dns() {
+            return before_send(
+                ModelFailureKind::Transport,
+                format!("cannot find {host}: is base_url spelled right, and the network up?"),
+            );
+        }
+        if let Some(fault) = cause::<rustls::Error>(error) {
+            if let rustls::Error::InvalidCertificate(why) = fault {
+                return hopeless(
+                    ModelFailureKind::Transport,
+                    format!(
+                        "cannot be sure who {host} is ({why}): is base_url right, and this machine's clock?"
+                    ),
+                );
+            }
+            return before_send(
+                ModelFailureKind::Transport,
+                format!(
+                    "cannot speak TLS with {host} ({fault}): is base_url right, https included?"
+                ),
+            );
+        }
+        match cause::<io::Error>(error).map(io::Error::kind) {
+            Some(io::ErrorKind::ConnectionRefused) => before_send(
+                ModelFailureKind::Transport,
+                format!(
+                    "{host} refused the connection: is the server running, and base_url right?"
+                ),
+            ),
+            Some(kind) => before_send(
+                ModelFailureKind::Transport,
+                format!(
+                    "cannot connect to {host} ({kind}): is the network up, and base_url right?"
+                ),
+            ),
+            None => before_send(
+                ModelFailureKind::Transport,
+                format!("cannot connect to {host}: is the network up, and base_url right?"),
+            ),
+        }
+    }
+}
+
+/// The innermost error of this type in the chain, looking into errors of the system, too.
+fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let inner = match error.downcast_ref::<io::Error>() {
+        Some(wrapper) => wrapper
+            .get_ref()
+            .map(|inner| inner as &'a (dyn Error + 'static)),
+        None => None,
+    };
+    inner
+        .or_else(|| error.source())
+        .and_then(cause)
+        .or_else(|| error.downcast_ref())
+}
+
+fn before_send(kind: ModelFailureKind, message: String) -> ModelFailure {
+    ModelFailure::new(kind, Phase::BeforeSend, message)
+}
+
+fn hopeless(kind: ModelFailureKind, message: String) -> ModelFailure {
+    ModelFailure {
+        advice: RetryAdvice::Never,
+        ..before_send(kind, message)
+    }
+}

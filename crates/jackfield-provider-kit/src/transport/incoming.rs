@@ -1,0 +1,110 @@
+//! A response whose head is there, and whose body is still coming.
+
+use std::fmt;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use futures_util::StreamExt as _;
+use http::{HeaderMap, StatusCode};
+use jackfield_ports::chat_model::ModelError;
+
+use super::fault::Peer;
+use crate::sse::Events;
+
+/// A response. Dropping it closes the connection, unless it was read to its end.
+pub struct Incoming {
+    peer: Peer,
+    response: reqwest::Response,
+}
+
+impl Incoming {
+    pub(super) const fn new(response: reqwest::Response, peer: Peer) -> Self {
+        Self { peer, response }
+    }
+
+    /// The status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    /// The headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The first header of this name, if it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers().get(name)?.to_str().ok()
+    }
+
+    /// The media type, in lower case and without parameters.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        let value = self.header("content-type")?;
+        let media_type = value.split(';').next().unwrap_or_default();
+        Some(media_type.trim().to_ascii_lowercase())
+    }
+
+    /// The body, as server-sent events.
+    #[must_use]
+    pub fn into_events(self) -> Events {
+        let Self { peer, response } = self;
+        let pieces = response.bytes_stream();
+        Events::new(pieces.map(move |piece| piece.map_err(|error| peer.broken_off(error))))
+    }
+
+    /// The whole body.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] if it breaks off, or is longer than [`MAX_REPLY`].
+    pub async fn into_body(mut self) -> Result<Bytes, ModelError> {
+        let mut body = BytesMut::new();
+        loop {
+            match self.response.chunk().await {
+                Ok(Some(piece)) if body.len() + piece.len() > MAX_REPLY => {
+                    return Err(self.peer.too_long(MAX_REPLY).into());
+                }
+                Ok(Some(piece)) => body.extend_from_slice(&piece),
+                Ok(None) => return Ok(body.freeze()),
+                Err(error) => return Err(self.peer.broken_off(error)),
+            }
+        }
+    }
+
+    /// The body of an error: what comes of it within 10 s, at most 64 KiB.
+    ///
+    /// The status is the failure; a body that breaks off or does not end only tells less about it.
+    pub async fn into_error_body(mut self) -> Bytes {
+        let mut body = BytesMut::new();
+        let read = async {
+            while body.len() < MAX_ERROR {
+                let Ok(Some(piece)) = self.response.chunk().await else {
+                    break;
+                };
+                body.extend_from_slice(&piece);
+            }
+        };
+        let _in_time = tokio::time::timeout(ERROR_TIME, read).await.is_ok();
+        body.truncate(MAX_ERROR);
+        body.freeze()
+    }
+}
+
+impl fmt::Debug for Incoming {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Incoming")
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The longest reply that is read whole: 64 MiB.
+pub const MAX_REPLY: usize = 64 << 20;
+/// The longest body of an error.
+const MAX_ERROR: usize = 64 << 10;
+/// The longest time for the body of an error.
+const ERROR_TIME: Duration = Duration::from_secs(10);

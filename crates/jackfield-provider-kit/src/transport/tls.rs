@@ -1,0 +1,32 @@
+//! Encryption: rustls over ring, trusting whom the system trusts.
+
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::BoxError;
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
+use rustls_platform_verifier::Verifier;
+
+/// A configuration, and why it trusts nobody, if so.
+///
+/// The crypto provider is given here and not installed for the whole process, which is not ours.
+pub(super) fn configure() -> Result<(ClientConfig, Option<String>), BoxError> {
+    let provider = Arc::new(ring::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions()?;
+    match Verifier::new(provider) {
+        Ok(verifier) => {
+            let verified = builder
+                .dangerous()
+                .with_custom_certificate_verifier(Arc::new(verifier))
+                .with_no_client_auth();
+            Ok((verified, None))
+        }
+        Err(why) => {
+            let nobody = builder
+                .with_root_certificates(RootCertStore::empty())
+                .with_no_client_auth();
+            Ok((nobody, Some(why.to_string())))
+        }
+    }
+}
