@@ -1,1 +1,6 @@
 //! Integration tests of `jackfield-record`.
+
+mod golden;
+mod laws;
+mod refusals;
+mod samples;

@@ -1,0 +1,139 @@
+//! Encoding and decoding: version, depth and kind first, then the form.
+
+use std::collections::BTreeMap;
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::wait::Delivery;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
+
+use crate::depth;
+use crate::error::{DecodeError, EncodeError};
+use crate::v1::fact::KINDS;
+use crate::v1::stored::Stored as _;
+
+/// The version of the form that is written.
+pub const VERSION: u64 = 1;
+
+/// Writes a step.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot hold.
+pub fn encode_envelope(envelope: &Envelope) -> Result<Vec<u8>, EncodeError> {
+    encode(&StepRecord {
+        v: VERSION,
+        step: envelope.form(),
+    })
+}
+
+/// Reads a step.
+///
+/// # Errors
+///
+/// [`DecodeError`], which says whether a newer build may know more.
+pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope, DecodeError> {
+    let record: StepRecord<_> = decode(bytes).map_err(|fault| match fault {
+        DecodeError::Malformed { .. } => unknown_fact(bytes).unwrap_or(fault),
+        DecodeError::Invalid { .. }
+        | DecodeError::Newer { .. }
+        | DecodeError::TooDeep
+        | DecodeError::UnknownFact { .. } => fault,
+    })?;
+    Ok(Envelope::of(record.step)?)
+}
+
+/// Writes a delivery.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot hold.
+pub fn encode_delivery(delivery: &Delivery) -> Result<Vec<u8>, EncodeError> {
+    encode(&DeliveryRecord {
+        v: VERSION,
+        delivery: delivery.form(),
+    })
+}
+
+/// Reads a delivery.
+///
+/// # Errors
+///
+/// [`DecodeError`], which says whether a newer build may know more.
+pub fn decode_delivery(bytes: &[u8]) -> Result<Delivery, DecodeError> {
+    let record: DeliveryRecord<_> = decode(bytes)?;
+    Ok(Delivery::of(record.delivery)?)
+}
+
+/// A step, with its version in front.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct StepRecord<T> {
+    v: u64,
+    step: T,
+}
+
+/// A delivery, with its version in front.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct DeliveryRecord<T> {
+    v: u64,
+    delivery: T,
+}
+
+/// What every record of every version has.
+#[derive(Deserialize)]
+struct Header {
+    v: u64,
+}
+
+/// As much of a step as tells its facts' kinds.
+#[derive(Deserialize)]
+struct Kinds {
+    step: StepKinds,
+}
+
+#[derive(Deserialize)]
+struct StepKinds {
+    facts: Vec<BTreeMap<String, IgnoredAny>>,
+}
+
+fn encode(record: &impl Serialize) -> Result<Vec<u8>, EncodeError> {
+    let bytes = serde_json::to_vec(record).map_err(EncodeError::unwritable)?;
+    if depth::is_bounded(&bytes) {
+        Ok(bytes)
+    } else {
+        Err(EncodeError::TooDeep)
+    }
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, DecodeError> {
+    if !depth::is_bounded(bytes) {
+        return Err(DecodeError::TooDeep);
+    }
+    let header: Header = read(bytes).map_err(DecodeError::malformed)?;
+    if header.v > VERSION {
+        return Err(DecodeError::Newer { version: header.v });
+    }
+    if header.v < VERSION {
+        return Err(DecodeError::malformed("there is no version 0"));
+    }
+    read(bytes).map_err(DecodeError::malformed)
+}
+
+/// Reads JSON whose depth has been checked.
+fn read<T: DeserializeOwned>(bytes: &[u8]) -> serde_json::Result<T> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    reader.disable_recursion_limit();
+    let value = T::deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+/// The first kind of fact in a step that is not known.
+fn unknown_fact(bytes: &[u8]) -> Option<DecodeError> {
+    let kinds: Kinds = read(bytes).ok()?;
+    let mut kinds = kinds.step.facts.into_iter().flatten().map(|(kind, _)| kind);
+    let kind = kinds.find(|kind| !KINDS.contains(&kind.as_str()))?;
+    Some(DecodeError::UnknownFact { kind })
+}

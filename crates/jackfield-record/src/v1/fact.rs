@@ -1,0 +1,114 @@
+//! Forms of facts and of the steps that they belong to.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::fact::{
+    AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
+};
+use jackfield_domain::failure::{Disposition, ModelFailure, ToolFailureKind};
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::message::Message;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::{FinishReason, Reply};
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{CancelCause, JobHandle, Wait, WaitEnd};
+
+stored_struct! { Envelope as EnvelopeForm {
+    step: u64, version: u32, now: Now, input: InputKind, facts: Vec<Fact>
+} }
+
+stored_enum! { Fact as FactForm {
+    CallAccepted { attempt: ToolAttempt, handle: JobHandle },
+    CallClosed { call: ToolCallId, end: CallEnd, result: Arc<ToolResult>; maybe shown: usize },
+    CallLost {
+        attempt: ToolAttempt,
+        disposition: Disposition,
+        kind: ToolFailureKind,
+        message: Arc<str>,
+        then: AfterLoss
+    },
+    CallStarted {
+        attempt: ToolAttempt, may_repeat: bool, time_limit: Duration; maybe edited: Arc<ToolInput>
+    },
+    Late(late: Late),
+    ModelCallEnded {
+        attempt: ModelAttempt, why: ModelCallEnd; maybe partial: Arc<Message>, retry_at: WallTime
+    },
+    ModelCallStarted { attempt: ModelAttempt, active: Duration, tools: ToolUse },
+    ReplyReceived { attempt: ModelAttempt, reply: Arc<Reply> },
+    TurnEnded { end: TurnEnd },
+    TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
+    TurnResumed { nth: u32 },
+    WaitClosed { wait: WaitId, end: WaitEnd },
+    WaitOpened { wait: Wait },
+} }
+
+/// The names of all kinds of facts, to tell a kind that is not known from one that is damaged.
+pub(crate) const KINDS: &[&str] = &[
+    "call_accepted",
+    "call_closed",
+    "call_lost",
+    "call_started",
+    "late",
+    "model_call_ended",
+    "model_call_started",
+    "reply_received",
+    "turn_ended",
+    "turn_opened",
+    "turn_resumed",
+    "wait_closed",
+    "wait_opened",
+];
+
+stored_enum! { AfterLoss as AfterLossForm { Ask, Repeat, Report } }
+
+stored_enum! { CallEnd as CallEndForm {
+    ByClient,
+    Cancelled,
+    ClientExpired,
+    Denied,
+    NotRun,
+    Ran,
+    Reported,
+} }
+
+stored_enum! { InputKind as InputKindForm {
+    Began,
+    Delivered,
+    Recovered,
+    ReplyDelta,
+    ReplyEnded,
+    ReplyFailed,
+    ToolAccepted,
+    ToolAsked,
+    ToolFailed,
+    ToolFinished,
+    Woke,
+} }
+
+stored_enum! { Late as LateForm {
+    Outcome { attempt: ToolAttempt, is_error: bool, size: usize },
+    Usage { attempt: ModelAttempt, usage: Usage },
+} }
+
+stored_enum! { ModelCallEnd as ModelCallEndForm {
+    Cancelled,
+    Failed(failure: ModelFailure),
+    Lost,
+} }
+
+stored_enum! { ToolUse as ToolUseForm { Allowed, FirstRoundOnly, LastRound(limit: LimitKind) } }
+
+stored_enum! { TurnEnd as TurnEndForm {
+    Answered(finish: FinishReason),
+    Cancelled(cause: CancelCause),
+    ClientExpired,
+    Failed(failure: ModelFailure),
+    Interrupted(failure: ModelFailure),
+    Limited { limit: LimitKind, is_error: bool },
+} }

@@ -1,0 +1,75 @@
+//! Forms of what a turn begins with.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::limits::{Allowance, LimitKind, Limits, OnLimit};
+use jackfield_domain::message::Message;
+use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::setup::{Opening, Setup, Transcript};
+use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::tool::{Catalog, ToolChoice};
+
+use super::message::MessageForm;
+use super::stored::{Invalid, Stored};
+
+stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, tokens: u64 } }
+
+stored_enum! { LimitKind as LimitKindForm { ActiveTime, NoProgress, Rounds, Tokens } }
+
+stored_struct! { Limits as LimitsForm {
+    approval: Duration,
+    client_tool: Duration,
+    model_idle: Duration,
+    model_retries: u32,
+    on_limit: OnLimit,
+    parallel_calls: u32,
+    repeats: u32,
+    retry_after: Duration,
+    rounds: u32,
+    shown: usize,
+    stored: usize,
+    tool_call: Duration
+} }
+
+stored_enum! { OnLimit as OnLimitForm { Answer, Error } }
+
+stored_enum! { Opening as OpeningForm {
+    ClientResults(results: Vec<Arc<ToolOutcome>>),
+    Transcript(transcript: Transcript),
+    UserMessage(message: Arc<Message>),
+} }
+
+stored_struct! { Setup as SetupForm {
+    allowance: Allowance,
+    can_supersede: bool,
+    catalog: Arc<Catalog>,
+    choice: ToolChoice,
+    limits: Limits,
+    model: ModelRef,
+    settings: Arc<Settings>,
+    system: Arc<SystemPrompt>,
+    tools_after_first_round: bool
+} }
+
+/// A transcript is the list of its messages.
+impl Stored for Transcript {
+    type Form = Vec<MessageForm>;
+
+    fn form(&self) -> Self::Form {
+        self.messages()
+            .iter()
+            .map(|message| message.as_ref().form())
+            .collect()
+    }
+
+    fn of(form: Self::Form) -> Result<Self, Invalid> {
+        let messages: Result<_, _> = form
+            .into_iter()
+            .map(|message| Message::of(message).map(Arc::new))
+            .collect();
+        messages.map(Self::stored)
+    }
+}

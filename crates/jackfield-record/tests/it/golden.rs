@@ -1,0 +1,113 @@
+//! The form, to be looked at: one file per kind of fact and of delivery.
+//!
+//! A file here is what journals hold. If one changes, journals that exist can no longer be read: the
+//! change is a new version of the form, beside this one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::wait::Delivery;
+use jackfield_record::{decode_delivery, decode_envelope, encode_delivery, encode_envelope};
+use jackfield_testkit::arb;
+use serde_json::Value;
+
+use crate::samples;
+
+fn steps() -> Vec<(&'static str, Envelope)> {
+    vec![
+        ("call_accepted", samples::call_accepted()),
+        ("call_closed", samples::call_closed()),
+        ("call_lost", samples::call_lost()),
+        ("call_started", samples::call_started()),
+        ("late", samples::late()),
+        ("model_call_ended", samples::model_call_ended()),
+        ("model_call_started", samples::model_call_started()),
+        ("reply_received", samples::reply_received()),
+        ("turn_ended", samples::turn_ended()),
+        ("turn_opened", samples::turn_opened()),
+        ("turn_resumed", samples::turn_resumed()),
+        ("wait_closed", samples::wait_closed()),
+        ("wait_opened", samples::wait_opened()),
+    ]
+}
+
+fn deliveries() -> Vec<(&'static str, Delivery)> {
+    vec![
+        ("delivery_answer", samples::delivered_answer()),
+        ("delivery_cancel", samples::delivered_cancel()),
+    ]
+}
+
+#[test]
+fn every_kind_of_fact_has_its_golden_file() {
+    let kinds: Vec<_> = arb::fact_kinds()
+        .into_iter()
+        .map(|(kind, _)| kind)
+        .collect();
+    let golden: Vec<_> = steps().into_iter().map(|(kind, _)| kind).collect();
+    assert_eq!(kinds, golden);
+    for (kind, step) in steps() {
+        let record = json(&encode_envelope(&step).expect("a form"));
+        let facts = record["step"]["facts"].as_array().expect("facts");
+        assert!(
+            facts.iter().all(|fact| fact.get(kind).is_some()),
+            "{kind}: {record:#}"
+        );
+    }
+}
+
+#[test]
+fn steps_have_the_form_that_is_stored() {
+    for (name, step) in steps() {
+        check(name, &encode_envelope(&step).expect("a form"));
+        let bytes = fs::read(path(name)).expect("the golden file");
+        assert_eq!(decode_envelope(&bytes).expect("a record"), step, "{name}");
+    }
+}
+
+#[test]
+fn deliveries_have_the_form_that_is_stored() {
+    for (name, delivery) in deliveries() {
+        check(name, &encode_delivery(&delivery).expect("a form"));
+        let bytes = fs::read(path(name)).expect("the golden file");
+        assert_eq!(
+            decode_delivery(&bytes).expect("a record"),
+            delivery,
+            "{name}"
+        );
+    }
+}
+
+#[test]
+#[ignore = "writes the golden files, to be reviewed by eye"]
+fn write_the_golden_files() {
+    let steps = steps()
+        .into_iter()
+        .map(|(name, step)| (name, encode_envelope(&step)));
+    let deliveries = deliveries()
+        .into_iter()
+        .map(|(name, one)| (name, encode_delivery(&one)));
+    for (name, bytes) in steps.chain(deliveries) {
+        fs::write(path(name), pretty(&bytes.expect("a form"))).expect("written");
+    }
+}
+
+/// Compares the text, so that also the order of the fields counts.
+fn check(name: &str, bytes: &[u8]) {
+    let golden = fs::read_to_string(path(name)).unwrap_or_default();
+    assert_eq!(pretty(bytes), golden, "{name}: the stored form has changed");
+}
+
+fn pretty(bytes: &[u8]) -> String {
+    format!("{:#}\n", json(bytes))
+}
+
+fn json(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).unwrap_or_else(|fault| panic!("{fault}"))
+}
+
+fn path(name: &str) -> PathBuf {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/golden/v1");
+    PathBuf::from(folder).join(format!("{name}.json"))
+}
