@@ -48,8 +48,7 @@ const STAGES: &[Stage] = &[
     stage("each alone", each_alone),
     stage("deny", deny::run),
     stage("slices", slices::run),
-    // The mutants join when their list has its first entry:
-    // stage("mutants", |root| crate::mutants::run(root, None)),
+    stage("mutants", |root| crate::mutants::run(root, None)),
 ];
 
 /// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.

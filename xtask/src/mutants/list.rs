@@ -31,4 +31,61 @@ pub(crate) struct Mutant {
 }
 
 /// Every mutant.
-pub(crate) const MUTANTS: &[Mutant] = &[];
+pub(crate) const MUTANTS: &[Mutant] = &[
+    Mutant {
+        name: "started-written-for-the-whole-batch",
+        file: "crates/jackfield-domain/src/tool_loop/calls.rs",
+        from: "call.holds_slot()).count() >= parallel {",
+        to: "call.holds_slot()).count() >= parallel.max(usize::MAX) {",
+        package: "jackfield-domain",
+        test: "loop_properties::a_call_is_started_only_when_a_slot_is_free",
+    },
+    Mutant {
+        name: "unknown-taken-as-not-started",
+        file: "crates/jackfield-domain/src/tool_loop/recover.rs",
+        from: "if running.may_repeat && may_start {",
+        to: "if may_start {",
+        package: "jackfield-domain",
+        test: "loop_properties::what_must_not_be_repeated_is_never_asked_for_twice",
+    },
+    Mutant {
+        name: "policy-read-again-on-recovery",
+        file: "crates/jackfield-domain/src/tool_loop/recover.rs",
+        from: "CallState::Granted | CallState::Queued => self.restrict(&call, attempts),",
+        to: "CallState::Granted => self.open_wait(&call, crate::wait::WaitKind::Approval),\n                CallState::Queued => self.restrict(&call, attempts),",
+        package: "jackfield-domain",
+        test: "loop_properties::a_granted_approval_stays_granted",
+    },
+    Mutant {
+        name: "timeout-as-failure",
+        file: "crates/jackfield-domain/src/tool_loop/calls.rs",
+        from: "ToolFailure::unknown(ToolFailureKind::Timeout, message)",
+        to: "ToolFailure::not_sent(ToolFailureKind::Timeout, message)",
+        package: "jackfield-domain",
+        test: "loop_properties::a_timeout_is_an_unknown_outcome",
+    },
+    Mutant {
+        name: "results-in-finish-order",
+        file: "crates/jackfield-domain/src/turn.rs",
+        from: "call.state = CallState::Closed(Arc::new(outcome));",
+        to: "call.state = CallState::Closed(Arc::new(outcome));\n        let place = batch.calls.iter().position(|call| call.call.id == *id).unwrap_or(0);\n        let closed = batch.calls.remove(place);\n        batch.calls.push(closed);",
+        package: "jackfield-domain",
+        test: "loop_properties::outcomes_keep_call_order_whatever_finished_first",
+    },
+    Mutant {
+        name: "cut-again-with-todays-limit",
+        file: "crates/jackfield-domain/src/turn.rs",
+        from: "shown.and_then(|limit| result.cut(limit))",
+        to: "shown.and_then(|_| result.cut(crate::limits::Limits::default().shown))",
+        package: "jackfield-domain",
+        test: "loop_properties::the_model_is_shown_what_the_journal_says",
+    },
+    Mutant {
+        name: "expiry-beats-an-earlier-delivery",
+        file: "crates/jackfield-domain/src/tool_loop/waits.rs",
+        from: "delivery.at <= wait.deadline",
+        to: "self.now.wall <= wait.deadline",
+        package: "jackfield-domain",
+        test: "loop_properties::an_answer_in_time_beats_the_expiry",
+    },
+];

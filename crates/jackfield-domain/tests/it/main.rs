@@ -1,4 +1,9 @@
 //! Integration tests of `jackfield-domain`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on should stop, and looks at few of many kinds"
+)]
 
 mod loop_properties;
 mod recovery;
