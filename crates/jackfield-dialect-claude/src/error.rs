@@ -1,0 +1,189 @@
+//! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
+
+use std::time::Duration;
+
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+
+use crate::wire::{ErrorBody, ErrorDetail};
+
+/// Classifies an answer that is no reply (Claude Messages API, 2026-10-21, errors).
+///
+/// `header` gives the value of a header by its name in lower case. `retry-after` is read as seconds;
+/// where it is a date, the adapter has to say how far away that is, because nothing here knows the time.
+#[must_use]
+pub fn classify<'h>(
+    status: u16,
+    header: impl Fn(&str) -> Option<&'h str>,
+    body: &[u8],
+    phase: Phase,
+) -> ModelFailure {
+    let parsed: Option<ErrorBody> = serde_json::from_slice(body).ok();
+    let detail = parsed.map(|body| body.error).unwrap_or_default();
+    let kind = kind(Some(status), &detail);
+    let mut failure = ModelFailure::new(kind, phase, message(Some(status), &detail));
+    failure.advice = advice(kind, &detail, header);
+    failure
+}
+
+/// Classifies an `error` event, which has no status and no headers.
+pub(crate) fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
+    let kind = kind(None, detail);
+    let mut failure = ModelFailure::new(kind, phase, message(None, detail));
+    failure.advice = advice(kind, detail, |_| None);
+    failure
+}
+
+/// The status and body for a failure, as the vendor would tell it.
+#[must_use]
+pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorBody) {
+    let (status, kind) = match failure.kind {
+        ModelFailureKind::ContextTooLong { .. }
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::Unsupported => (400, "invalid_request_error"),
+        ModelFailureKind::Forbidden => (403, "permission_error"),
+        ModelFailureKind::Interrupted
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::Transport => (500, "api_error"),
+        ModelFailureKind::ModelNotFound => (404, "not_found_error"),
+        ModelFailureKind::Overloaded => (529, "overloaded_error"),
+        ModelFailureKind::RateLimited => (429, "rate_limit_error"),
+        ModelFailureKind::Timeout => (504, "timeout_error"),
+        ModelFailureKind::Unauthenticated => (401, "authentication_error"),
+    };
+    let body = ErrorBody {
+        kind: "error".to_owned(),
+        error: ErrorDetail {
+            kind: kind.to_owned(),
+            message: failure.message.clone(),
+            ..ErrorDetail::default()
+        },
+        request_id: request_id.map(str::to_owned),
+    };
+    (status, body)
+}
+
+/// By the type of the error first, which is more exact; then by the status.
+fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
+    if is_spend_limit(detail) {
+        return ModelFailureKind::Forbidden;
+    }
+    let too_long = |fits| {
+        let (requested, limit) = fits;
+        ModelFailureKind::ContextTooLong { limit, requested }
+    };
+    match (detail.kind.as_str(), status) {
+        ("invalid_request_error", Some(413)) | ("request_too_large", _) => too_long((None, None)),
+        ("invalid_request_error", _) => match counts(detail) {
+            Some((requested, limit)) => too_long((Some(requested), Some(limit))),
+            None => ModelFailureKind::InvalidRequest,
+        },
+        // llama.cpp
+        ("exceed_context_size_error", _) => too_long((detail.n_prompt_tokens, detail.n_ctx)),
+        ("authentication_error", _) => ModelFailureKind::Unauthenticated,
+        ("billing_error" | "permission_error", _) => ModelFailureKind::Forbidden,
+        ("not_found_error", _) => ModelFailureKind::ModelNotFound,
+        ("timeout_error", _) => ModelFailureKind::Timeout,
+        ("rate_limit_error", _) => ModelFailureKind::RateLimited,
+        ("api_error" | "conflict_error" | "overloaded_error", _) => ModelFailureKind::Overloaded,
+        (_, Some(status)) => by_status(status),
+        (_, None) => ModelFailureKind::Overloaded,
+    }
+}
+
+const fn by_status(status: u16) -> ModelFailureKind {
+    match status {
+        401 => ModelFailureKind::Unauthenticated,
+        402 | 403 => ModelFailureKind::Forbidden,
+        404 => ModelFailureKind::ModelNotFound,
+        408 | 504 => ModelFailureKind::Timeout,
+        409 | 500..=503 | 505..=599 => ModelFailureKind::Overloaded,
+        413 => ModelFailureKind::ContextTooLong {
+            limit: None,
+            requested: None,
+        },
+        429 => ModelFailureKind::RateLimited,
+        400..=499 => ModelFailureKind::InvalidRequest,
+        _ => ModelFailureKind::ProtocolViolation,
+    }
+}
+
+/// A limit of money: it is reset on a day, not in a while.
+fn is_spend_limit(detail: &ErrorDetail) -> bool {
+    code(detail).is_some_and(|code| code.ends_with("_spend_limit_reached"))
+}
+
+fn code(detail: &ErrorDetail) -> Option<&str> {
+    detail.details.as_ref()?.get("error_code")?.as_str()
+}
+
+/// How many tokens a prompt has and how many fit, where the error says both.
+///
+/// The vendor has no code for a prompt that is too long and asks not to match on the message, whose
+/// form is `… N tokens > M maximum`. So this is a hint and no more: where the words change, the
+/// failure is an invalid request, which is treated alike but for what people are told.
+fn counts(detail: &ErrorDetail) -> Option<(u64, u64)> {
+    if code(detail).is_some() {
+        return None;
+    }
+    let (before, after) = detail.message.split_once(" tokens > ")?;
+    let requested = before.rsplit(' ').next()?.parse().ok()?;
+    let limit = after.split(' ').next()?.parse().ok()?;
+    Some((requested, limit))
+}
+
+/// The server's own word on whether and when, then the default of the kind.
+fn advice<'h>(
+    kind: ModelFailureKind,
+    detail: &ErrorDetail,
+    header: impl Fn(&str) -> Option<&'h str>,
+) -> RetryAdvice {
+    let default = if is_spend_limit(detail) {
+        RetryAdvice::Never
+    } else {
+        kind.default_advice()
+    };
+    let may = match header("x-should-retry") {
+        Some("false") => false,
+        Some("true") => true,
+        Some(_) | None => default != RetryAdvice::Never,
+    };
+    if !may {
+        return RetryAdvice::Never;
+    }
+    let number = |name: &str| {
+        let number: f64 = header(name)?.trim().parse().ok()?;
+        (number.is_finite() && number >= 0.0).then_some(number)
+    };
+    let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
+    let after = millis.or_else(|| number("retry-after"));
+    match after.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        Some(after) => RetryAdvice::After(after),
+        None => RetryAdvice::Backoff,
+    }
+}
+
+/// What the vendor says, with what it calls it; never the body itself.
+fn message(status: Option<u16>, detail: &ErrorDetail) -> String {
+    let mut text = if detail.message.trim().is_empty() {
+        "the provider gave no reason".to_owned()
+    } else {
+        detail.message.trim().chars().take(1000).collect()
+    };
+    let status = status.map(|status| status.to_string());
+    let named = (!detail.kind.is_empty()).then(|| detail.kind.clone());
+    let code = code(detail).map(str::to_owned);
+    let tags: Vec<String> = [status, named, code].into_iter().flatten().collect();
+    if !tags.is_empty() {
+        text.push_str(&format!(" ({})", tags.join(", ")));
+    }
+    text
+}
+
+/// The `retry-after` that a served error carries.
+#[must_use]
+pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
+    match failure.advice {
+        RetryAdvice::After(after) => Some(after.as_secs().max(1)),
+        RetryAdvice::Backoff | RetryAdvice::Never => None,
+    }
+}

@@ -1,0 +1,91 @@
+//! What depends on the model and on the version of the API.
+
+/// What a model takes. The fields are open: a server of one's own may take less, or more.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Profile {
+    /// Whether thinking can be left to the model (`thinking.type = "adaptive"`).
+    pub adaptive_thinking: bool,
+    /// What to send as `anthropic-version`.
+    pub api_version: &'static str,
+    /// Whether `output_config.effort` is known.
+    pub effort: bool,
+    /// Whether a call can be forced (`tool_choice` of `any` or `tool`).
+    pub forced_tools: bool,
+    /// Whether the conversation may end with words of the model, to be continued.
+    pub prefill: bool,
+    /// Whether `temperature`, `top_p` and `top_k` are taken.
+    pub sampling: bool,
+    /// Whether the answer can be held to a schema (`output_config.format`).
+    pub structured_output: bool,
+    /// Whether a message in the conversation may have the role `system`.
+    pub system_messages: bool,
+    /// Whether thinking can be given a budget (`thinking.type = "enabled"`).
+    pub thinking_budget: bool,
+    /// Whether thinking can be switched off.
+    pub thinking_off: bool,
+}
+
+impl Profile {
+    /// The newest models (Opus 5.5, Fable 5.1 and later), under API version 2026-10-21.
+    pub const NEWEST: Self = Self {
+        adaptive_thinking: true,
+        api_version: "2026-10-21",
+        effort: true,
+        forced_tools: false,
+        prefill: false,
+        sampling: false,
+        structured_output: true,
+        system_messages: true,
+        thinking_budget: false,
+        thinking_off: false,
+    };
+
+    /// The profile of a model, by its id; that of the newest where the id says nothing.
+    ///
+    /// Sampling parameters are refused after Opus 4.6, forced calls and `disabled` thinking from 5.1
+    /// on, the role `system` in the conversation before 4.8 (Claude platform docs, migration page
+    /// 2026-10-21). Up to 4.6 the older API version is spoken, the last that knows sampling.
+    #[must_use]
+    pub fn of(model: &str) -> Self {
+        let Some(version) = version(model) else {
+            return Self::NEWEST;
+        };
+        let old = version <= (4, 6);
+        let opus_4_5 = version == (4, 5) && model.contains("opus");
+        Self {
+            adaptive_thinking: version >= (4, 6),
+            api_version: if old { "2023-06-01" } else { "2026-10-21" },
+            effort: version >= (4, 6) || opus_4_5,
+            forced_tools: version < (5, 1),
+            prefill: version < (4, 6),
+            sampling: old,
+            structured_output: version >= (4, 5),
+            system_messages: version >= (4, 8),
+            thinking_budget: old && version >= (3, 7),
+            thinking_off: version < (5, 1),
+        }
+    }
+}
+
+impl Default for Profile {
+    fn default() -> Self {
+        Self::NEWEST
+    }
+}
+
+/// Major and minor version in an id such as `claude-opus-4-6`, `claude-3-5-haiku-20241022` or
+/// `anthropic.claude-sonnet-4-20250514-v1:0`: the first one or two short numbers after `claude`.
+fn version(model: &str) -> Option<(u32, u32)> {
+    let (_, rest) = model.split_once("claude")?;
+    let mut parts = rest
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .skip_while(|part| !is_short_number(part));
+    let major = parts.next()?.parse().ok()?;
+    let minor = parts.next().filter(|part| is_short_number(part));
+    Some((major, minor.and_then(|part| part.parse().ok()).unwrap_or(0)))
+}
+
+/// Whether this is a number, and no date.
+fn is_short_number(part: &str) -> bool {
+    (1..=2).contains(&part.len()) && part.bytes().all(|b| b.is_ascii_digit())
+}

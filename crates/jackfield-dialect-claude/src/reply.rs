@@ -1,0 +1,51 @@
+//! Replies: a whole one as the pieces that a stream would tell, and a domain reply as a message.
+
+mod ending;
+mod outward;
+pub(crate) mod state;
+
+use jackfield_domain::block::Annotation;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use serde_json::Value;
+
+use crate::DIALECT;
+use crate::stream::{DecodeError, Decoder};
+use crate::wire;
+
+pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wire};
+pub(crate) use outward::in_words;
+pub use outward::to_wire;
+
+/// A whole reply, told as a stream would tell it.
+///
+/// # Errors
+///
+/// [`DecodeError`] if a block is malformed, or the reason for its end is missing.
+pub fn from_wire(
+    message: &wire::Message,
+    owner: &StateOwner,
+) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    Decoder::new(owner.clone()).whole(message)
+}
+
+/// A citation as the vendor wrote it.
+pub(crate) fn annotation(json: Value) -> Annotation {
+    let (title, url) = annotation_source(&json);
+    Annotation {
+        dialect: DIALECT.into(),
+        title: title.map(Into::into),
+        url: url.map(Into::into),
+        json,
+    }
+}
+
+/// Title and address of a citation's source.
+pub(crate) fn annotation_source(json: &Value) -> (Option<String>, Option<String>) {
+    let text = |key: &str| json.get(key).and_then(Value::as_str).map(str::to_owned);
+    (
+        text("title").or_else(|| text("document_title")),
+        text("url"),
+    )
+}

@@ -1,0 +1,67 @@
+//! Why a reply ended, and what it used (Claude Messages API, 2026-10-21).
+
+use std::borrow::Cow;
+
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::usage::Usage;
+
+use crate::wire;
+
+/// The reason for a `stop_reason`.
+pub(crate) fn finish_reason(reason: &str, sequence: Option<&str>) -> FinishReason {
+    match reason {
+        "end_turn" => FinishReason::Stop,
+        "max_tokens" => FinishReason::Length,
+        "model_context_window_exceeded" => FinishReason::ContextFull,
+        "pause_turn" => FinishReason::Paused,
+        "refusal" => FinishReason::Refused,
+        "stop_sequence" => FinishReason::StopSequence(sequence.unwrap_or_default().into()),
+        "tool_use" => FinishReason::ToolCalls,
+        unknown => FinishReason::Unrecognized(unknown.into()),
+    }
+}
+
+/// The `stop_reason` and `stop_sequence` for a reason.
+pub(crate) fn stop_reason(reason: &FinishReason) -> (Cow<'_, str>, Option<&str>) {
+    match reason {
+        // Claude tells both in one word.
+        FinishReason::ContentFilter | FinishReason::Refused => ("refusal".into(), None),
+        FinishReason::ContextFull => ("model_context_window_exceeded".into(), None),
+        FinishReason::Length => ("max_tokens".into(), None),
+        FinishReason::Paused => ("pause_turn".into(), None),
+        FinishReason::Stop => ("end_turn".into(), None),
+        FinishReason::StopSequence(text) => ("stop_sequence".into(), Some(text)),
+        FinishReason::ToolCalls => ("tool_use".into(), None),
+        FinishReason::Unrecognized(word) => ((&**word).into(), None),
+    }
+}
+
+/// Totals: on the wire, cached input is no part of `input_tokens`.
+pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
+    let cache_read = usage.cache_read_input_tokens.unwrap_or(0);
+    let cache_write = usage.cache_creation_input_tokens.unwrap_or(0);
+    let fresh = usage.input_tokens.unwrap_or(0);
+    Usage {
+        cache_read,
+        cache_write,
+        input: fresh.saturating_add(cache_read).saturating_add(cache_write),
+        output: usage.output_tokens.unwrap_or(0),
+        reasoning: usage
+            .output_tokens_details
+            .map_or(0, |details| details.thinking_tokens),
+    }
+}
+
+/// The parts of the totals.
+pub(crate) fn usage_to_wire(usage: &Usage) -> wire::Usage {
+    let cached = usage.cache_read.saturating_add(usage.cache_write);
+    wire::Usage {
+        input_tokens: Some(usage.input.saturating_sub(cached)),
+        cache_creation_input_tokens: Some(usage.cache_write),
+        cache_read_input_tokens: Some(usage.cache_read),
+        output_tokens: Some(usage.output),
+        output_tokens_details: (usage.reasoning > 0).then_some(wire::OutputTokensDetails {
+            thinking_tokens: usage.reasoning,
+        }),
+    }
+}

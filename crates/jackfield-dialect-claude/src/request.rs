@@ -1,0 +1,87 @@
+//! Requests: a domain request as a body, and a client's body as domain values.
+
+mod blocks;
+mod conversation;
+mod extensions;
+mod ids;
+mod inward;
+mod notes;
+mod outcomes;
+mod schema;
+mod settings;
+mod tools;
+
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+use thiserror::Error;
+
+use crate::options::Profile;
+use crate::wire;
+
+pub(crate) use blocks::{audio_in_words, source_in_words};
+pub use inward::{Incoming, Invalid, from_wire, parse};
+pub(crate) use notes::Notes;
+pub(crate) use tools::TEXT_FIELD;
+
+/// The `max_tokens` of a request whose settings name none: Claude wants one always.
+pub const DEFAULT_MAX_TOKENS: u64 = 8192;
+
+/// Something that cannot be said to Claude without saying something else.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("{reason} ({path})")]
+pub struct Unsupported {
+    /// Where it is, as a path into the domain request, such as `messages[0].blocks[1]`.
+    pub path: String,
+    /// What it is, for a person.
+    pub reason: &'static str,
+}
+
+/// The body for a request, and notes on everything that is lost or changed by it.
+///
+/// `owner` is whom the request goes to: opaque state of this owner is sent back, that of others is
+/// withheld. With `stream` the reply comes as events, which [`crate::stream::Decoder`] reads.
+///
+/// The conversation has to keep the rules of [`jackfield_domain::rules`]; the body then keeps the
+/// vendor's.
+///
+/// # Errors
+///
+/// [`Unsupported`] where a user or system message holds what Claude does not take.
+pub fn to_wire(
+    request: &ModelRequest,
+    owner: &StateOwner,
+    profile: &Profile,
+    stream: bool,
+) -> Result<(wire::Request, Vec<Note>), Unsupported> {
+    let mut notes = Notes::default();
+    let mut said = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let settings = settings::to_wire(&request.settings, profile, &mut notes);
+    let thinks = settings
+        .thinking
+        .as_ref()
+        .is_some_and(|thinking| thinking.kind != "disabled");
+    let offered = tools::to_wire(request, profile, thinks, &said.called, &mut notes);
+    let mut body = wire::Request {
+        model: (*request.model.model).to_owned(),
+        max_tokens: settings.max_tokens,
+        system: (!said.system.is_empty()).then_some(wire::System::Blocks(said.system)),
+        tools: (!offered.tools.is_empty()).then_some(offered.tools),
+        tool_choice: offered.choice,
+        messages: Vec::new(),
+        stop_sequences: settings.stop_sequences,
+        thinking: settings.thinking,
+        output_config: settings.output_config,
+        metadata: settings.metadata,
+        service_tier: settings.service_tier,
+        temperature: settings.temperature,
+        top_p: settings.top_p,
+        top_k: settings.top_k,
+        stream: stream.then_some(true),
+        extra: serde_json::Map::new(),
+    };
+    extensions::apply(&mut body, &request.settings.extensions, &mut notes);
+    conversation::limit_cache_points(&mut said.messages, said.cached, &body, &mut notes);
+    body.messages = said.messages;
+    Ok((body, notes.into_vec()))
+}

@@ -1,0 +1,358 @@
+//! Blocks of the conversation as wire blocks.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{
+    Annotation, Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
+};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
+use jackfield_domain::message::Role;
+use jackfield_domain::naming::bare_tool_name;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::{Map, Value, json};
+
+use super::Unsupported;
+use super::conversation::{At, Outward, plain};
+use crate::DIALECT;
+use crate::reply::{annotation_source, state};
+use crate::wire;
+
+impl Outward<'_> {
+    /// A block; `None` if it is left out, which has been noted.
+    pub(super) fn block(
+        &mut self,
+        at: At,
+        block: &Block,
+    ) -> Result<Option<wire::Block>, Unsupported> {
+        Ok(match &block.content {
+            Content::Audio(audio) => self.audio(at, audio)?,
+            Content::Document(document) => self.document(at, document)?,
+            Content::Image(image) => self.image(at, image)?,
+            Content::Opaque(opaque) => self.opaque(at, block, opaque),
+            Content::Refusal(text) => {
+                self.withhold(at, block, &[]);
+                self.refusal(at, text)
+            }
+            Content::Text(text) => {
+                self.withhold(at, block, &[]);
+                self.text(at, text)
+            }
+            Content::Thinking(thinking) => self.thinking(at, block, thinking),
+            Content::ToolCall(call) => self.call(at, block, call)?,
+            Content::ToolOutcome(outcome) => {
+                if at.role == Role::Assistant {
+                    // Of a call that another provider ran itself; that call is withheld as well.
+                    self.notes
+                        .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
+                    None
+                } else {
+                    self.withhold(at, block, &[]);
+                    Some(self.outcome(at, outcome))
+                }
+            }
+        })
+    }
+
+    /// Notes every piece of opaque state of a block that is not sent: all but those at these places.
+    pub(super) fn withhold(&mut self, at: At, block: &Block, sent: &[usize]) {
+        for k in (0..block.opaque.len()).filter(|k| !sent.contains(k)) {
+            self.notes.dropped(
+                NoteEffect::Quality,
+                "state_withheld",
+                format_args!("{at}.opaque[{k}]"),
+            );
+        }
+    }
+
+    fn text(&mut self, at: At, text: &Text) -> Option<wire::Block> {
+        if text.text.trim().is_empty() {
+            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+            return None;
+        }
+        let mut citations = Vec::new();
+        for (k, annotation) in text.annotations.iter().enumerate() {
+            // Claude takes citations back in the model's own text alone (API 2026-10-21).
+            if at.role == Role::Assistant
+                && *annotation.dialect == *DIALECT
+                && annotation.json.is_object()
+            {
+                self.check_source(at, k, annotation);
+                citations.push(annotation.json.clone());
+            } else {
+                let path = format_args!("{at}.annotations[{k}]");
+                self.notes
+                    .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+            }
+        }
+        Some(wire::Block::Text {
+            text: (*text.text).to_owned(),
+            citations: (!citations.is_empty()).then_some(citations),
+            cache_control: None,
+        })
+    }
+
+    /// Title and address are not sent by themselves; the citation has them.
+    fn check_source(&mut self, at: At, k: usize, annotation: &Annotation) {
+        let (title, url) = annotation_source(&annotation.json);
+        for (ours, sent, field) in [
+            (&annotation.title, title, "title"),
+            (&annotation.url, url, "url"),
+        ] {
+            if ours.as_deref() != sent.as_deref() {
+                let path = format_args!("{at}.annotations[{k}].{field}");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "annotation_source", path);
+            }
+        }
+    }
+
+    fn refusal(&mut self, at: At, text: &str) -> Option<wire::Block> {
+        if text.trim().is_empty() {
+            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+            return None;
+        }
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
+        Some(plain(text))
+    }
+
+    fn thinking(&mut self, at: At, block: &Block, thinking: &Thinking) -> Option<wire::Block> {
+        let kind = if thinking.redacted {
+            state::REDACTED
+        } else {
+            state::SIGNATURE
+        };
+        let found = state::find(&block.opaque, self.owner, kind);
+        let proof = found.and_then(|(place, json)| Some((place, json.as_str()?)));
+        let Some((place, proof)) = proof.filter(|_| at.role == Role::Assistant) else {
+            // Without proof that it is this model's own, Claude refuses it.
+            self.notes
+                .dropped(NoteEffect::Quality, "thinking_withheld", at);
+            return None;
+        };
+        self.withhold(at, block, &[place]);
+        if thinking.redacted {
+            if !thinking.text.is_empty() {
+                let path = format_args!("{at}.text");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "redacted_text", path);
+            }
+            return Some(wire::Block::RedactedThinking {
+                data: proof.to_owned(),
+            });
+        }
+        if proof.is_empty() {
+            // A compatible server that signs nothing; a client's empty signature is read as none.
+            let path = format_args!("{at}.opaque[{place}]");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "empty_signature", path);
+        }
+        Some(wire::Block::Thinking {
+            thinking: (*thinking.text).to_owned(),
+            signature: proof.to_owned(),
+        })
+    }
+
+    fn call(
+        &mut self,
+        at: At,
+        block: &Block,
+        call: &Arc<ToolCall>,
+    ) -> Result<Option<wire::Block>, Unsupported> {
+        if at.role != Role::Assistant {
+            return Err(at.unsupported("only the model calls tools"));
+        }
+        if call.ran_by == RanBy::Provider {
+            return Ok(self.provider_call(at, block, call));
+        }
+        let name = self.called_name(at, &call.name);
+        self.called.push(name.clone());
+        let caller = state::find(&block.opaque, self.owner, state::CALLER)
+            .filter(|(_, json)| json.is_object());
+        let toolset = state::find(&block.opaque, self.owner, state::TOOLSET)
+            .and_then(|(place, json)| Some((place, json.as_str()?)));
+        let sent: Vec<usize> = caller
+            .map(|(place, _)| place)
+            .into_iter()
+            .chain(toolset.map(|(place, _)| place))
+            .collect();
+        self.withhold(at, block, &sent);
+        if let Some((_, toolset)) = toolset {
+            self.toolsets.insert(call.id.clone(), toolset.to_owned());
+        }
+        Ok(Some(wire::Block::ToolUse(wire::ToolUse {
+            id: self.ids.of_call(&call.id),
+            name,
+            input: Value::Object(self.input(at, &call.input)),
+            caller: caller.map(|(_, json)| json.clone()),
+            toolset_name: toolset.map(|(_, name)| name.to_owned()),
+            cache_control: None,
+        })))
+    }
+
+    fn provider_call(&mut self, at: At, block: &Block, call: &ToolCall) -> Option<wire::Block> {
+        let whole = state::provider_call(block, self.owner)
+            .filter(|known| self.complete.contains(known.id));
+        let Some(known) = whole else {
+            self.notes
+                .dropped(NoteEffect::Quality, "provider_call_withheld", at);
+            return None;
+        };
+        let place = state::find(&block.opaque, self.owner, state::PROVIDER_CALL);
+        self.withhold(at, block, &[place.map_or(0, |(place, _)| place)]);
+        let mut fields = known.fields.clone();
+        fields.insert(
+            "input".to_owned(),
+            Value::Object(self.input(at, &call.input)),
+        );
+        Some(wire::Block::Other(fields))
+    }
+
+    /// The arguments as an object, which is all that Claude takes.
+    fn input(&mut self, at: At, input: &ToolInput) -> Map<String, Value> {
+        let path = format_args!("{at}.input");
+        let (key, text) = match input {
+            ToolInput::Json(input) => match input.object() {
+                Ok(fields) => return (**fields).clone(),
+                Err(_) => {
+                    self.notes
+                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
+                    ("_raw", input.raw())
+                }
+            },
+            ToolInput::Text(text) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
+                (super::tools::TEXT_FIELD, &**text)
+            }
+        };
+        Map::from_iter([(key.to_owned(), json!(text))])
+    }
+
+    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+        let name = name.as_str();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if (1..=128).contains(&name.len()) && name.chars().all(fits) {
+            return name.to_owned();
+        }
+        let path = format_args!("{at}.name");
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
+        bare_tool_name(name).as_str().to_owned()
+    }
+
+    fn opaque(&mut self, at: At, block: &Block, opaque: &OpaqueBlock) -> Option<wire::Block> {
+        let paired = state::result_of(&opaque.json).is_none_or(|id| self.complete.contains(id));
+        let mine = opaque.owner == *self.owner && at.role != Role::System;
+        let fields = state::fields_of(opaque).filter(|_| mine && paired);
+        if let Some(fields) = fields {
+            self.withhold(at, block, &[]);
+            if opaque.fallback.is_some() {
+                let path = format_args!("{at}.fallback");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
+            }
+            return Some(wire::Block::Other(fields.clone()));
+        }
+        let fallback = opaque
+            .fallback
+            .as_deref()
+            .filter(|text| !text.trim().is_empty());
+        let Some(text) = fallback else {
+            self.notes
+                .dropped(NoteEffect::Quality, "opaque_withheld", at);
+            return None;
+        };
+        self.notes
+            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        Some(plain(text))
+    }
+
+    fn audio(&mut self, at: At, audio: &Audio) -> Result<Option<wire::Block>, Unsupported> {
+        self.told(at, &audio_in_words(audio), "Claude takes no sounds")
+    }
+
+    fn image(&mut self, at: At, image: &Image) -> Result<Option<wire::Block>, Unsupported> {
+        let source = self.image_source(&image.source);
+        let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
+            let reason = "Claude takes pictures as JPEG, PNG, GIF or WebP, from a user";
+            return self.told(at, &source_in_words("image", &image.source), reason);
+        };
+        self.image_detail(at, image);
+        Ok(Some(wire::Block::Image {
+            source,
+            cache_control: None,
+        }))
+    }
+
+    fn document(
+        &mut self,
+        at: At,
+        document: &Document,
+    ) -> Result<Option<wire::Block>, Unsupported> {
+        if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
+            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+            return Ok(None);
+        }
+        let source = self.document_source(&document.source);
+        let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
+            let reason = "Claude takes documents as PDF or plain text, from a user";
+            return self.told(at, &source_in_words("document", &document.source), reason);
+        };
+        Ok(Some(document_block(document, source)))
+    }
+
+    /// Words in place of what Claude does not take: only where the model itself had said it.
+    fn told(
+        &mut self,
+        at: At,
+        words: &str,
+        reason: &'static str,
+    ) -> Result<Option<wire::Block>, Unsupported> {
+        if at.role != Role::Assistant {
+            return Err(at.unsupported(reason));
+        }
+        self.notes
+            .approximated(NoteEffect::Meaning, "media_as_text", at);
+        Ok(Some(plain(words)))
+    }
+}
+
+impl At {
+    fn unsupported(self, reason: &'static str) -> Unsupported {
+        Unsupported {
+            path: self.to_string(),
+            reason,
+        }
+    }
+}
+
+/// A document with its source mapped.
+pub(super) fn document_block(document: &Document, source: wire::Source) -> wire::Block {
+    wire::Block::Document {
+        source,
+        title: document.title.as_deref().map(str::to_owned),
+        context: document.context.as_deref().map(str::to_owned),
+        citations: document.cite.then_some(wire::Citations { enabled: true }),
+        cache_control: None,
+    }
+}
+
+/// A sound in words: what is said in it, if that is known.
+pub(crate) fn audio_in_words(audio: &Audio) -> String {
+    match audio.transcript.as_deref().map(str::trim) {
+        Some(transcript) if !transcript.is_empty() => format!("[audio: {transcript}]"),
+        Some(_) | None => source_in_words("audio", &audio.source),
+    }
+}
+
+/// A medium in words, without its bytes.
+pub(crate) fn source_in_words(what: &str, source: &MediaSource) -> String {
+    match source {
+        MediaSource::Base64 { media_type, .. } => format!("[{what} of type {media_type}]"),
+        MediaSource::File { .. } => format!("[{what} in a file]"),
+        MediaSource::Text(text) => format!("[{what}: {text}]"),
+        MediaSource::Url(url) => format!("[{what}: {url}]"),
+    }
+}

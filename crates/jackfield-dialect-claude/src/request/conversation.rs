@@ -1,0 +1,335 @@
+//! The conversation: domain messages as wire messages, and their cache points.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+
+use jackfield_domain::block::{Block, Content, RanBy};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+
+use super::Unsupported;
+use super::ids::Ids;
+use super::notes::Notes;
+use crate::options::Profile;
+use crate::reply::state;
+use crate::wire;
+
+/// What the conversation and the system prompt came to.
+#[derive(Debug)]
+pub(super) struct Said {
+    /// Where cache points were set, in order.
+    pub(super) cached: Vec<String>,
+    /// The names of the tools that were called, in order.
+    pub(super) called: Vec<String>,
+    pub(super) messages: Vec<wire::InputMessage>,
+    pub(super) system: Vec<wire::Block>,
+}
+
+/// What mapping a block has to know and tells.
+#[derive(Debug)]
+pub(super) struct Outward<'a> {
+    pub(super) cached: Vec<String>,
+    pub(super) called: Vec<String>,
+    pub(super) ids: Ids,
+    pub(super) notes: &'a mut Notes,
+    pub(super) owner: &'a StateOwner,
+    /// The provider-run calls that have their result, by the provider's id.
+    pub(super) complete: HashSet<String>,
+    /// The toolset of a call, for its result.
+    pub(super) toolsets: HashMap<ToolCallId, String>,
+}
+
+/// A place in the conversation; its path is only written out where a note needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) message: usize,
+    pub(super) block: usize,
+    pub(super) role: Role,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "messages[{}].blocks[{}]", self.message, self.block)
+    }
+}
+
+/// Maps the system prompt and the conversation.
+pub(super) fn to_wire(
+    request: &ModelRequest,
+    owner: &StateOwner,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Result<Said, Unsupported> {
+    let mut system = Vec::new();
+    for (n, part) in request.system.parts.iter().enumerate() {
+        if part.text.trim().is_empty() {
+            notes.dropped(
+                NoteEffect::Cosmetic,
+                "blank_text",
+                format_args!("system.parts[{n}]"),
+            );
+        } else {
+            system.push(plain(&part.text));
+        }
+    }
+    let mut outward = Outward {
+        cached: Vec::new(),
+        called: Vec::new(),
+        ids: Ids::of(request, owner),
+        notes,
+        owner,
+        complete: complete_provider_calls(request, owner),
+        toolsets: HashMap::new(),
+    };
+    let mut messages: Vec<wire::InputMessage> = Vec::new();
+    let mut last = None;
+    for (n, message) in request.messages.iter().enumerate() {
+        let blocks = outward.message(n, message)?;
+        if blocks.is_empty() {
+            if message.blocks.is_empty() {
+                let path = format_args!("messages[{n}]");
+                outward
+                    .notes
+                    .dropped(NoteEffect::Cosmetic, "empty_message", path);
+            }
+            continue;
+        }
+        let path = format_args!("messages[{n}]");
+        let mut noted = false;
+        let role = match message.role {
+            Role::Assistant => wire::Role::Assistant,
+            Role::Tool | Role::User => wire::Role::User,
+            Role::System if messages.is_empty() => {
+                outward
+                    .notes
+                    .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
+                system.extend(blocks);
+                continue;
+            }
+            Role::System if profile.system_messages => wire::Role::System,
+            Role::System => {
+                outward
+                    .notes
+                    .approximated(NoteEffect::Meaning, "system_message_as_user", path);
+                noted = true;
+                wire::Role::User
+            }
+        };
+        match messages.last_mut() {
+            // The vendor makes one message of those of one role that follow each other.
+            Some(before) if before.role == role && role != wire::Role::System => {
+                // Results and what the user says after them are two messages to us, and one to Claude.
+                let after_results = last == Some(Role::Tool) && message.role == Role::User;
+                if !after_results && !noted {
+                    outward
+                        .notes
+                        .approximated(NoteEffect::Cosmetic, "messages_merged", path);
+                }
+                if let wire::Content::Blocks(said) = &mut before.content {
+                    said.extend(blocks);
+                }
+            }
+            Some(_) | None => messages.push(wire::InputMessage {
+                role,
+                content: wire::Content::Blocks(blocks),
+            }),
+        }
+        last = Some(message.role);
+    }
+    let Outward { cached, called, .. } = outward;
+    if let Some(end) = request.messages.last() {
+        check_end(
+            end,
+            request.messages.len() - 1,
+            &mut messages,
+            profile,
+            notes,
+        )?;
+    }
+    Ok(Said {
+        cached,
+        called,
+        messages,
+        system,
+    })
+}
+
+/// Keeps at most four cache points, the last ones: they reach furthest.
+///
+/// Those that extensions set count too (Claude Messages API: at most 4 breakpoints in a request).
+pub(super) fn limit_cache_points(
+    messages: &mut [wire::InputMessage],
+    cached: Vec<String>,
+    body: &wire::Request,
+    notes: &mut Notes,
+) {
+    let tools = body.tools.iter().flatten();
+    let elsewhere = tools
+        .map(|tool| &tool.extra)
+        .chain([&body.extra])
+        .filter(|extra| extra.contains_key("cache_control"))
+        .count();
+    let excess = cached
+        .len()
+        .saturating_sub(4_usize.saturating_sub(elsewhere));
+    for path in cached.into_iter().take(excess) {
+        notes.dropped(
+            NoteEffect::Cost,
+            "too_many_cache_points",
+            format_args!("{path}.cache"),
+        );
+    }
+    let blocks = messages
+        .iter_mut()
+        .filter_map(|message| match &mut message.content {
+            wire::Content::Blocks(blocks) => Some(blocks),
+            wire::Content::Text(_) => None,
+        });
+    blocks
+        .flatten()
+        .filter_map(cache_control)
+        .filter(|cache| cache.is_some())
+        .take(excess)
+        .for_each(|cache| *cache = None);
+}
+
+impl Outward<'_> {
+    fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
+        for (k, _) in message.opaque.iter().enumerate() {
+            self.notes.dropped(
+                NoteEffect::Quality,
+                "state_withheld",
+                format_args!("messages[{n}].opaque[{k}]"),
+            );
+        }
+        let mut blocks = Vec::with_capacity(message.blocks.len());
+        for (b, block) in message.blocks.iter().enumerate() {
+            let at = At {
+                message: n,
+                block: b,
+                role: message.role,
+            };
+            if let Some(mut wire) = self.block(at, block)? {
+                self.set_cache_point(at, block, &mut wire);
+                blocks.push(wire);
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn set_cache_point(&mut self, at: At, block: &Block, wire: &mut wire::Block) {
+        let Some(point) = block.cache else { return };
+        let Some(cache) = cache_control(wire) else {
+            let path = format_args!("{at}.cache");
+            self.notes
+                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+            return;
+        };
+        let ttl = point
+            .seconds
+            .map(|seconds| if seconds <= 300 { "5m" } else { "1h" });
+        if !matches!(point.seconds, None | Some(300 | 3600)) {
+            let path = format_args!("{at}.cache");
+            self.notes
+                .approximated(NoteEffect::Cost, "cache_lifetime", path);
+        }
+        *cache = Some(wire::CacheControl {
+            kind: "ephemeral".to_owned(),
+            ttl: ttl.map(str::to_owned),
+        });
+        self.cached.push(at.to_string());
+    }
+}
+
+/// A text block.
+pub(super) fn plain(text: &str) -> wire::Block {
+    wire::Block::Text {
+        text: text.to_owned(),
+        citations: None,
+        cache_control: None,
+    }
+}
+
+/// Where a block says up to where to cache; thinking and unknown blocks cannot.
+fn cache_control(block: &mut wire::Block) -> Option<&mut Option<wire::CacheControl>> {
+    match block {
+        wire::Block::Document { cache_control, .. }
+        | wire::Block::Image { cache_control, .. }
+        | wire::Block::Text { cache_control, .. } => Some(cache_control),
+        wire::Block::ToolResult(result) => Some(&mut result.cache_control),
+        wire::Block::ToolUse(call) => Some(&mut call.cache_control),
+        wire::Block::Other(_)
+        | wire::Block::RedactedThinking { .. }
+        | wire::Block::Thinking { .. } => None,
+    }
+}
+
+/// What the last message may be: a prefill, where the model takes one, without blanks at its end.
+fn check_end(
+    end: &Message,
+    place: usize,
+    messages: &mut [wire::InputMessage],
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Result<(), Unsupported> {
+    let Some(wire::InputMessage {
+        role: wire::Role::Assistant,
+        content: wire::Content::Blocks(blocks),
+    }) = messages.last_mut()
+    else {
+        return Ok(());
+    };
+    // A paused reply goes back as it is; it has a call that the provider runs.
+    let paused = end.calls().any(|call| call.ran_by == RanBy::Provider);
+    if !profile.prefill && !paused {
+        return Err(Unsupported {
+            path: format!("messages[{place}]"),
+            reason: "this model does not continue words of its own",
+        });
+    }
+    if let Some(wire::Block::Text { text, .. }) = blocks.last_mut() {
+        let kept = text.trim_end().len();
+        if kept < text.len() {
+            text.truncate(kept);
+            let block = end.blocks.len().saturating_sub(1);
+            notes.approximated(
+                NoteEffect::Cosmetic,
+                "prefill_trimmed",
+                format_args!("messages[{place}].blocks[{block}].text"),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// The provider-run calls of this owner that have their result somewhere, and those of a paused reply.
+///
+/// Call and result go together or not at all (Claude Messages API: they are never split).
+fn complete_provider_calls(request: &ModelRequest, owner: &StateOwner) -> HashSet<String> {
+    let mut calls = HashSet::new();
+    let mut results = HashSet::new();
+    let last = request.messages.len().saturating_sub(1);
+    for (n, message) in request.messages.iter().enumerate() {
+        if message.role != Role::Assistant {
+            continue;
+        }
+        for block in &message.blocks {
+            if let Some(call) = state::provider_call(block, owner) {
+                calls.insert(call.id.to_owned());
+                if n == last {
+                    results.insert(call.id.to_owned());
+                }
+            } else if let Content::Opaque(opaque) = &block.content
+                && opaque.owner == *owner
+                && let Some(id) = state::result_of(&opaque.json)
+            {
+                results.insert(id.to_owned());
+            }
+        }
+    }
+    calls.retain(|id| results.contains(id));
+    calls
+}

@@ -1,0 +1,134 @@
+//! Fields that this dialect knows and the domain does not.
+
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
+use serde_json::{Map, Value};
+
+use super::notes::Notes;
+use crate::DIALECT;
+use crate::wire;
+
+/// Fields that make the provider act, or keep something: they never pass.
+pub(crate) const ACTING: [&str; 3] = ["container", "mcp_servers", "thread"];
+
+/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+const OURS: [&str; 13] = [
+    "max_tokens",
+    "messages",
+    "model",
+    "output_format",
+    "service_tier",
+    "stop_sequences",
+    "stream",
+    "system",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+];
+
+/// Fields of a tool that the mapper sets.
+const OURS_OF_TOOL: [&str; 5] = ["description", "input_schema", "name", "strict", "type"];
+
+/// Sets the extensions of a request.
+pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
+    for (n, extension) in extensions.iter().enumerate() {
+        let path = format_args!("settings.extensions[{n}]");
+        if *extension.dialect != *DIALECT {
+            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            continue;
+        }
+        let Some(tokens) = tokens(&extension.path) else {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+            continue;
+        };
+        let first = tokens.first().map_or("", String::as_str);
+        if ACTING.contains(&first) {
+            notes.refused("provider_would_act", path);
+            continue;
+        }
+        let set = !OURS.contains(&first) && set_in_body(body, first, &tokens, &extension.json);
+        if !set {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+/// Sets the extensions of a tool.
+pub(super) fn apply_to_tool(
+    tool: &mut wire::Tool,
+    n: usize,
+    extensions: &[Extension],
+    notes: &mut Notes,
+) {
+    for (k, extension) in extensions.iter().enumerate() {
+        let path = format_args!("tools[{n}].extensions[{k}]");
+        if *extension.dialect != *DIALECT {
+            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            continue;
+        }
+        let tokens = tokens(&extension.path).unwrap_or_default();
+        let free = match tokens.as_slice() {
+            // Code of the provider's would call the tool.
+            [first] if first == "allowed_callers" => {
+                notes.refused("provider_would_act", path);
+                continue;
+            }
+            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
+            [] | [_, _, ..] => false,
+        };
+        if !(free && set(&mut tool.extra, &tokens, &extension.json)) {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &Value) -> bool {
+    let below = tokens.get(1..).unwrap_or_default();
+    let second = below.first().map_or("", String::as_str);
+    match first {
+        "metadata" => {
+            let metadata = body.metadata.get_or_insert_default();
+            second != "user_id" && set(&mut metadata.extra, below, json)
+        }
+        "output_config" => {
+            let config = body.output_config.get_or_insert_default();
+            !matches!(second, "effort" | "format") && set(&mut config.extra, below, json)
+        }
+        "thinking" => match &mut body.thinking {
+            Some(thinking) => {
+                !matches!(second, "budget_tokens" | "display" | "type")
+                    && set(&mut thinking.extra, below, json)
+            }
+            None => false,
+        },
+        _ => set(&mut body.extra, tokens, json),
+    }
+}
+
+/// Sets a value below objects, which are made where they are missing; never over another value.
+fn set(fields: &mut Map<String, Value>, tokens: &[String], json: &Value) -> bool {
+    let Some((first, below)) = tokens.split_first() else {
+        return false;
+    };
+    if below.is_empty() {
+        if fields.contains_key(first) {
+            return false;
+        }
+        fields.insert(first.clone(), json.clone());
+        return true;
+    }
+    let next = fields
+        .entry(first.clone())
+        .or_insert_with(|| Value::Object(Map::new()));
+    next.as_object_mut()
+        .is_some_and(|fields| set(fields, below, json))
+}
+
+/// The reference tokens of a JSON Pointer (RFC 6901); `None` if it is none, or points at the whole.
+fn tokens(pointer: &str) -> Option<Vec<String>> {
+    let rest = pointer.strip_prefix('/')?;
+    let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
+    Some(rest.split('/').map(unescape).collect())
+}

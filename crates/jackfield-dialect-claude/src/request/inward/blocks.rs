@@ -1,0 +1,314 @@
+//! Wire blocks of a client's conversation as blocks of the domain.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jackfield_domain::block::{
+    Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
+};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::media::{Document, Image, MediaSource};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use serde_json::{Map, Value, json};
+
+use super::Invalid;
+use super::ids::Ids;
+use crate::reply::{annotation, state};
+use crate::request::notes::Notes;
+use crate::wire;
+
+/// What mapping a block has to know and tells.
+#[derive(Debug)]
+pub(super) struct Inward<'a> {
+    pub(super) ids: Ids<'a>,
+    pub(super) notes: &'a mut Notes,
+    pub(super) owner: &'a StateOwner,
+    /// The toolset of a call, which its result repeats.
+    pub(super) toolsets: HashMap<ToolCallId, String>,
+}
+
+impl Inward<'_> {
+    /// Any block but a result; `None` if it says nothing.
+    pub(super) fn block(
+        &mut self,
+        block: wire::Block,
+        role: wire::Role,
+        path: &str,
+    ) -> Result<Option<Block>, Invalid> {
+        Ok(Some(match block {
+            wire::Block::Document {
+                source,
+                title,
+                context,
+                citations,
+                cache_control,
+            } => {
+                let document = self.document(source, title, context, citations, path)?;
+                cached(Content::Document(document), cache_control.as_ref())
+            }
+            wire::Block::Image {
+                source,
+                cache_control,
+            } => {
+                let image = Content::Image(self.image(source, path)?);
+                cached(image, cache_control.as_ref())
+            }
+            wire::Block::RedactedThinking { data } => {
+                let content = thinking(true, "");
+                self.with_states(content, vec![(state::REDACTED, json!(data))])
+            }
+            wire::Block::Text {
+                text,
+                citations,
+                cache_control,
+            } => {
+                if text.trim().is_empty() {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                    return Ok(None);
+                }
+                let citations = citations.unwrap_or_default();
+                let text = Content::Text(Text {
+                    annotations: citations.into_iter().map(annotation).collect(),
+                    text: text.into(),
+                });
+                cached(text, cache_control.as_ref())
+            }
+            wire::Block::Thinking {
+                thinking: text,
+                signature,
+            } => {
+                let states = if signature.is_empty() {
+                    Vec::new()
+                } else {
+                    vec![(state::SIGNATURE, json!(signature))]
+                };
+                self.with_states(thinking(false, &text), states)
+            }
+            wire::Block::ToolResult(_) => {
+                return Err(Invalid::new(path, "a result cannot be here"));
+            }
+            wire::Block::ToolUse(call) => {
+                if role != wire::Role::Assistant {
+                    return Err(Invalid::new(path, "only an assistant message has calls"));
+                }
+                self.call(call, path)?
+            }
+            wire::Block::Other(fields) => self.other(fields, path)?,
+        }))
+    }
+
+    pub(super) fn result(
+        &mut self,
+        result: wire::ToolResult,
+        path: &str,
+    ) -> Result<Block, Invalid> {
+        let call = self.ids.of_result(&result.tool_use_id);
+        let mut content = Vec::new();
+        match result.content {
+            None => {}
+            Some(wire::Content::Text(text)) if text.trim().is_empty() => {}
+            Some(wire::Content::Text(text)) => content.push(OutcomePart::Text(text.into())),
+            Some(wire::Content::Blocks(blocks)) => {
+                for (n, block) in blocks.into_iter().enumerate() {
+                    content.extend(self.part(block, &format!("{path}.content.{n}"))?);
+                }
+            }
+        }
+        // The call's own says the same, as a rule.
+        let toolset = result
+            .toolset_name
+            .filter(|name| self.toolsets.get(&call) != Some(name));
+        let opaque = toolset.map(|name| self.state(state::TOOLSET, json!(name)));
+        let outcome = Content::ToolOutcome(Arc::new(ToolOutcome {
+            call,
+            result: ToolResult {
+                content,
+                is_error: result.is_error.unwrap_or(false),
+                structured: None,
+            },
+            opaque: opaque.into_iter().collect(),
+        }));
+        Ok(cached(outcome, result.cache_control.as_ref()))
+    }
+
+    fn part(&mut self, block: wire::Block, path: &str) -> Result<Option<OutcomePart>, Invalid> {
+        Ok(match block {
+            wire::Block::Document {
+                source,
+                title,
+                context,
+                citations,
+                ..
+            } => {
+                let document = self.document(source, title, context, citations, path)?;
+                Some(OutcomePart::Document(document))
+            }
+            wire::Block::Image { source, .. } => {
+                Some(OutcomePart::Image(self.image(source, path)?))
+            }
+            wire::Block::Text { text, .. } => {
+                (!text.trim().is_empty()).then(|| OutcomePart::Text(text.into()))
+            }
+            wire::Block::Other(fields) => {
+                self.notes
+                    .approximated(NoteEffect::Quality, "part_as_json_text", path);
+                Some(OutcomePart::Text(Value::Object(fields).to_string().into()))
+            }
+            wire::Block::RedactedThinking { .. }
+            | wire::Block::Thinking { .. }
+            | wire::Block::ToolResult(_)
+            | wire::Block::ToolUse(_) => {
+                return Err(Invalid::new(path, "a result cannot hold this block"));
+            }
+        })
+    }
+
+    fn call(&mut self, call: wire::ToolUse, path: &str) -> Result<Block, Invalid> {
+        let Value::Object(fields) = call.input else {
+            return Err(Invalid::new(format!("{path}.input"), "an object is needed"));
+        };
+        let (id, upstream) = self.ids.of_call(&call.id);
+        let mut states = Vec::new();
+        if let Some(caller) = call.caller {
+            states.push((state::CALLER, caller));
+        }
+        if let Some(toolset) = call.toolset_name {
+            states.push((state::TOOLSET, json!(toolset)));
+            self.toolsets.insert(id.clone(), toolset);
+        }
+        let content = Content::ToolCall(Arc::new(ToolCall {
+            id,
+            input: ToolInput::Json(JsonInput::from(fields)),
+            name: CalledName::new(&call.name),
+            ran_by: RanBy::Engine,
+            upstream,
+        }));
+        let mut block = self.with_states(content, states);
+        block.cache = call.cache_control.as_ref().map(cache_point);
+        Ok(block)
+    }
+
+    /// A call that the provider ran, or something that only it understands.
+    fn other(&mut self, mut fields: Map<String, Value>, path: &str) -> Result<Block, Invalid> {
+        let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
+        let Some(kind) = text("type") else {
+            return Err(Invalid::new(format!("{path}.type"), "a block has a type"));
+        };
+        if !state::KNOWN_BLOCKS.contains(&kind.as_str()) {
+            return Ok(Content::Opaque(OpaqueBlock {
+                fallback: None,
+                json: Value::Object(fields),
+                kind: kind.into(),
+                owner: self.owner.clone(),
+            })
+            .into());
+        }
+        let malformed = || Invalid::new(path, format!("this is no well-formed {kind} block"));
+        if !state::PROVIDER_CALLS.contains(&kind.as_str()) {
+            return Err(malformed());
+        }
+        let (Some(id), Some(name)) = (text("id"), text("name")) else {
+            return Err(malformed());
+        };
+        let input = match fields.shift_remove("input") {
+            Some(Value::Object(input)) => input,
+            Some(_) => return Err(malformed()),
+            None => Map::new(),
+        };
+        let (id, upstream) = self.ids.of_call(&id);
+        let content = Content::ToolCall(Arc::new(ToolCall {
+            id,
+            input: ToolInput::Json(JsonInput::from(input)),
+            name: CalledName::new(&name),
+            ran_by: RanBy::Provider,
+            upstream,
+        }));
+        Ok(self.with_states(content, vec![(state::PROVIDER_CALL, Value::Object(fields))]))
+    }
+
+    fn image(&self, source: wire::Source, path: &str) -> Result<Image, Invalid> {
+        Ok(Image {
+            detail: None,
+            source: self.source(source, path)?,
+        })
+    }
+
+    fn document(
+        &self,
+        source: wire::Source,
+        title: Option<String>,
+        context: Option<String>,
+        citations: Option<wire::Citations>,
+        path: &str,
+    ) -> Result<Document, Invalid> {
+        Ok(Document {
+            cite: citations.is_some_and(|citations| citations.enabled),
+            context: context.map(Into::into),
+            source: self.source(source, path)?,
+            title: title.map(Into::into),
+        })
+    }
+
+    fn source(&self, source: wire::Source, path: &str) -> Result<MediaSource, Invalid> {
+        Ok(match source {
+            wire::Source::Base64 { media_type, data } => MediaSource::Base64 {
+                media_type: media_type.into(),
+                data: data.into(),
+            },
+            wire::Source::File { file_id } => MediaSource::File {
+                id: file_id.into(),
+                owner: self.owner.clone(),
+            },
+            wire::Source::Text { data, .. } => MediaSource::Text(data.into()),
+            wire::Source::Url { url } => MediaSource::Url(url.into()),
+            wire::Source::Other(_) => {
+                let reason = "this source is not supported";
+                return Err(Invalid::new(format!("{path}.source"), reason));
+            }
+        })
+    }
+
+    fn with_states(&self, content: Content, states: Vec<(&str, Value)>) -> Block {
+        let states = states.into_iter();
+        Block {
+            cache: None,
+            content,
+            opaque: states.map(|(kind, json)| self.state(kind, json)).collect(),
+        }
+    }
+
+    fn state(&self, kind: &str, json: Value) -> OpaqueState {
+        OpaqueState {
+            kind: kind.into(),
+            json,
+            owner: self.owner.clone(),
+            scope: StateScope::Block,
+        }
+    }
+}
+
+fn thinking(redacted: bool, text: &str) -> Content {
+    Content::Thinking(Thinking {
+        redacted,
+        text: text.into(),
+    })
+}
+
+fn cached(content: Content, cache: Option<&wire::CacheControl>) -> Block {
+    let mut block = Block::from(content);
+    block.cache = cache.map(cache_point);
+    block
+}
+
+/// Five minutes, an hour, or the provider's default.
+fn cache_point(cache: &wire::CacheControl) -> CachePoint {
+    CachePoint {
+        seconds: cache
+            .ttl
+            .as_deref()
+            .map(|ttl| if ttl == "1h" { 3600 } else { 300 }),
+    }
+}

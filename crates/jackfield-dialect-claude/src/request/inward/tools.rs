@@ -1,0 +1,79 @@
+//! The tools of a client, and its choice among them.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::ToolName;
+use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
+use serde_json::json;
+
+use super::Invalid;
+use super::settings::extension;
+use crate::request::notes::Notes;
+use crate::wire;
+
+/// Maps the tools. Those that the vendor runs, or has trained its models on, are refused with a note.
+pub(super) fn from_wire(
+    tools: Vec<wire::Tool>,
+    notes: &mut Notes,
+) -> Result<Vec<ToolDefinition>, Invalid> {
+    let mut definitions = Vec::with_capacity(tools.len());
+    for (n, tool) in tools.into_iter().enumerate() {
+        if tool.kind.as_deref().is_some_and(|kind| kind != "custom") {
+            notes.refused("vendor_tool", format_args!("tools.{n}"));
+            continue;
+        }
+        let name = name(
+            tool.name.as_deref().unwrap_or(""),
+            &format!("tools.{n}.name"),
+        )?;
+        let Some(schema) = tool.input_schema else {
+            let path = format!("tools.{n}.input_schema");
+            return Err(Invalid::new(path, "a tool needs a schema of its arguments"));
+        };
+        let mut extensions = Vec::new();
+        for (key, json) in tool.extra {
+            if key == "allowed_callers" && json != json!(["direct"]) {
+                notes.refused("provider_would_act", format_args!("tools.{n}.{key}"));
+            } else {
+                extensions.push(extension("", &key, json));
+            }
+        }
+        definitions.push(ToolDefinition {
+            description: tool.description.unwrap_or_default().into(),
+            extensions,
+            input: InputFormat::Json(Arc::new(schema)),
+            name,
+            output: None,
+            strict: tool.strict,
+        });
+    }
+    Ok(definitions)
+}
+
+/// Maps the choice, and whether several calls may come at once.
+pub(super) fn choice(
+    choice: Option<wire::ToolChoice>,
+) -> Result<(ToolChoice, Option<bool>), Invalid> {
+    let (choice, one) = match choice {
+        None => (ToolChoice::Auto, None),
+        Some(wire::ToolChoice::Any {
+            disable_parallel_tool_use,
+        }) => (ToolChoice::Required, disable_parallel_tool_use),
+        Some(wire::ToolChoice::Auto {
+            disable_parallel_tool_use,
+        }) => (ToolChoice::Auto, disable_parallel_tool_use),
+        Some(wire::ToolChoice::None) => (ToolChoice::Forbidden, None),
+        Some(wire::ToolChoice::Tool {
+            name: wanted,
+            disable_parallel_tool_use,
+        }) => {
+            let name = name(&wanted, "tool_choice.name")?;
+            (ToolChoice::Named(name), disable_parallel_tool_use)
+        }
+    };
+    Ok((choice, one.map(|one| !one)))
+}
+
+fn name(text: &str, path: &str) -> Result<ToolName, Invalid> {
+    ToolName::parse(text).map_err(|invalid| Invalid::new(path, invalid.to_string()))
+}

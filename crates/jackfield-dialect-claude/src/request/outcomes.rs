@@ -1,0 +1,179 @@
+//! Outcomes of tool calls as `tool_result` blocks, and the sources of media.
+
+use jackfield_domain::media::{Image, ImageDetail, MediaSource};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use serde_json::Value;
+
+use super::blocks::{audio_in_words, document_block, source_in_words};
+use super::conversation::{At, Outward, plain};
+use crate::reply::state;
+use crate::wire;
+
+impl Outward<'_> {
+    pub(super) fn outcome(&mut self, at: At, outcome: &ToolOutcome) -> wire::Block {
+        let echoed = state::find(&outcome.opaque, self.owner, state::TOOLSET)
+            .and_then(|(place, json)| Some((place, json.as_str()?)))
+            .filter(|_| !self.toolsets.contains_key(&outcome.call));
+        for k in (0..outcome.opaque.len()).filter(|k| Some(*k) != echoed.map(|(place, _)| place)) {
+            let path = format_args!("{at}.outcome_opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
+        }
+        let known = self.toolsets.get(&outcome.call).cloned();
+        wire::Block::ToolResult(wire::ToolResult {
+            tool_use_id: self.ids.of_call(&outcome.call),
+            content: self.result(at, &outcome.result),
+            is_error: outcome.result.is_error.then_some(true),
+            toolset_name: known.or_else(|| echoed.map(|(_, name)| name.to_owned())),
+            cache_control: None,
+        })
+    }
+
+    fn result(&mut self, at: At, result: &ToolResult) -> Option<wire::Content> {
+        let mut parts = Vec::with_capacity(result.content.len());
+        for (k, part) in result.content.iter().enumerate() {
+            parts.extend(self.part(at, k, part));
+        }
+        if let Some(json) = &result.structured {
+            let path = format_args!("{at}.structured");
+            if parts.is_empty() {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
+                parts.push(plain(&json.to_string()));
+            } else {
+                // Tools say the same in text as a rule; where they do not, the model misses it.
+                let effect = if says(result, json) {
+                    NoteEffect::Cosmetic
+                } else {
+                    NoteEffect::Quality
+                };
+                self.notes.dropped(effect, "structured_not_sent", path);
+            }
+        }
+        let has_text = parts
+            .iter()
+            .any(|part| matches!(part, wire::Block::Text { .. }));
+        if result.is_error && !has_text {
+            let path = format_args!("{at}.content");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "error_put_into_words", path);
+            parts.push(plain("The tool failed and did not say why."));
+        }
+        match parts.as_mut_slice() {
+            [] => None,
+            [wire::Block::Text { text, .. }] => Some(wire::Content::Text(std::mem::take(text))),
+            _ => Some(wire::Content::Blocks(parts)),
+        }
+    }
+
+    fn part(&mut self, at: At, k: usize, part: &OutcomePart) -> Option<wire::Block> {
+        let path = format_args!("{at}.content[{k}]");
+        let words = match part {
+            OutcomePart::Text(text) if text.trim().is_empty() => {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                return None;
+            }
+            OutcomePart::Text(text) => return Some(plain(text)),
+            OutcomePart::Audio(audio) => audio_in_words(audio),
+            OutcomePart::Document(document) => {
+                if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                    return None;
+                }
+                match self.document_source(&document.source) {
+                    Some(source) => return Some(document_block(document, source)),
+                    None => source_in_words("document", &document.source),
+                }
+            }
+            OutcomePart::Image(image) => match self.image_source(&image.source) {
+                Some(source) => {
+                    if let Some(effect) = detail_effect(image) {
+                        let path = format_args!("{at}.content[{k}].detail");
+                        self.notes.dropped(effect, "image_detail", path);
+                    }
+                    return Some(wire::Block::Image {
+                        source,
+                        cache_control: None,
+                    });
+                }
+                None => source_in_words("image", &image.source),
+            },
+        };
+        self.notes
+            .approximated(NoteEffect::Meaning, "media_as_text", path);
+        Some(plain(&words))
+    }
+
+    pub(super) fn image_detail(&mut self, at: At, image: &Image) {
+        if let Some(effect) = detail_effect(image) {
+            let path = format_args!("{at}.detail");
+            self.notes.dropped(effect, "image_detail", path);
+        }
+    }
+
+    /// Where a picture is, if Claude takes it.
+    pub(super) fn image_source(&self, source: &MediaSource) -> Option<wire::Source> {
+        match source {
+            MediaSource::Base64 { media_type, data } => IMAGE_TYPES
+                .contains(&&**media_type)
+                .then(|| base64(media_type, data)),
+            MediaSource::Text(_) => None,
+            MediaSource::File { .. } | MediaSource::Url(_) => self.elsewhere(source),
+        }
+    }
+
+    /// Where a document is, if Claude takes it.
+    pub(super) fn document_source(&self, source: &MediaSource) -> Option<wire::Source> {
+        match source {
+            MediaSource::Base64 { media_type, data } => {
+                (**media_type == *"application/pdf").then(|| base64(media_type, data))
+            }
+            MediaSource::Text(text) => Some(wire::Source::Text {
+                media_type: "text/plain".to_owned(),
+                data: (**text).to_owned(),
+            }),
+            MediaSource::File { .. } | MediaSource::Url(_) => self.elsewhere(source),
+        }
+    }
+
+    fn elsewhere(&self, source: &MediaSource) -> Option<wire::Source> {
+        match source {
+            // A file belongs to an account, not to a model.
+            MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
+                && owner.endpoint == self.owner.endpoint)
+                .then(|| wire::Source::File {
+                    file_id: (**id).to_owned(),
+                }),
+            MediaSource::Url(url) => Some(wire::Source::Url {
+                url: (**url).to_owned(),
+            }),
+            MediaSource::Base64 { .. } | MediaSource::Text(_) => None,
+        }
+    }
+}
+
+/// The pictures that Claude takes (Claude Messages API, 2026-10-21).
+pub(crate) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+fn base64(media_type: &str, data: &str) -> wire::Source {
+    wire::Source::Base64 {
+        media_type: media_type.to_owned(),
+        data: data.to_owned(),
+    }
+}
+
+/// What suffers where Claude is not told how closely to look.
+fn detail_effect(image: &Image) -> Option<NoteEffect> {
+    match image.detail? {
+        ImageDetail::Auto => Some(NoteEffect::Cosmetic),
+        ImageDetail::Low => Some(NoteEffect::Cost),
+        ImageDetail::High | ImageDetail::Original => Some(NoteEffect::Quality),
+    }
+}
+
+/// Whether a text part of the result is this JSON.
+fn says(result: &ToolResult, json: &Value) -> bool {
+    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
+    texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|told| told == *json))
+}

@@ -1,0 +1,317 @@
+//! Settings of a model call.
+
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
+use serde_json::Map;
+
+use super::DEFAULT_MAX_TOKENS;
+use super::notes::Notes;
+use super::schema;
+use crate::options::Profile;
+use crate::wire;
+
+/// The smallest budget that thinking can have (Claude Messages API).
+const LEAST_BUDGET: u64 = 1024;
+
+/// The name that a form of the answer has where the wire has none.
+pub(crate) const FORMAT_NAME: &str = "response";
+
+/// The settings' fields of the body.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) max_tokens: u64,
+    pub(super) metadata: Option<wire::Metadata>,
+    pub(super) output_config: Option<wire::OutputConfig>,
+    pub(super) service_tier: Option<String>,
+    pub(super) stop_sequences: Option<Vec<String>>,
+    pub(super) temperature: Option<f64>,
+    pub(super) thinking: Option<wire::Thinking>,
+    pub(super) top_k: Option<u32>,
+    pub(super) top_p: Option<f64>,
+}
+
+pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Mapped {
+    drop_unknown(settings, notes);
+    let max_tokens = max_tokens(settings, profile, notes);
+    let thinking = thinking(settings, profile, max_tokens, notes);
+    let thinks = thinking
+        .as_ref()
+        .is_some_and(|thinking| thinking.kind != "disabled");
+    let effort = effort(settings, profile, notes);
+    let format = format(settings, profile, notes);
+    let samples = profile.sampling && !thinks;
+    if !samples {
+        for (path, set) in [
+            ("settings.temperature", settings.temperature.is_some()),
+            ("settings.top_k", settings.top_k.is_some()),
+            ("settings.top_p", settings.top_p.is_some()),
+        ] {
+            if set {
+                notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
+            }
+        }
+    }
+    let output_config = wire::OutputConfig {
+        effort,
+        format,
+        extra: Map::new(),
+    };
+    Mapped {
+        max_tokens,
+        metadata: settings.end_user.as_ref().map(|name| wire::Metadata {
+            user_id: Some((**name).to_owned()),
+            extra: Map::new(),
+        }),
+        output_config: (output_config != wire::OutputConfig::default()).then_some(output_config),
+        service_tier: service_tier(settings, notes),
+        stop_sequences: stop_sequences(settings, notes),
+        temperature: temperature(settings, notes).filter(|_| samples),
+        thinking,
+        top_k: settings.top_k.filter(|_| samples),
+        top_p: settings.top_p.filter(|_| samples),
+    }
+}
+
+/// What Claude has no word for.
+fn drop_unknown(settings: &Settings, notes: &mut Notes) {
+    for (path, set) in [
+        (
+            "settings.frequency_penalty",
+            settings.frequency_penalty.is_some(),
+        ),
+        (
+            "settings.presence_penalty",
+            settings.presence_penalty.is_some(),
+        ),
+        ("settings.seed", settings.seed.is_some()),
+        ("settings.verbosity", settings.verbosity.is_some()),
+    ] {
+        if set {
+            notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
+        }
+    }
+}
+
+fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 {
+    if let Some(max) = settings.max_output_tokens {
+        return max.into();
+    }
+    notes.approximated(
+        NoteEffect::Cosmetic,
+        "max_tokens_defaulted",
+        "settings.max_output_tokens",
+    );
+    match settings.thinking {
+        // The budget counts against the limit; the answer needs room beside it.
+        Some(ThinkingMode::Budget(budget)) if profile.thinking_budget => {
+            DEFAULT_MAX_TOKENS + u64::from(budget)
+        }
+        Some(ThinkingMode::Adaptive | ThinkingMode::Budget(_) | ThinkingMode::Off) | None => {
+            DEFAULT_MAX_TOKENS
+        }
+    }
+}
+
+fn temperature(settings: &Settings, notes: &mut Notes) -> Option<f64> {
+    let temperature = settings.temperature?;
+    // Claude's scale ends at 1.
+    if temperature > 1.0 {
+        notes.approximated(
+            NoteEffect::Quality,
+            "temperature_cut",
+            "settings.temperature",
+        );
+    }
+    Some(temperature.clamp(0.0, 1.0))
+}
+
+fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+    let effort = settings.effort?;
+    let path = "settings.effort";
+    if effort == Effort::None && profile.thinking_off {
+        // Said by `thinking` as far as that is free; see there.
+        notes.approximated(NoteEffect::Cosmetic, "effort_none", path);
+        return None;
+    }
+    if !profile.effort {
+        notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
+        return None;
+    }
+    let word = match effort {
+        Effort::None | Effort::Minimal => {
+            notes.approximated(NoteEffect::Quality, "effort_raised", path);
+            "low"
+        }
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+        Effort::ExtraHigh => "xhigh",
+        Effort::Max => "max",
+    };
+    Some(word.to_owned())
+}
+
+fn thinking(
+    settings: &Settings,
+    profile: &Profile,
+    max_tokens: u64,
+    notes: &mut Notes,
+) -> Option<wire::Thinking> {
+    let path = "settings.thinking";
+    let quiet = settings.effort == Some(Effort::None) && profile.thinking_off;
+    let mut thinking = match settings.thinking {
+        None if quiet => {
+            notes.approximated(NoteEffect::Cosmetic, "effort_none", path);
+            Some(kind("disabled"))
+        }
+        // Where thinking is always on, this changes nothing but whether it is shown.
+        None if settings.thinking_shown.is_some() && !profile.thinking_off => {
+            notes.approximated(NoteEffect::Cosmetic, "thinking_always_on", path);
+            Some(kind("adaptive"))
+        }
+        None => None,
+        Some(ThinkingMode::Adaptive) => adaptive(profile, max_tokens, notes),
+        Some(ThinkingMode::Budget(budget)) => with_budget(budget, profile, max_tokens, notes),
+        Some(ThinkingMode::Off) if profile.thinking_off => Some(kind("disabled")),
+        Some(ThinkingMode::Off) => {
+            notes.dropped(NoteEffect::Cost, "thinking_always_on", path);
+            None
+        }
+    };
+    let Some(shown) = settings.thinking_shown else {
+        return thinking;
+    };
+    match &mut thinking {
+        Some(thinking) if thinking.kind != "disabled" => {
+            let display = if shown { "summarized" } else { "omitted" };
+            thinking.display = Some(display.to_owned());
+        }
+        Some(_) | None => {
+            let path = "settings.thinking_shown";
+            notes.dropped(NoteEffect::Cosmetic, "thinking_display_not_sent", path);
+        }
+    }
+    thinking
+}
+
+fn adaptive(profile: &Profile, max_tokens: u64, notes: &mut Notes) -> Option<wire::Thinking> {
+    let path = "settings.thinking";
+    if profile.adaptive_thinking {
+        return Some(kind("adaptive"));
+    }
+    if profile.thinking_budget && max_tokens > LEAST_BUDGET {
+        notes.approximated(NoteEffect::Quality, "thinking_by_budget", path);
+        return Some(budget((max_tokens / 2).max(LEAST_BUDGET)));
+    }
+    notes.dropped(NoteEffect::Quality, "thinking_not_supported", path);
+    None
+}
+
+fn with_budget(
+    wanted: u32,
+    profile: &Profile,
+    max_tokens: u64,
+    notes: &mut Notes,
+) -> Option<wire::Thinking> {
+    let path = "settings.thinking";
+    let wanted = u64::from(wanted);
+    if profile.thinking_budget && max_tokens > LEAST_BUDGET {
+        let fitting = wanted.clamp(LEAST_BUDGET, max_tokens - 1);
+        if fitting != wanted {
+            notes.approximated(NoteEffect::Quality, "thinking_budget_changed", path);
+        }
+        return Some(budget(fitting));
+    }
+    if profile.adaptive_thinking {
+        notes.approximated(NoteEffect::Quality, "thinking_without_budget", path);
+        return Some(kind("adaptive"));
+    }
+    notes.dropped(NoteEffect::Quality, "thinking_not_supported", path);
+    None
+}
+
+fn kind(kind: &str) -> wire::Thinking {
+    wire::Thinking {
+        kind: kind.to_owned(),
+        budget_tokens: None,
+        display: None,
+        extra: Map::new(),
+    }
+}
+
+fn budget(tokens: u64) -> wire::Thinking {
+    wire::Thinking {
+        budget_tokens: Some(tokens),
+        ..kind("enabled")
+    }
+}
+
+fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wire::OutputFormat> {
+    let path = "settings.response_format";
+    let (description, name, schema, strict) = match &settings.response_format {
+        ResponseFormat::Text => return None,
+        ResponseFormat::JsonObject => {
+            notes.dropped(NoteEffect::Meaning, "json_object_not_supported", path);
+            return None;
+        }
+        ResponseFormat::JsonSchema {
+            description,
+            name,
+            schema,
+            strict,
+        } => (description, name, schema, strict),
+    };
+    let restricted = schema::restrict(schema).filter(|_| profile.structured_output);
+    let Some((schema, changes)) = restricted else {
+        notes.dropped(NoteEffect::Meaning, "schema_not_enforceable", path);
+        return None;
+    };
+    for change in changes {
+        let path = format_args!("settings.response_format.schema#{}", change.pointer);
+        notes.approximated(NoteEffect::Quality, change.code, path);
+    }
+    // The schema is all that is told; it is always enforced.
+    for (field, lost, effect) in [
+        ("description", description.is_some(), NoteEffect::Quality),
+        ("name", **name != *FORMAT_NAME, NoteEffect::Cosmetic),
+        ("strict", strict.is_some(), NoteEffect::Cosmetic),
+    ] {
+        if lost {
+            notes.dropped(
+                effect,
+                "format_field_not_sent",
+                format_args!("{path}.{field}"),
+            );
+        }
+    }
+    Some(wire::OutputFormat {
+        kind: "json_schema".to_owned(),
+        schema,
+    })
+}
+
+fn service_tier(settings: &Settings, notes: &mut Notes) -> Option<String> {
+    let tier = settings.service_tier.as_deref()?;
+    if matches!(tier, "auto" | "standard_only") {
+        return Some(tier.to_owned());
+    }
+    notes.dropped(
+        NoteEffect::Cost,
+        "service_tier_unknown",
+        "settings.service_tier",
+    );
+    None
+}
+
+fn stop_sequences(settings: &Settings, notes: &mut Notes) -> Option<Vec<String>> {
+    let mut sequences = Vec::new();
+    for (n, text) in settings.stop.iter().enumerate() {
+        if text.trim().is_empty() {
+            let path = format_args!("settings.stop[{n}]");
+            notes.dropped(NoteEffect::Meaning, "blank_stop_sequence", path);
+        } else {
+            sequences.push((**text).to_owned());
+        }
+    }
+    (!sequences.is_empty()).then_some(sequences)
+}

@@ -1,0 +1,270 @@
+//! Tools and tool choice.
+
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
+use serde_json::{Map, Value, json};
+
+use super::notes::Notes;
+use super::{extensions, schema};
+use crate::options::Profile;
+use crate::wire;
+
+/// The field of a text tool's arguments that holds the text.
+pub(crate) const TEXT_FIELD: &str = "input";
+
+/// What is offered to the model.
+#[derive(Debug)]
+pub(super) struct Offered {
+    pub(super) choice: Option<wire::ToolChoice>,
+    pub(super) tools: Vec<wire::Tool>,
+}
+
+pub(super) fn to_wire(
+    request: &ModelRequest,
+    profile: &Profile,
+    thinks: bool,
+    called: &[String],
+    notes: &mut Notes,
+) -> Offered {
+    let chosen = chosen(request);
+    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
+    for (n, definition) in request.tools.iter().enumerate() {
+        let name = definition.name.as_str();
+        let path = format_args!("tools[{n}]");
+        if tools.iter().any(|tool| tool.name.as_deref() == Some(name)) {
+            notes.dropped(NoteEffect::Meaning, "tool_name_twice", path);
+        } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
+            notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
+        } else {
+            tools.push(tool(n, definition, notes));
+        }
+    }
+    let parallel = request.settings.parallel_calls;
+    if tools.is_empty() {
+        if request.choice != ToolChoice::Auto {
+            let effect = match request.choice {
+                ToolChoice::Auto | ToolChoice::Forbidden => NoteEffect::Cosmetic,
+                ToolChoice::Named(_) | ToolChoice::Only { .. } | ToolChoice::Required => {
+                    NoteEffect::Meaning
+                }
+            };
+            notes.approximated(effect, "choice_without_tools", "choice");
+        }
+        if parallel.is_some() {
+            notes.dropped(
+                NoteEffect::Cosmetic,
+                "parallel_calls_not_sent",
+                "settings.parallel_calls",
+            );
+        }
+        return without_tools(request, called, notes);
+    }
+    let choice = choice(request, profile, thinks, &tools, notes);
+    if matches!(choice, Some(wire::ToolChoice::None)) && parallel.is_some() {
+        notes.dropped(
+            NoteEffect::Cosmetic,
+            "parallel_calls_not_sent",
+            "settings.parallel_calls",
+        );
+    }
+    Offered { choice, tools }
+}
+
+/// The tools of a subset; `None` if all are offered, as they are where the subset would be empty.
+fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
+    let ToolChoice::Only { tools, .. } = &request.choice else {
+        return None;
+    };
+    let names: Vec<&str> = tools
+        .iter()
+        .map(jackfield_domain::ids::ToolName::as_str)
+        .collect();
+    let some = request
+        .tools
+        .iter()
+        .any(|tool| names.contains(&tool.name.as_str()));
+    some.then_some(names)
+}
+
+/// Claude wants `tools` wherever the conversation has calls: their names are offered, and forbidden.
+fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> Offered {
+    if called.is_empty() {
+        return Offered {
+            choice: None,
+            tools: Vec::new(),
+        };
+    }
+    notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
+    if request.choice == ToolChoice::Auto {
+        notes.approximated(NoteEffect::Cosmetic, "choice_without_tools", "choice");
+    }
+    let mut tools: Vec<wire::Tool> = Vec::new();
+    for name in called {
+        if !tools.iter().any(|tool| tool.name.as_ref() == Some(name)) {
+            tools.push(wire::Tool {
+                kind: None,
+                name: Some(name.clone()),
+                description: None,
+                input_schema: Some(json!({ "type": "object" })),
+                strict: None,
+                extra: Map::new(),
+            });
+        }
+    }
+    Offered {
+        choice: Some(wire::ToolChoice::None),
+        tools,
+    }
+}
+
+fn choice(
+    request: &ModelRequest,
+    profile: &Profile,
+    thinks: bool,
+    tools: &[wire::Tool],
+    notes: &mut Notes,
+) -> Option<wire::ToolChoice> {
+    let disable_parallel_tool_use = request.settings.parallel_calls.map(|parallel| !parallel);
+    let auto = wire::ToolChoice::Auto {
+        disable_parallel_tool_use,
+    };
+    // Never together with thinking; the newest models refuse it altogether.
+    let can_force = profile.forced_tools && !thinks;
+    let any = wire::ToolChoice::Any {
+        disable_parallel_tool_use,
+    };
+    match &request.choice {
+        ToolChoice::Auto => disable_parallel_tool_use.is_some().then_some(auto),
+        ToolChoice::Forbidden => Some(wire::ToolChoice::None),
+        ToolChoice::Named(name) if can_force && offered(tools, name.as_str()) => {
+            Some(wire::ToolChoice::Tool {
+                name: name.as_str().to_owned(),
+                disable_parallel_tool_use,
+            })
+        }
+        ToolChoice::Required if can_force => Some(any),
+        ToolChoice::Named(_) | ToolChoice::Required => {
+            notes.approximated(NoteEffect::Meaning, "choice_not_forced", "choice");
+            Some(auto)
+        }
+        ToolChoice::Only {
+            required,
+            tools: names,
+        } => {
+            if !names.iter().any(|name| offered(tools, name.as_str())) {
+                notes.approximated(NoteEffect::Meaning, "choice_without_tools", "choice");
+                return Some(wire::ToolChoice::None);
+            }
+            if *required && !can_force {
+                notes.approximated(NoteEffect::Meaning, "choice_not_forced", "choice");
+                return Some(auto);
+            }
+            notes.approximated(NoteEffect::Cost, "choice_by_subset", "choice");
+            Some(if *required { any } else { auto })
+        }
+    }
+}
+
+fn offered(tools: &[wire::Tool], name: &str) -> bool {
+    tools.iter().any(|tool| tool.name.as_deref() == Some(name))
+}
+
+fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool {
+    if definition.output.is_some() {
+        let path = format_args!("tools[{n}].output");
+        notes.dropped(NoteEffect::Cosmetic, "output_schema_not_sent", path);
+    }
+    let mut strict = definition.strict;
+    let input_schema = match &definition.input {
+        InputFormat::Json(schema) => json_input(n, schema, &mut strict, notes),
+        InputFormat::Text(grammar) => {
+            let path = format_args!("tools[{n}].input");
+            notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
+            text_input(grammar.as_ref())
+        }
+    };
+    let description = &*definition.description;
+    let mut tool = wire::Tool {
+        kind: None,
+        name: Some(definition.name.as_str().to_owned()),
+        description: (!description.is_empty()).then(|| description.to_owned()),
+        input_schema: Some(input_schema),
+        strict,
+        extra: Map::new(),
+    };
+    extensions::apply_to_tool(&mut tool, n, &definition.extensions, notes);
+    tool
+}
+
+/// The schema of the arguments: the root has to be an object's, and a strict one within the subset.
+fn json_input(n: usize, schema: &Value, strict: &mut Option<bool>, notes: &mut Notes) -> Value {
+    let rooted = match schema {
+        Value::Object(fields) if fields.get("type") == Some(&json!("object")) => schema.clone(),
+        Value::Object(fields) => {
+            let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
+            let effect = if loses {
+                NoteEffect::Meaning
+            } else {
+                NoteEffect::Cosmetic
+            };
+            let path = format_args!("tools[{n}].input");
+            notes.approximated(effect, "schema_root_made_object", path);
+            let mut fields = fields.clone();
+            fields.insert("type".to_owned(), json!("object"));
+            Value::Object(fields)
+        }
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+            let path = format_args!("tools[{n}].input");
+            let effect = if *schema == Value::Bool(true) {
+                NoteEffect::Cosmetic
+            } else {
+                NoteEffect::Meaning
+            };
+            notes.approximated(effect, "schema_root_made_object", path);
+            json!({ "type": "object" })
+        }
+    };
+    if *strict != Some(true) {
+        return rooted;
+    }
+    match schema::restrict(&rooted) {
+        Some((restricted, changes)) => {
+            for change in changes {
+                let path = format_args!("tools[{n}].input#{}", change.pointer);
+                notes.approximated(NoteEffect::Quality, change.code, path);
+            }
+            restricted
+        }
+        None => {
+            *strict = None;
+            let path = format_args!("tools[{n}].strict");
+            notes.dropped(NoteEffect::Quality, "schema_not_enforceable", path);
+            rooted
+        }
+    }
+}
+
+fn names_object(kind: &Value) -> bool {
+    kind == "object"
+        || kind
+            .as_array()
+            .is_some_and(|kinds| kinds.contains(&json!("object")))
+}
+
+/// Claude has no tools that take free text: one field holds it.
+fn text_input(grammar: Option<&Grammar>) -> Value {
+    let description = match grammar {
+        Some(grammar) => format!(
+            "The whole input as text. It has to follow this {} grammar:\n{}",
+            grammar.syntax, grammar.definition
+        ),
+        None => "The whole input as text.".to_owned(),
+    };
+    json!({
+        "type": "object",
+        "properties": { TEXT_FIELD: { "type": "string", "description": description } },
+        "required": [TEXT_FIELD],
+        "additionalProperties": false,
+    })
+}

@@ -1,0 +1,346 @@
+//! One block of a reply while it is read.
+
+use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use serde_json::{Map, Value, json};
+
+use crate::reply::{annotation, state};
+use crate::request::TEXT_FIELD;
+use crate::wire::IncomingDelta;
+
+/// Why a block cannot be read.
+pub(super) type Fault = &'static str;
+
+/// A block whose end has not come.
+#[derive(Debug)]
+pub(super) enum Open {
+    /// A call; the arguments that came with its start count if no others follow.
+    Call {
+        given: Option<String>,
+    },
+    /// Something that only the provider understands, put together until it is whole.
+    Opaque {
+        fields: Map<String, Value>,
+        input: String,
+    },
+    /// Reasoning that the provider hides.
+    Redacted,
+    Text,
+    /// A call of a tool that takes text: its arguments are JSON around the text.
+    TextCall {
+        input: String,
+        start: BlockStart,
+        states: Vec<OpaqueState>,
+    },
+    Thinking,
+}
+
+/// Begins a block: what the vendor puts into the start is told at once, as far as it has its form.
+pub(super) fn start(
+    index: u32,
+    mut fields: Map<String, Value>,
+    owner: &StateOwner,
+    is_text_tool: impl Fn(&str) -> bool,
+    out: &mut Vec<Delta>,
+) -> Result<Open, Fault> {
+    let kind = take_text(&mut fields, "type").ok_or("a block has no type")?;
+    match kind.as_str() {
+        "text" => {
+            out.push(started(index, BlockStart::Text));
+            append_text(
+                index,
+                &take_text(&mut fields, "text").unwrap_or_default(),
+                out,
+            );
+            if let Some(Value::Array(citations)) = fields.shift_remove("citations") {
+                out.extend(
+                    citations
+                        .into_iter()
+                        .map(|citation| Delta::AnnotationAdded {
+                            index,
+                            annotation: annotation(citation),
+                        }),
+                );
+            }
+            Ok(Open::Text)
+        }
+        "thinking" => {
+            out.push(started(index, BlockStart::Thinking { redacted: false }));
+            append_text(
+                index,
+                &take_text(&mut fields, "thinking").unwrap_or_default(),
+                out,
+            );
+            if let Some(signature) = take_text(&mut fields, "signature").filter(|s| !s.is_empty()) {
+                out.push(state_set(index, owner, state::SIGNATURE, json!(signature)));
+            }
+            Ok(Open::Thinking)
+        }
+        "redacted_thinking" => {
+            let data = take_text(&mut fields, "data").ok_or("redacted thinking has no data")?;
+            out.push(started(index, BlockStart::Thinking { redacted: true }));
+            out.push(state_set(index, owner, state::REDACTED, json!(data)));
+            Ok(Open::Redacted)
+        }
+        "tool_use" => call(index, fields, owner, is_text_tool, out),
+        kind if state::PROVIDER_CALLS.contains(&kind) => {
+            let given = given(fields.shift_remove("input"));
+            let text = |key: &str| fields.get(key).and_then(Value::as_str);
+            let name = text("name").ok_or("a call has no name")?;
+            let id = text("id").ok_or("a call has no id")?;
+            let start = call_start(name, RanBy::Provider, Some(id), true, owner);
+            out.push(started(index, start));
+            let kind = ("type".to_owned(), json!(kind));
+            let fields = Map::from_iter(std::iter::once(kind).chain(fields));
+            out.push(state_set(
+                index,
+                owner,
+                state::PROVIDER_CALL,
+                Value::Object(fields),
+            ));
+            Ok(Open::Call { given })
+        }
+        "document" | "image" | "tool_result" => Err("a reply cannot hold a block of this type"),
+        _ => {
+            let kind = ("type".to_owned(), json!(kind));
+            Ok(Open::Opaque {
+                fields: Map::from_iter(std::iter::once(kind).chain(fields)),
+                input: String::new(),
+            })
+        }
+    }
+}
+
+fn call(
+    index: u32,
+    mut fields: Map<String, Value>,
+    owner: &StateOwner,
+    is_text_tool: impl Fn(&str) -> bool,
+    out: &mut Vec<Delta>,
+) -> Result<Open, Fault> {
+    let name = take_text(&mut fields, "name").ok_or("a call has no name")?;
+    // Some servers give no id; the domain gives one of ours then.
+    let id = take_text(&mut fields, "id");
+    let takes_text = is_text_tool(&name);
+    let start = call_start(&name, RanBy::Engine, id.as_deref(), !takes_text, owner);
+    let mut states = Vec::new();
+    if let Some(caller) = fields.shift_remove("caller").filter(Value::is_object) {
+        states.push(opaque_state(owner, state::CALLER, caller));
+    }
+    if let Some(toolset) = take_text(&mut fields, "toolset_name") {
+        states.push(opaque_state(owner, state::TOOLSET, json!(toolset)));
+    }
+    let given = given(fields.shift_remove("input"));
+    if takes_text {
+        return Ok(Open::TextCall {
+            input: given.unwrap_or_default(),
+            start,
+            states,
+        });
+    }
+    out.push(started(index, start));
+    out.extend(
+        states
+            .into_iter()
+            .map(|state| Delta::StateSet { index, state }),
+    );
+    Ok(Open::Call { given })
+}
+
+impl Open {
+    /// More of the block. Pieces of an unknown kind say nothing, except about an unknown block.
+    pub(super) fn append(
+        &mut self,
+        index: u32,
+        delta: IncomingDelta<'_>,
+        data: &str,
+        owner: &StateOwner,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Fault> {
+        match (self, &*delta.kind) {
+            (Self::Opaque { fields, input }, kind) => match kind {
+                "input_json_delta" => input.push_str(&delta.partial_json),
+                "text_delta" => extend_text(fields, "text", &delta.text),
+                "thinking_delta" => extend_text(fields, "thinking", &delta.thinking),
+                _ => merge(fields, data),
+            },
+            (Self::Text, "text_delta") => append_text(index, &delta.text, out),
+            (Self::Text, "citations_delta") => {
+                let citation = delta.citation.ok_or("a citation is missing")?;
+                out.push(Delta::AnnotationAdded {
+                    index,
+                    annotation: annotation(citation),
+                });
+            }
+            (Self::Thinking, "thinking_delta") => append_text(index, &delta.thinking, out),
+            (Self::Thinking, "signature_delta") => {
+                let signature = json!(delta.signature);
+                out.push(state_set(index, owner, state::SIGNATURE, signature));
+            }
+            (Self::Call { given }, "input_json_delta") => {
+                if !delta.partial_json.is_empty() {
+                    *given = None;
+                    out.push(Delta::ArgumentsAppended {
+                        index,
+                        text: (*delta.partial_json).into(),
+                    });
+                }
+            }
+            (Self::TextCall { input, .. }, "input_json_delta") => {
+                input.push_str(&delta.partial_json);
+            }
+            (_, kind) if KNOWN.contains(&kind) => return Err("a piece does not fit its block"),
+            (_, _) => {}
+        }
+        Ok(())
+    }
+
+    /// The end of the block.
+    pub(super) fn end(self, index: u32, owner: &StateOwner, out: &mut Vec<Delta>) {
+        match self {
+            Self::Call { given: Some(text) } => out.push(Delta::ArgumentsAppended {
+                index,
+                text: text.into(),
+            }),
+            Self::Call { given: None } | Self::Redacted | Self::Text | Self::Thinking => {}
+            Self::Opaque { mut fields, input } => {
+                if !input.is_empty() {
+                    // Kept as text where it is broken: whoever understands it may still.
+                    let input = serde_json::from_str(&input).unwrap_or(Value::String(input));
+                    fields.insert("input".to_owned(), input);
+                }
+                let kind = fields.get("type").and_then(Value::as_str);
+                let block = Content::Opaque(OpaqueBlock {
+                    fallback: None,
+                    kind: kind.unwrap_or_default().into(),
+                    json: Value::Object(fields),
+                    owner: owner.clone(),
+                });
+                out.push(started(index, BlockStart::Whole(block)));
+            }
+            Self::TextCall {
+                input,
+                start,
+                states,
+            } => {
+                out.push(started(index, start));
+                out.extend(
+                    states
+                        .into_iter()
+                        .map(|state| Delta::StateSet { index, state }),
+                );
+                out.push(Delta::ArgumentsAppended {
+                    index,
+                    text: text_of(&input).unwrap_or(input).into(),
+                });
+            }
+        }
+        out.push(Delta::BlockEnded { index });
+    }
+}
+
+/// The kinds of pieces that belong to one kind of block.
+const KNOWN: [&str; 5] = [
+    "citations_delta",
+    "input_json_delta",
+    "signature_delta",
+    "text_delta",
+    "thinking_delta",
+];
+
+/// Whether pieces of this kind have a known form.
+pub(super) fn is_known(kind: &str) -> bool {
+    KNOWN.contains(&kind)
+}
+
+fn call_start(
+    name: &str,
+    ran_by: RanBy,
+    id: Option<&str>,
+    json: bool,
+    owner: &StateOwner,
+) -> BlockStart {
+    BlockStart::ToolCall {
+        json,
+        name: name.into(),
+        ran_by,
+        upstream: id.map(|id| UpstreamId {
+            id: id.into(),
+            owner: owner.clone(),
+        }),
+    }
+}
+
+const fn started(index: u32, start: BlockStart) -> Delta {
+    Delta::BlockStarted { index, start }
+}
+
+fn append_text(index: u32, text: &str, out: &mut Vec<Delta>) {
+    if !text.is_empty() {
+        let text = text.into();
+        out.push(Delta::TextAppended { index, text });
+    }
+}
+
+fn opaque_state(owner: &StateOwner, kind: &str, json: Value) -> OpaqueState {
+    OpaqueState {
+        kind: kind.into(),
+        json,
+        owner: owner.clone(),
+        scope: StateScope::Block,
+    }
+}
+
+fn state_set(index: u32, owner: &StateOwner, kind: &str, json: Value) -> Delta {
+    Delta::StateSet {
+        index,
+        state: opaque_state(owner, kind, json),
+    }
+}
+
+fn take_text(fields: &mut Map<String, Value>, key: &str) -> Option<String> {
+    match fields.shift_remove(key)? {
+        Value::String(text) => Some(text),
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
+            None
+        }
+    }
+}
+
+/// The arguments that a call begins with. The vendor begins with `{}`; others give them whole, or none.
+fn given(input: Option<Value>) -> Option<String> {
+    match input? {
+        Value::Null => None,
+        Value::Object(fields) if fields.is_empty() => None,
+        Value::String(text) => Some(text).filter(|text| !text.is_empty()),
+        whole @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Some(whole.to_string())
+        }
+    }
+}
+
+/// The text in the arguments of a tool that takes text.
+fn text_of(input: &str) -> Option<String> {
+    let mut fields: Map<String, Value> = serde_json::from_str(input).ok()?;
+    take_text(&mut fields, TEXT_FIELD)
+}
+
+fn extend_text(fields: &mut Map<String, Value>, key: &str, more: &str) {
+    match fields.get_mut(key) {
+        Some(Value::String(text)) => text.push_str(more),
+        Some(_) | None => {
+            fields.insert(key.to_owned(), json!(more));
+        }
+    }
+}
+
+/// Takes over the fields of a piece of an unknown kind, each whole, as a compaction's are.
+fn merge(fields: &mut Map<String, Value>, data: &str) {
+    let event: Result<Map<String, Value>, _> = serde_json::from_str(data);
+    if let Ok(mut event) = event
+        && let Some(Value::Object(delta)) = event.shift_remove("delta")
+    {
+        fields.extend(delta.into_iter().filter(|(key, _)| key != "type"));
+    }
+}

@@ -1,0 +1,386 @@
+//! The events of a streamed reply as pieces (Claude Messages API, 2026-10-21, streaming).
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::InputFormat;
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use super::block::{self, Open};
+use crate::error;
+use crate::reply::{finish_reason, state, usage_from_wire};
+use crate::wire;
+
+/// A stream that ends in no reply.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[non_exhaustive]
+pub enum DecodeError {
+    /// The server told an error in place of the rest: decide by the failure.
+    #[error("the provider broke off: {}", .0.message)]
+    Failed(ModelFailure),
+    /// The stream ended without its ending: what came is not the whole reply.
+    #[error("the stream ended before the reply did")]
+    Truncated {
+        /// How far the reply had come.
+        phase: Phase,
+    },
+    /// The server does not keep to the vendor's rules, so nothing that it says can be relied on.
+    #[error("the provider's answer cannot be read: {reason}")]
+    Violation {
+        /// How far the reply had come.
+        phase: Phase,
+        /// What is wrong.
+        reason: String,
+    },
+}
+
+impl DecodeError {
+    /// The failure for the loop to decide about.
+    #[must_use]
+    pub fn failure(&self) -> ModelFailure {
+        match self {
+            Self::Failed(failure) => failure.clone(),
+            Self::Truncated { phase } => {
+                ModelFailure::new(ModelFailureKind::Interrupted, *phase, self.to_string())
+            }
+            Self::Violation { phase, .. } => ModelFailure::new(
+                ModelFailureKind::ProtocolViolation,
+                *phase,
+                self.to_string(),
+            ),
+        }
+    }
+}
+
+/// Reads one streamed reply, event by event.
+///
+/// Unknown events, fields and pieces are ignored; `ping` too. A known event that is broken, or comes
+/// out of place, is a [`DecodeError::Violation`]. After any error the decoder is of no more use.
+#[derive(Debug)]
+pub struct Decoder {
+    end: Ending,
+    open: Vec<(u32, Open)>,
+    owner: StateOwner,
+    stage: Stage,
+    text_tools: HashSet<Arc<str>>,
+    told: bool,
+}
+
+/// What is known of the end so far.
+#[derive(Debug, Default)]
+struct Ending {
+    id: Option<String>,
+    model: Option<String>,
+    stop_details: Option<Value>,
+    stop_reason: Option<String>,
+    stop_sequence: Option<String>,
+    usage: Option<wire::Usage>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Stage {
+    Waiting,
+    Running,
+    Stopped,
+}
+
+impl Decoder {
+    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    #[must_use]
+    pub fn new(owner: StateOwner) -> Self {
+        Self {
+            end: Ending::default(),
+            open: Vec::new(),
+            owner,
+            stage: Stage::Waiting,
+            text_tools: HashSet::new(),
+            told: false,
+        }
+    }
+
+    /// A decoder of the reply to this request.
+    ///
+    /// Calls of its text tools are told with their text, which Claude puts into a JSON field.
+    #[must_use]
+    pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
+        let mut decoder = Self::new(owner);
+        for tool in request.tools.iter() {
+            match tool.input {
+                InputFormat::Json(_) => {}
+                InputFormat::Text(_) => {
+                    decoder.text_tools.insert(tool.name.as_str().into());
+                }
+            }
+        }
+        decoder
+    }
+
+    /// Reads an event: its name, where there is one, and its data.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if the server told an error, or does not keep to the rules.
+    pub fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
+        if self.stage == Stage::Stopped {
+            return Ok(Vec::new());
+        }
+        let mut event = match serde_json::from_str::<wire::IncomingEvent<'_>>(data) {
+            Ok(event) => event,
+            Err(_) if is_foreign(name, data) => return Ok(Vec::new()),
+            Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
+        };
+        if event.kind.is_empty() {
+            event.kind = name.unwrap_or_default().into();
+        }
+        let mut out = Vec::new();
+        self.handle(event, data, &mut out)
+            .map_err(|fault| self.fault(fault))?;
+        self.told |= !out.is_empty();
+        Ok(out)
+    }
+
+    /// The end of the reply, once all events have been read.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError::Truncated`] if the last event was missing.
+    pub fn finish(self) -> Result<ReplyEnd, DecodeError> {
+        if self.stage != Stage::Stopped {
+            return Err(DecodeError::Truncated {
+                phase: self.phase(),
+            });
+        }
+        let Some(reason) = &self.end.stop_reason else {
+            return Err(self.violation("the reply does not say why it ended".to_owned()));
+        };
+        let mut end = ReplyEnd::new(finish_reason(reason, self.end.stop_sequence.as_deref()));
+        let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
+        end.model = named(self.end.model);
+        end.upstream = named(self.end.id);
+        end.usage = self.end.usage.as_ref().map(usage_from_wire);
+        end.opaque
+            .extend(self.end.stop_details.map(|json| OpaqueState {
+                kind: state::STOP_DETAILS.into(),
+                json,
+                owner: self.owner,
+                scope: StateScope::Reply,
+            }));
+        Ok(end)
+    }
+
+    /// Reads a whole reply: every block comes with its start.
+    pub(crate) fn whole(
+        mut self,
+        message: &wire::Message,
+    ) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        let mut out = Vec::new();
+        for (index, block) in (0..).zip(&message.content) {
+            let json = serde_json::to_value(block);
+            let Ok(Value::Object(fields)) = json else {
+                return Err(self.violation("a block is no object".to_owned()));
+            };
+            self.start(index, fields, &mut out)
+                .and_then(|()| self.stop(index, &mut out))
+                .map_err(|fault| self.fault(fault))?;
+        }
+        self.stage = Stage::Stopped;
+        self.told = !out.is_empty();
+        self.end = Ending {
+            id: Some(message.id.clone()),
+            model: Some(message.model.clone()),
+            stop_details: message.stop_details.clone(),
+            stop_reason: message.stop_reason.clone(),
+            stop_sequence: message.stop_sequence.clone(),
+            usage: message.usage,
+        };
+        Ok((out, self.finish()?))
+    }
+
+    fn handle(
+        &mut self,
+        event: wire::IncomingEvent<'_>,
+        data: &str,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Fault> {
+        match (&*event.kind, self.stage) {
+            ("error", _) => {
+                let error = event.error.unwrap_or_default();
+                Err(Fault::Failed(error::from_detail(&error, self.phase())))
+            }
+            ("message_start", Stage::Waiting) => {
+                let message = event.message.unwrap_or_default();
+                self.stage = Stage::Running;
+                self.end.id = message.id;
+                self.end.model = message.model;
+                self.count(message.usage);
+                Ok(())
+            }
+            ("content_block_delta", Stage::Running) => {
+                let index = event.index.ok_or("a piece belongs to no block")?;
+                let delta = event.delta.ok_or("a piece is missing")?;
+                let owner = &self.owner;
+                let open = self
+                    .open
+                    .iter_mut()
+                    .rev()
+                    .find(|(known, _)| *known == index);
+                let (_, open) = open.ok_or("a piece came for a block that is not open")?;
+                Ok(open.append(index, delta, data, owner, out)?)
+            }
+            ("content_block_start", Stage::Running) => {
+                let index = event.index.ok_or("a block has no number")?;
+                let fields = event.content_block.ok_or("a block is missing")?;
+                self.start(index, fields, out)
+            }
+            ("content_block_stop", Stage::Running) => {
+                let index = event.index.ok_or("an end belongs to no block")?;
+                self.stop(index, out)
+            }
+            ("message_delta", Stage::Running) => {
+                if let Some(delta) = event.delta {
+                    let end = &mut self.end;
+                    keep_latest(&mut end.stop_reason, delta.stop_reason);
+                    keep_latest(&mut end.stop_sequence, delta.stop_sequence);
+                    keep_latest(&mut end.stop_details, delta.stop_details);
+                }
+                self.count(event.usage);
+                Ok(())
+            }
+            ("message_stop", Stage::Running) => {
+                if !self.open.is_empty() {
+                    return Err("the reply ended inside a block".into());
+                }
+                if self.end.stop_reason.is_none() {
+                    return Err("the reply does not say why it ended".into());
+                }
+                self.stage = Stage::Stopped;
+                Ok(())
+            }
+            ("message_start", _) => Err("the reply began twice".into()),
+            (known, _) if EVENTS.contains(&known) => Err("the reply has not begun".into()),
+            (_, _) => Ok(()),
+        }
+    }
+
+    fn start(
+        &mut self,
+        index: u32,
+        fields: Map<String, Value>,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Fault> {
+        if self.open.iter().any(|(known, _)| *known == index) {
+            return Err("a block began twice".into());
+        }
+        let is_text_tool = |name: &str| self.text_tools.contains(name);
+        let open = block::start(index, fields, &self.owner, is_text_tool, out)?;
+        self.open.push((index, open));
+        Ok(())
+    }
+
+    fn stop(&mut self, index: u32, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        let place = self.open.iter().position(|(known, _)| *known == index);
+        let place = place.ok_or("a block ended that is not open")?;
+        let (_, open) = self.open.swap_remove(place);
+        open.end(index, &self.owner, out);
+        Ok(())
+    }
+
+    /// Usage is cumulative: a value replaces the one before, and none leaves it.
+    fn count(&mut self, usage: Option<wire::Usage>) {
+        let Some(now) = usage else { return };
+        let so_far = self.end.usage.get_or_insert_default();
+        for (so_far, now) in [
+            (&mut so_far.input_tokens, now.input_tokens),
+            (
+                &mut so_far.cache_creation_input_tokens,
+                now.cache_creation_input_tokens,
+            ),
+            (
+                &mut so_far.cache_read_input_tokens,
+                now.cache_read_input_tokens,
+            ),
+            (&mut so_far.output_tokens, now.output_tokens),
+        ] {
+            *so_far = now.or(*so_far);
+        }
+        let details = &mut so_far.output_tokens_details;
+        *details = now.output_tokens_details.or(*details);
+    }
+
+    const fn phase(&self) -> Phase {
+        if self.told {
+            Phase::MidReply
+        } else {
+            Phase::BeforeFirstDelta
+        }
+    }
+
+    fn violation(&self, reason: String) -> DecodeError {
+        DecodeError::Violation {
+            phase: self.phase(),
+            reason,
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> DecodeError {
+        match fault {
+            Fault::Broken(reason) => self.violation(reason.to_owned()),
+            Fault::Failed(failure) => DecodeError::Failed(failure),
+        }
+    }
+}
+
+/// Replaces what was known, unless nothing is said now.
+fn keep_latest<T>(known: &mut Option<T>, now: Option<T>) {
+    if now.is_some() {
+        *known = now;
+    }
+}
+
+/// Why an event cannot be read.
+#[derive(Debug)]
+enum Fault {
+    Broken(&'static str),
+    Failed(ModelFailure),
+}
+
+impl From<&'static str> for Fault {
+    fn from(reason: &'static str) -> Self {
+        Self::Broken(reason)
+    }
+}
+
+/// The events that say something.
+const EVENTS: [&str; 7] = [
+    "content_block_delta",
+    "content_block_start",
+    "content_block_stop",
+    "error",
+    "message_delta",
+    "message_start",
+    "message_stop",
+];
+
+/// Whether an event that does not have the known form is one that need not have it.
+fn is_foreign(name: Option<&str>, data: &str) -> bool {
+    if data.trim().is_empty() {
+        return name.is_none_or(|name| !EVENTS.contains(&name));
+    }
+    let Ok(event) = serde_json::from_str::<wire::Kind>(data) else {
+        return false;
+    };
+    let kind = event.kind.as_deref().or(name).unwrap_or_default();
+    if kind != "content_block_delta" {
+        return !EVENTS.contains(&kind);
+    }
+    // A piece of an unknown kind may hold anything.
+    let delta = event.delta.as_ref().and_then(|delta| delta.get("type"));
+    let known = delta.and_then(Value::as_str).is_none_or(block::is_known);
+    !known && event.index.is_some_and(|index| index.is_u64())
+}

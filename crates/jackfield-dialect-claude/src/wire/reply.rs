@@ -1,0 +1,66 @@
+//! A whole reply.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::block::Block;
+
+/// A whole reply, or the beginning of a streamed one.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Message {
+    /// Its id.
+    #[serde(default)]
+    pub id: String,
+    /// Always `message`.
+    #[serde(default, rename = "type")]
+    pub kind: String,
+    /// Always `assistant`.
+    #[serde(default)]
+    pub role: String,
+    /// The model that answered.
+    #[serde(default)]
+    pub model: String,
+    /// The blocks.
+    #[serde(default)]
+    pub content: Vec<Block>,
+    /// Why it ended.
+    #[serde(default)]
+    pub stop_reason: Option<String>,
+    /// The stop sequence that ended it.
+    #[serde(default)]
+    pub stop_sequence: Option<String>,
+    /// More about why it ended: of a refusal, its category and explanation.
+    #[serde(default)]
+    pub stop_details: Option<Value>,
+    /// What it used.
+    #[serde(default)]
+    pub usage: Option<Usage>,
+}
+
+/// What a reply used. In a stream the values are cumulative, and an absent one is unchanged.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct Usage {
+    /// Input tokens, without those written to or read from the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub input_tokens: Option<u64>,
+    /// Input tokens written to the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_creation_input_tokens: Option<u64>,
+    /// Input tokens read from the cache.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cache_read_input_tokens: Option<u64>,
+    /// Output tokens, reasoning included.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens: Option<u64>,
+    /// What the output tokens were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_tokens_details: Option<OutputTokensDetails>,
+}
+
+/// What the output tokens were.
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
+pub struct OutputTokensDetails {
+    /// Reasoning.
+    #[serde(default)]
+    pub thinking_tokens: u64,
+}
