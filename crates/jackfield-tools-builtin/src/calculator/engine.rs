@@ -175,7 +175,11 @@ impl<'stop> Engine<'stop> {
         match message {
             "division by zero" | "modulo by zero" => Fault::DivisionByZero,
             "exponent too large" | "value is too large" => Fault::Overflow,
-            other => Fault::domain(other.replace("unitless", "a plain number")),
+            other => {
+                // Some of them hold numbers of any length.
+                let other: String = other.chars().take(200).collect();
+                Fault::domain(other.replace("unitless", "a plain number"))
+            }
         }
     }
 

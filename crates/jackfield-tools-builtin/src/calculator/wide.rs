@@ -114,6 +114,9 @@ impl Wide {
 
     /// Returns the value as a whole number, if it is one to within rounding.
     pub(crate) fn whole(self) -> Option<i64> {
+        if self.exponent < 0 && !self.is_zero() {
+            return None;
+        }
         let nearest = self.nearest().round();
         let distance = (self - Self::from(nearest)).abs().nearest();
         let error = nearest.abs().max(1.0) * 1e-25;

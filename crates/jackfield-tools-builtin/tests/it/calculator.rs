@@ -351,6 +351,7 @@ fn what_has_no_answer_says_why() {
         ("tan(90 deg)", "fault: tan is not defined for this angle"),
         ("sin(10^100)", "fault: the angle is too large…"),
         ("(-1)!", "fault: a factorial is defined only…"),
+        ("(exp(-166.17))!", "fault: a factorial is defined only…"),
         ("2.5!", "fault: a factorial is defined only…"),
         ("10^10^10", "fault: the result is too large…"),
         ("9^9^9^9", "fault: the result is too large…"),

@@ -24,11 +24,18 @@ fn check_bounds(expression: &str) -> Result<(), TestCaseError> {
     let start = Instant::now();
     let result = ask(expression);
     let taken = start.elapsed();
-    prop_assert!(taken < Duration::from_secs(3), "{taken:?} for {expression:?}");
+    prop_assert!(
+        taken < Duration::from_secs(3),
+        "{taken:?} for {expression:?}"
+    );
     match result {
         Ok(answer) => {
             let result = answer.structured["result"].as_str().unwrap_or_default();
-            prop_assert!(result.len() <= 250, "{} bytes for {expression:?}", result.len());
+            prop_assert!(
+                result.len() <= 250,
+                "{} bytes for {expression:?}",
+                result.len()
+            );
             prop_assert!(
                 result.starts_with(|first: char| first.is_ascii_digit() || first == '-'),
                 "{result:?} for {expression:?}"
@@ -47,12 +54,88 @@ fn check_bounds(expression: &str) -> Result<(), TestCaseError> {
 }
 
 const WORDS: &[&str] = &[
-    "0", "1", "2", "3", "7", "10", "12", "0.1", "2.5", "1e3", "1e-9", "99999999999999999999", "(",
-    "(", "(", ")", ")", ")", "+", "-", "*", "/", "^", "^", "!", "%", "%", "mod", "of", ",", ";",
-    "sqrt(", "cbrt(", "sin(", "cos ", "tan(", "asin(", "atan(", "sinh(", "cosh(", "tanh(", "exp(",
-    "ln(", "log(", "log2(", "abs(", "floor(", "round(", "max(", "min(", "gcd(", "lcm(", "ncr(",
-    "factorial(", "pow(", "root(", "sum(", "mean(", "pi", "e", "tau", "km", "deg", "m", "s", "°C",
-    "to", "to m", "in", " ", "√", "²", "×", "÷", "−", "％", "的", "от", "=", "x", "1,000", "2,5",
+    "0",
+    "1",
+    "2",
+    "3",
+    "7",
+    "10",
+    "12",
+    "0.1",
+    "2.5",
+    "1e3",
+    "1e-9",
+    "99999999999999999999",
+    "(",
+    "(",
+    "(",
+    ")",
+    ")",
+    ")",
+    "+",
+    "-",
+    "*",
+    "/",
+    "^",
+    "^",
+    "!",
+    "%",
+    "%",
+    "mod",
+    "of",
+    ",",
+    ";",
+    "sqrt(",
+    "cbrt(",
+    "sin(",
+    "cos ",
+    "tan(",
+    "asin(",
+    "atan(",
+    "sinh(",
+    "cosh(",
+    "tanh(",
+    "exp(",
+    "ln(",
+    "log(",
+    "log2(",
+    "abs(",
+    "floor(",
+    "round(",
+    "max(",
+    "min(",
+    "gcd(",
+    "lcm(",
+    "ncr(",
+    "factorial(",
+    "pow(",
+    "root(",
+    "sum(",
+    "mean(",
+    "pi",
+    "e",
+    "tau",
+    "km",
+    "deg",
+    "m",
+    "s",
+    "°C",
+    "to",
+    "to m",
+    "in",
+    " ",
+    "√",
+    "²",
+    "×",
+    "÷",
+    "−",
+    "％",
+    "的",
+    "от",
+    "=",
+    "x",
+    "1,000",
+    "2,5",
 ];
 
 fn number() -> impl Strategy<Value = String> {
@@ -71,8 +154,20 @@ fn expression() -> impl Strategy<Value = String> {
     number().prop_recursive(5, 40, 3, |inner| {
         let operator = select(vec!["+", "-", "*", "/", "^", " mod ", "% + ", "% of "]);
         let function = select(vec![
-            "sqrt", "cbrt", "sin", "tan", "atan", "sinh", "exp", "ln", "log", "abs", "floor",
-            "round", "-", "factorial",
+            "sqrt",
+            "cbrt",
+            "sin",
+            "tan",
+            "atan",
+            "sinh",
+            "exp",
+            "ln",
+            "log",
+            "abs",
+            "floor",
+            "round",
+            "-",
+            "factorial",
         ]);
         prop_oneof![
             (inner.clone(), operator, inner.clone()).prop_map(|(a, o, b)| format!("({a}{o}{b})")),
