@@ -1,7 +1,21 @@
 //! The built-in tools: calculator and current date and time.
+//!
+//! [`Calculator`] and [`CurrentDatetime`] work alone, without a toolbox around them.
+//!
+//! ```
+//! use jackfield_tools_builtin::Calculator;
+//! use serde_json::json;
+//!
+//! let calculator = Calculator::new();
+//! let answer = calculator.answer_blocking(&json!({"expression": "0.1 + 0.2"}))?;
+//! assert_eq!(answer.text, "0.3");
+//! # Ok::<(), jackfield_tools_builtin::ToolFault>(())
+//! ```
 
 mod answer;
 mod calculator;
+mod datetime;
 
 pub use answer::{Answer, ToolFault};
 pub use calculator::Calculator;
+pub use datetime::CurrentDatetime;

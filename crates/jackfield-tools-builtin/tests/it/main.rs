@@ -2,3 +2,4 @@
 
 mod calculator;
 mod calculator_laws;
+mod datetime;
