@@ -1,6 +1,6 @@
 //! The built-in tools: calculator and current date and time.
 //!
-//! [`Calculator`] and [`CurrentDatetime`] work alone, without a toolbox around them.
+//! [`Builtins`] offers them as a toolbox; [`Calculator`] and [`CurrentDatetime`] also work alone.
 //!
 //! ```
 //! use jackfield_tools_builtin::Calculator;
@@ -15,7 +15,9 @@
 mod answer;
 mod calculator;
 mod datetime;
+mod toolbox;
 
 pub use answer::{Answer, ToolFault};
 pub use calculator::Calculator;
 pub use datetime::CurrentDatetime;
+pub use toolbox::Builtins;

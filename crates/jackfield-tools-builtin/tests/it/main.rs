@@ -3,3 +3,4 @@
 mod calculator;
 mod calculator_laws;
 mod datetime;
+mod toolbox;
