@@ -1,5 +1,6 @@
 //! Contract suites: one per port, one test per clause, no clause left out.
 
 pub mod chat_model;
+pub mod clause;
 pub mod journal;
 pub mod toolbox;

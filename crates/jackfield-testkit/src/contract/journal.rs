@@ -1,1 +1,217 @@
-//! The contract of a journal.
+//! The contract of [`Journal`](jackfield_ports::journal::Journal): one test per clause.
+//!
+//! The author of a store writes a [`JournalHarness`] and one line:
+//!
+//! ```text
+//! jackfield_testkit::journal_contract!(AcmeHarness);
+//! ```
+//!
+//! which becomes one test for each of [`CLAUSES`]. A clause that a store cannot keep is named with the
+//! reason; as soon as it is kept after all, that test fails:
+//!
+//! ```text
+//! jackfield_testkit::journal_contract!(AcmeHarness, except: {
+//!     a_restart_loses_nothing => "it is a cache",
+//! });
+//! ```
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::Journal;
+
+use super::clause::{self, Clause};
+
+mod appending;
+mod closing;
+mod delivering;
+mod inbox;
+mod loading;
+mod owning;
+mod scene;
+mod waits;
+
+/// A journal to be tested, and the clock that it goes by.
+#[async_trait]
+pub trait JournalHarness: Send + Sync + Sized + 'static {
+    /// An empty journal, apart from all others, whose clock stands at [`START`].
+    async fn fresh() -> Self;
+
+    /// The journal.
+    fn journal(&self) -> Arc<dyn Journal>;
+
+    /// Sets the journal's clock, which stands still otherwise.
+    fn set_clock(&self, now: WallTime);
+
+    /// The same journal as the next process finds it. What lives in memory alone stays as it is.
+    async fn reopened(&self) -> Arc<dyn Journal> {
+        self.journal()
+    }
+}
+
+/// Where a fresh journal's clock stands.
+pub const START: WallTime = WallTime::from_millis(1_800_000_000_000);
+
+/// Checks one clause; this is what the tests of [`journal_contract!`](crate::journal_contract) call.
+///
+/// `exceptions` are names of clauses, each with the reason why it is not kept.
+///
+/// # Panics
+///
+/// If the clause is not kept and no exception names it, or if it is kept although one does; also if
+/// there is no such clause.
+pub fn check<H: JournalHarness>(clause: &str, exceptions: &[(&str, &str)]) {
+    clause::check(CLAUSES, clause, exceptions, || perform::<H>(clause));
+}
+
+/// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! journal_clauses {
+    ($callback:path { $($context:tt)* }) => {
+        $callback! {
+            { $($context)* }
+            /// `own` gives a higher epoch than every one before it for that session.
+            each_owner_has_a_higher_epoch
+            /// The older epochs are stale from then on, whether or not they ever wrote anything.
+            an_older_owner_can_append_no_more
+            /// What a former owner wrote is its successor's to act upon: even the repetition is refused.
+            a_stale_owner_is_refused_even_what_it_wrote
+            /// Sessions know nothing of each other: owners, steps, waits and deliveries are their own.
+            sessions_are_apart
+            /// An append whose position is not the journal's end is refused.
+            an_append_begins_where_the_journal_ends
+            /// The steps of an append are numbered on from its position.
+            a_step_has_the_number_of_its_place
+            /// An append is written whole or not at all.
+            an_append_is_all_or_nothing
+            /// An append that is repeated is committed, and not written twice.
+            a_repeated_append_is_committed_once
+            /// A repetition is recognised by its epoch, position and steps, whatever came after it.
+            a_repetition_is_recognised_after_later_appends
+            /// What differs from what is written there is no repetition.
+            another_step_at_a_written_place_is_refused
+            /// Of appends to one place, at once and all different, one is committed.
+            of_appends_at_once_one_is_committed
+            /// An append that closes a wait with an answer that its owner has not seen is refused, whatever the other end is.
+            a_wait_with_an_unseen_answer_is_not_closed_otherwise
+            /// An append that closes a wait by the answer in the inbox is committed, however much was seen.
+            a_wait_is_closed_by_its_answer
+            /// An owner that has seen the answer may close the wait in another way.
+            a_wait_with_a_seen_answer_may_be_closed_otherwise
+            /// A cancel, an answer to another wait, or an answer that was not accepted hinders no append.
+            other_unseen_deliveries_hinder_nothing
+            /// `load` gives back what was committed: equal, in order, every kind of fact.
+            what_was_committed_is_loaded_equal_and_in_order
+            /// `load` gives back what was delivered: equal, in the order in which it came.
+            what_was_delivered_is_loaded_equal_and_in_order
+            /// A session that was owned and has no steps yet has none.
+            a_session_without_steps_loads_empty
+            /// A session that nobody ever owned does not exist: it is neither loaded nor delivered to.
+            an_unknown_session_is_an_error
+            /// Another process finds everything: steps, deliveries, waits, and the highest epoch.
+            a_restart_loses_nothing
+            /// `deliver` needs no ownership and takes none: the owner goes on as before.
+            anybody_may_deliver
+            /// A delivery with an id that was accepted is there already, whatever it says and whatever became of its wait.
+            a_delivery_is_accepted_once
+            /// A delivery has the time of the journal's clock.
+            the_journal_sets_the_time_of_a_delivery
+            /// A cancel is accepted as long as there is a session, whatever it is at.
+            a_cancel_is_always_accepted
+            /// What was not accepted is neither in `load` nor in `inbox`, and its id is still free.
+            what_is_not_accepted_is_not_kept
+            /// An answer that comes at the deadline, by the journal's clock, is in time.
+            an_answer_at_the_deadline_is_accepted
+            /// An answer that comes after the deadline, by the journal's clock, is told that the wait expired, even if nobody has closed it yet.
+            an_answer_after_the_deadline_is_told_that_it_is_late
+            /// An answer that came in time wins over the expiry, even if it is consumed later.
+            an_answer_before_the_deadline_wins_over_expiry
+            /// Of several answers to a wait the first is accepted; the others are told whose it was, whether or not it has been consumed.
+            the_first_answer_wins
+            /// Of several answers at once one is accepted.
+            of_answers_at_once_one_is_accepted
+            /// An answer to a closed wait is told how and when it ended, and by whom if somebody answered.
+            a_closed_wait_says_how_it_ended
+            /// An answer to a wait that was never opened is told so.
+            an_answer_to_no_wait_is_told_so
+            /// An answer of a kind that the wait does not take finds no such wait, and does not keep the right one out.
+            an_answer_of_another_kind_finds_no_wait
+            /// A delivery is in `load` and in `inbox` from the moment it was accepted.
+            an_accepted_delivery_is_in_load_and_inbox
+            /// `inbox` gives the deliveries from the place asked for, all of them and in order.
+            the_inbox_begins_at_the_place_asked_for
+            /// `inbox` answers as soon as there is at least one delivery from that place on, and not before.
+            the_inbox_waits_until_there_is_something
+            /// Several readers are all told of the same delivery.
+            every_reader_of_the_inbox_is_told
+            /// A reader that is dropped while it waits takes no delivery along.
+            a_dropped_reader_of_the_inbox_takes_nothing_along
+        }
+    };
+}
+
+/// Expands to one test per clause of the contract of `Journal`.
+///
+/// Takes a type that is a [`JournalHarness`](crate::contract::journal::JournalHarness), and perhaps
+/// `except: { clause => "reason" }`.
+#[macro_export]
+macro_rules! journal_contract {
+    ($harness:ty $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
+        $crate::journal_clauses! {
+            $crate::journal_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! journal_tests {
+    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+        $crate::journal_tests!(@each [$harness] $except $($name)+);
+    };
+    (@each [$harness:ty] $except:tt) => {};
+    (@each [$harness:ty] $except:tt $name:ident $($more:ident)*) => {
+        #[test]
+        fn $name() {
+            $crate::contract::journal::check::<$harness>(stringify!($name), &$except);
+        }
+
+        $crate::journal_tests!(@each [$harness] $except $($more)*);
+    };
+}
+
+macro_rules! dispatch {
+    ({} $(#[doc = $text:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name.
+        pub const CLAUSES: &[Clause] = &[
+            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+        ];
+
+        /// Runs a clause in the caller's runtime. It panics where the clause is not kept.
+        #[must_use]
+        pub fn perform<H: JournalHarness>(
+            clause: &str,
+        ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match clause {
+                $(stringify!($name) => Box::pin(all::$name::<H>()),)+
+                other => panic!("there is no clause `{other}`"),
+            }
+        }
+    };
+}
+
+journal_clauses! { dispatch {} }
+
+/// The clauses, each as a function over a harness.
+mod all {
+    pub(super) use super::appending::*;
+    pub(super) use super::closing::*;
+    pub(super) use super::delivering::*;
+    pub(super) use super::inbox::*;
+    pub(super) use super::loading::*;
+    pub(super) use super::owning::*;
+    pub(super) use super::waits::*;
+}

@@ -1,0 +1,44 @@
+//! Clauses: the sentences of a contract, and the exceptions to them.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use tokio::runtime::Builder;
+
+/// One sentence of a contract.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Clause {
+    /// Its name, which is the name of its test.
+    pub name: &'static str,
+    /// What it demands.
+    pub text: &'static str,
+}
+
+/// Checks a clause in a runtime of its own, and that exceptions are clauses that are not kept.
+pub(super) fn check<F: Future<Output = ()>>(
+    clauses: &[Clause],
+    clause: &str,
+    exceptions: &[(&str, &str)],
+    perform: impl FnOnce() -> F,
+) {
+    for (name, reason) in exceptions {
+        assert!(
+            clauses.iter().any(|known| known.name == *name),
+            "an exception names `{name}`, which is no clause"
+        );
+        assert!(
+            !reason.trim().is_empty(),
+            "the exception of `{name}` has no reason"
+        );
+    }
+    let kept = || match Builder::new_current_thread().enable_all().build() {
+        Ok(runtime) => runtime.block_on(perform()),
+        Err(error) => panic!("no runtime: {error}"),
+    };
+    let Some((_, reason)) = exceptions.iter().find(|(name, _)| *name == clause) else {
+        return kept();
+    };
+    assert!(
+        catch_unwind(AssertUnwindSafe(kept)).is_err(),
+        "`{clause}` is kept by now: take back the exception ({reason})"
+    );
+}

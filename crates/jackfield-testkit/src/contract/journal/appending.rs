@@ -1,0 +1,122 @@
+//! Clauses of appending.
+
+use std::sync::Arc;
+
+use jackfield_domain::wait::WaitEnd;
+use jackfield_ports::journal::{Append, Appended, Refusal};
+
+use super::JournalHarness;
+use super::scene::{Scene, approval, closing, grant, plain, soon, step};
+
+pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let refused = Some(Refusal::Position);
+    scene
+        .expect(&scene.append(1, vec![plain(1)]), refused)
+        .await;
+    scene.commit(0, vec![plain(0), plain(1)]).await;
+    scene
+        .expect(&scene.append(3, vec![plain(3)]), refused)
+        .await;
+    // Over the end: only its first step was written before.
+    scene
+        .expect(&scene.append(1, vec![plain(1), plain(2)]), refused)
+        .await;
+    scene
+        .expect(&scene.append(u64::MAX, vec![plain(u64::MAX)]), refused)
+        .await;
+    scene.holds(&[plain(0), plain(1)]).await;
+}
+
+pub(super) async fn a_step_has_the_number_of_its_place<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let refused = Some(Refusal::Position);
+    scene
+        .expect(&scene.append(0, vec![plain(1)]), refused)
+        .await;
+    scene
+        .expect(&scene.append(0, vec![plain(0), plain(2)]), refused)
+        .await;
+    scene.holds(&[]).await;
+    scene.commit(0, vec![plain(0), plain(1)]).await;
+}
+
+pub(super) async fn an_append_is_all_or_nothing<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    let before = scene.load().await.steps;
+    scene.deliver("d", "somebody", grant()).await;
+    let expired = closing(2, WaitEnd::Expired);
+    let append = scene.append(1, vec![plain(1), expired, plain(3)]);
+    scene.expect(&append, Some(Refusal::Answered)).await;
+    scene.holds(&before).await;
+    // The same place is still free.
+    scene.commit(1, vec![plain(1)]).await;
+}
+
+pub(super) async fn a_repeated_append_is_committed_once<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let append = scene.append(0, vec![plain(0), plain(1)]);
+    for _ in 0..3 {
+        scene.expect(&append, None).await;
+    }
+    scene.holds(&append.steps).await;
+    // Also where it opened and closed waits.
+    let opened = step(
+        2,
+        vec![jackfield_domain::fact::Fact::WaitOpened { wait: approval() }],
+    );
+    let append = scene.append(2, vec![opened, closing(3, WaitEnd::Cancelled)]);
+    scene.expect(&append, None).await;
+    scene.expect(&append, None).await;
+    assert_eq!(scene.load().await.steps.len(), 4);
+}
+
+pub(super) async fn a_repetition_is_recognised_after_later_appends<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let append = scene.append(0, vec![plain(0)]);
+    scene.expect(&append, None).await;
+    scene.commit(1, vec![plain(1)]).await;
+    scene.expect(&append, None).await;
+    scene.holds(&[plain(0), plain(1)]).await;
+}
+
+pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let first = vec![plain(0), plain(1)];
+    scene.commit(0, first.clone()).await;
+    let refused = Some(Refusal::Position);
+    let other = vec![plain(0), step(1, Vec::new())];
+    scene.expect(&scene.append(0, other), refused).await;
+    scene
+        .expect(&scene.append(0, vec![step(0, Vec::new())]), refused)
+        .await;
+    // The same steps by another owner are its own decision, not a repetition.
+    let epoch = scene.owned_again().await;
+    let again = Append {
+        epoch,
+        ..scene.append(0, first.clone())
+    };
+    scene.expect(&again, refused).await;
+    scene.holds(&first).await;
+}
+
+pub(super) async fn of_appends_at_once_one_is_committed<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let appends = (1..=8).map(|nth| {
+        let facts = vec![jackfield_domain::fact::Fact::TurnResumed { nth }];
+        let append = scene.append(0, vec![step(0, facts)]);
+        let journal = Arc::clone(&scene.journal);
+        tokio::spawn(async move { journal.append(&append).await })
+    });
+    let appends: Vec<_> = appends.collect();
+    let mut committed = 0;
+    for append in appends {
+        match soon(append).await {
+            Ok(Appended::Committed) => committed += 1,
+            Ok(Appended::Refused(Refusal::Position)) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(committed, 1);
+    assert_eq!(scene.load().await.steps.len(), 1);
+}

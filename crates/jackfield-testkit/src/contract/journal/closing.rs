@@ -1,0 +1,70 @@
+//! Clauses of closing waits that somebody has answered.
+
+use jackfield_domain::fact::Fact;
+use jackfield_domain::wait::{WaitEnd, WaitKind};
+use jackfield_ports::journal::{Append, Delivered, Refusal};
+
+use super::JournalHarness;
+use super::scene::{
+    Scene, answer_to, answered, approval, cancel, closing, grant, granted, step, wait,
+};
+
+pub(super) async fn a_wait_with_an_unseen_answer_is_not_closed_otherwise<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    // One that was seen before does not stand for the one that was not.
+    scene.deliver("c", "somebody", cancel()).await;
+    scene.deliver("d", "somebody", grant()).await;
+    let ends = [
+        WaitEnd::Cancelled,
+        WaitEnd::Expired,
+        WaitEnd::Superseded,
+        answered("another", "somebody"),
+    ];
+    for end in ends {
+        let append = Append {
+            seen: 1,
+            ..scene.append(1, vec![closing(1, end)])
+        };
+        scene.expect(&append, Some(Refusal::Answered)).await;
+    }
+    assert_eq!(scene.load().await.steps.len(), 1);
+}
+
+pub(super) async fn a_wait_is_closed_by_its_answer<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    scene.deliver("d", "somebody", grant()).await;
+    scene
+        .commit(1, vec![closing(1, answered("d", "somebody"))])
+        .await;
+}
+
+pub(super) async fn a_wait_with_a_seen_answer_may_be_closed_otherwise<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    scene.deliver("d", "somebody", grant()).await;
+    let append = Append {
+        seen: 1,
+        ..scene.append(1, vec![closing(1, WaitEnd::Cancelled)])
+    };
+    scene.expect(&append, None).await;
+}
+
+pub(super) async fn other_unseen_deliveries_hinder_nothing<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    let other = wait("other", WaitKind::Approval);
+    let opened = step(
+        1,
+        vec![Fact::WaitOpened {
+            wait: other.clone(),
+        }],
+    );
+    scene.commit(1, vec![opened]).await;
+    scene.deliver("c", "somebody", cancel()).await;
+    let delivered = scene
+        .deliver("d", "somebody", answer_to(&other, granted()))
+        .await;
+    assert_eq!(delivered, Delivered::Accepted);
+    scene.commit(2, vec![closing(2, WaitEnd::Expired)]).await;
+    let late = scene.deliver("e", "somebody", grant()).await;
+    assert!(matches!(late, Delivered::Closed { .. }), "{late:?}");
+    scene.commit(3, vec![step(3, Vec::new())]).await;
+}

@@ -1,0 +1,93 @@
+//! Clauses of the inbox.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use std::sync::Arc;
+use std::task::Poll;
+
+use jackfield_domain::wait::Delivery;
+use jackfield_ports::journal::Delivered;
+
+use super::JournalHarness;
+use super::scene::{Scene, approval, cancel, grant, soon};
+
+pub(super) async fn an_accepted_delivery_is_in_load_and_inbox<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    for (count, (id, body)) in (1..).zip([("c", cancel()), ("d", grant()), ("e", cancel())]) {
+        assert_eq!(
+            scene.deliver(id, "somebody", body).await,
+            Delivered::Accepted
+        );
+        let inbox = scene.inbox(0).await;
+        assert_eq!(inbox.len(), count, "{inbox:?}");
+        assert_eq!(inbox, scene.load().await.deliveries);
+    }
+}
+
+pub(super) async fn the_inbox_begins_at_the_place_asked_for<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for id in ["c", "b", "a"] {
+        scene.deliver(id, "somebody", cancel()).await;
+    }
+    let ids = |deliveries: Vec<Delivery>| -> Vec<String> {
+        deliveries.iter().map(|one| one.id.to_string()).collect()
+    };
+    assert_eq!(ids(scene.inbox(0).await), ["c", "b", "a"]);
+    assert_eq!(ids(scene.inbox(1).await), ["b", "a"]);
+    assert_eq!(ids(scene.inbox(2).await), ["a"]);
+    // Reading takes nothing away.
+    assert_eq!(ids(scene.inbox(0).await), ["c", "b", "a"]);
+}
+
+pub(super) async fn the_inbox_waits_until_there_is_something<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for (from, id) in (0..).zip(["c", "d", "e"]) {
+        let mut inbox = scene.journal.inbox(&scene.session, from);
+        let early = poll_once(&mut inbox).await;
+        assert!(early.is_none(), "{early:?}");
+        scene.deliver(id, "somebody", cancel()).await;
+        let deliveries = soon(inbox).await.expect("the inbox");
+        assert!(
+            deliveries.iter().map(|one| one.id.as_str()).eq([id]),
+            "{deliveries:?}"
+        );
+    }
+}
+
+pub(super) async fn every_reader_of_the_inbox_is_told<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let readers: Vec<_> = (0..4)
+        .map(|_| {
+            let journal = Arc::clone(&scene.journal);
+            let session = scene.session.clone();
+            tokio::spawn(async move { journal.inbox(&session, 0).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    scene.deliver("c", "somebody", cancel()).await;
+    for reader in readers {
+        let deliveries = soon(reader).await.expect("a reader").expect("the inbox");
+        assert_eq!(deliveries.len(), 1, "{deliveries:?}");
+    }
+}
+
+pub(super) async fn a_dropped_reader_of_the_inbox_takes_nothing_along<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let mut dropped = scene.journal.inbox(&scene.session, 0);
+    let early = poll_once(&mut dropped).await;
+    assert!(early.is_none(), "{early:?}");
+    scene.deliver("c", "somebody", cancel()).await;
+    drop(dropped);
+    let inbox = scene.inbox(0).await;
+    assert_eq!(inbox.len(), 1, "{inbox:?}");
+}
+
+/// Polls once.
+async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+    std::future::poll_fn(|context| {
+        Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
+            Poll::Ready(output) => Some(output),
+            Poll::Pending => None,
+        })
+    })
+    .await
+}

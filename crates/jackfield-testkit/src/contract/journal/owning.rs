@@ -1,0 +1,84 @@
+//! Clauses of ownership.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use jackfield_domain::wait::WaitKind;
+use jackfield_ports::journal::{Append, Refusal};
+
+use super::JournalHarness;
+use super::scene::{Scene, cancel, plain, session, step, wait};
+
+pub(super) async fn each_owner_has_a_higher_epoch<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let second = scene.owned_again().await;
+    scene
+        .journal
+        .own(&session("another"))
+        .await
+        .expect("an epoch");
+    let third = scene.owned_again().await;
+    assert!(
+        scene.epoch < second && second < third,
+        "{:?} {second:?} {third:?}",
+        scene.epoch
+    );
+}
+
+pub(super) async fn an_older_owner_can_append_no_more<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    scene.commit(0, vec![plain(0)]).await;
+    let idle = scene.owned_again().await;
+    let epoch = scene.owned_again().await;
+    let stale = Some(Refusal::StaleEpoch);
+    scene.expect(&scene.append(1, vec![plain(1)]), stale).await;
+    let by_idle = Append {
+        epoch: idle,
+        ..scene.append(1, vec![plain(1)])
+    };
+    scene.expect(&by_idle, stale).await;
+    scene.holds(&[plain(0)]).await;
+    let by_owner = Append {
+        epoch,
+        ..scene.append(1, vec![plain(1)])
+    };
+    scene.expect(&by_owner, None).await;
+    scene.holds(&[plain(0), plain(1)]).await;
+}
+
+pub(super) async fn a_stale_owner_is_refused_even_what_it_wrote<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let append = scene.append(0, vec![plain(0)]);
+    scene.expect(&append, None).await;
+    scene.owned_again().await;
+    scene.expect(&append, Some(Refusal::StaleEpoch)).await;
+    scene.holds(&[plain(0)]).await;
+}
+
+pub(super) async fn sessions_are_apart<H: JournalHarness>() {
+    let one = Scene::<H>::begin().await;
+    let other = Scene {
+        epoch: one
+            .journal
+            .own(&session("another"))
+            .await
+            .expect("an epoch"),
+        harness: H::fresh().await,
+        journal: one.harness.journal(),
+        session: session("another"),
+    };
+    let asked = step(
+        0,
+        vec![jackfield_domain::fact::Fact::WaitOpened {
+            wait: wait("approval", WaitKind::Approval),
+        }],
+    );
+    one.commit(0, vec![asked.clone()]).await;
+    other.commit(0, vec![plain(0)]).await;
+    other.deliver("d", "somebody", cancel()).await;
+    assert_eq!(one.load().await.deliveries, []);
+    one.holds(&[asked]).await;
+    other.holds(&[plain(0)]).await;
+    let elsewhere = other.deliver("e", "somebody", super::scene::grant()).await;
+    assert_eq!(elsewhere, jackfield_ports::journal::Delivered::NoSuchWait);
+    let here = one.deliver("d", "somebody", super::scene::grant()).await;
+    assert_eq!(here, jackfield_ports::journal::Delivered::Accepted);
+}

@@ -1,0 +1,166 @@
+//! Clauses of answering waits.
+
+use std::sync::Arc;
+
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Answer, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind};
+use jackfield_ports::journal::{Delivered, Refusal};
+
+use super::scene::{
+    DEADLINE, Scene, answer_to, answered, approval, closing, delivery_id, grant, granted, soon,
+    wait, wrong_answer,
+};
+use super::{JournalHarness, START};
+
+pub(super) async fn an_answer_at_the_deadline_is_accepted<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    scene.harness.set_clock(DEADLINE);
+    assert_eq!(
+        scene.deliver("d", "somebody", grant()).await,
+        Delivered::Accepted
+    );
+}
+
+pub(super) async fn an_answer_after_the_deadline_is_told_that_it_is_late<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    scene
+        .harness
+        .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));
+    let expired = Delivered::Closed {
+        at: DEADLINE,
+        by: None,
+        how: WaitEndKind::Expired,
+    };
+    assert_eq!(scene.deliver("d", "somebody", grant()).await, expired);
+    // So that nothing keeps its owner from closing it.
+    scene.commit(1, vec![closing(1, WaitEnd::Expired)]).await;
+}
+
+pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    assert_eq!(
+        scene.deliver("d", "somebody", grant()).await,
+        Delivered::Accepted
+    );
+    scene
+        .harness
+        .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 60_000));
+    let expired = scene.append(1, vec![closing(1, WaitEnd::Expired)]);
+    scene.expect(&expired, Some(Refusal::Answered)).await;
+    scene
+        .commit(1, vec![closing(1, answered("d", "somebody"))])
+        .await;
+}
+
+pub(super) async fn the_first_answer_wins<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    assert_eq!(
+        scene.deliver("d", "Anna", grant()).await,
+        Delivered::Accepted
+    );
+    scene
+        .harness
+        .set_clock(WallTime::from_millis(START.as_millis() + 1_000));
+    let taken = Delivered::Closed {
+        at: START,
+        by: Some("Anna".into()),
+        how: WaitEndKind::Answered,
+    };
+    assert_eq!(scene.deliver("e", "Boris", grant()).await, taken);
+    scene
+        .commit(1, vec![closing(1, answered("d", "Anna"))])
+        .await;
+    assert_eq!(scene.deliver("f", "Boris", grant()).await, taken);
+    assert_eq!(scene.load().await.deliveries.len(), 1);
+}
+
+pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    let answers = (0..8).map(|nth| {
+        let journal = Arc::clone(&scene.journal);
+        let session = scene.session.clone();
+        let id = delivery_id(&format!("d{nth}"));
+        tokio::spawn(async move {
+            journal
+                .deliver(&session, id, "somebody".into(), grant())
+                .await
+        })
+    });
+    let answers: Vec<_> = answers.collect();
+    let mut accepted = 0;
+    for answer in answers {
+        match soon(answer).await {
+            Ok(Ok(Delivered::Accepted)) => accepted += 1,
+            Ok(Ok(Delivered::Closed {
+                how: WaitEndKind::Answered,
+                ..
+            })) => {}
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(accepted, 1);
+    assert_eq!(scene.load().await.deliveries.len(), 1);
+}
+
+pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
+    let closed = |how, by: Option<&str>| Delivered::Closed {
+        at: START,
+        by: by.map(Into::into),
+        how,
+    };
+    let ends = [
+        (WaitEnd::Cancelled, closed(WaitEndKind::Cancelled, None)),
+        (WaitEnd::Expired, closed(WaitEndKind::Expired, None)),
+        (WaitEnd::Superseded, closed(WaitEndKind::Superseded, None)),
+        (
+            answered("x", "Anna"),
+            closed(WaitEndKind::Answered, Some("Anna")),
+        ),
+    ];
+    for (end, told) in ends {
+        let scene = Scene::<H>::asking(approval()).await;
+        scene.commit(1, vec![closing(1, end)]).await;
+        // Long after the deadline it is still the end that counts.
+        scene
+            .harness
+            .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));
+        assert_eq!(scene.deliver("d", "Boris", grant()).await, told);
+    }
+}
+
+pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    assert_eq!(
+        scene.deliver("d", "somebody", grant()).await,
+        Delivered::NoSuchWait
+    );
+    assert_eq!(scene.load().await.deliveries, []);
+}
+
+pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    assert_eq!(
+        scene.deliver("d", "somebody", wrong_answer()).await,
+        Delivered::NoSuchWait
+    );
+    assert_eq!(
+        scene.deliver("e", "somebody", grant()).await,
+        Delivered::Accepted
+    );
+
+    let client = wait("client", WaitKind::ClientResult);
+    let scene = Scene::<H>::asking(client.clone()).await;
+    let landed = Answer::UnknownOutcome(UnknownAnswer::Landed(ToolResult::text("done")));
+    for wrong in [granted(), landed] {
+        let delivered = scene
+            .deliver("d", "somebody", answer_to(&client, wrong))
+            .await;
+        assert_eq!(delivered, Delivered::NoSuchWait);
+    }
+    let right = Answer::ClientResult(ToolResult::text("done"));
+    let delivered = scene
+        .deliver("d", "somebody", answer_to(&client, right))
+        .await;
+    assert_eq!(delivered, Delivered::Accepted);
+}
