@@ -1,1 +1,3 @@
 //! Integration tests of `jackfield-store-memory`.
+
+mod contract;
