@@ -4,6 +4,7 @@
 //! what a person writes, in English, Russian and Chinese, and calls the tools that it is offered for them.
 //! Its answers are made of what the tools said, and of nothing else: break a tool and the answer changes.
 //!
-//! [`brain`] is what it says, as a pure function; the server around it is what a provider's server is.
+//! [`brain`] is what it says, as a pure function; [`server`] around it is what a provider's server is.
 
 pub mod brain;
+pub mod server;

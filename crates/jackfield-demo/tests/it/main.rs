@@ -3,5 +3,7 @@
 mod asking;
 mod clock;
 mod conversation;
+mod http;
 mod phrasings;
+mod server;
 mod talk;
