@@ -11,11 +11,15 @@ pub(crate) struct Written {
     pub(crate) exact: bool,
 }
 
-/// Writes a result from what the engine says of it.
+/// Writes a result from what the engine says of it, divided by a power of ten.
 ///
 /// Exact numbers of up to `max_digits` are written out, longer ones in scientific notation; of
 /// numbers that are not exact, as many digits are written as can be relied on.
-pub(crate) fn write(engine_text: &str, max_digits: usize) -> Result<Written, Fault> {
+pub(crate) fn write(
+    engine_text: &str,
+    power_of_ten: i64,
+    max_digits: usize,
+) -> Result<Written, Fault> {
     let (exact, rest) = match engine_text.strip_prefix("approx. ") {
         Some(rest) => (false, rest),
         None => (true, engine_text),
@@ -32,7 +36,7 @@ pub(crate) fn write(engine_text: &str, max_digits: usize) -> Result<Written, Fau
     if number.is_empty() || unit == "i" || unit.starts_with(['+', '-']) {
         return Err(Fault::domain("the result is not a real number"));
     }
-    let decimal = Decimal::read(number);
+    let decimal = Decimal::read(number).shifted(power_of_ten);
     let decimal = if exact {
         decimal
     } else {
@@ -93,6 +97,13 @@ impl Decimal {
         }
         if self.digits.is_empty() {
             self.point = 1;
+        }
+        self
+    }
+
+    fn shifted(mut self, power_of_ten: i64) -> Self {
+        if !self.digits.is_empty() {
+            self.point += power_of_ten;
         }
         self
     }

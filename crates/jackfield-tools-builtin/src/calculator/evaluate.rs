@@ -120,7 +120,7 @@ impl Evaluator<'_> {
     }
 
     pub(crate) fn divide(&mut self, left: Value, right: Value) -> Result<Value, Fault> {
-        if self.engine.is_zero(right.register)? {
+        if self.is_zero(right)? {
             return Err(Fault::DivisionByZero);
         }
         let operation = format!("{} / {}", left.register, right.register);
@@ -160,6 +160,15 @@ impl Evaluator<'_> {
         })
     }
 
+    /// Returns whether the value is exactly zero.
+    pub(crate) fn is_zero(&mut self, value: Value) -> Result<bool, Fault> {
+        match value.wide {
+            // Sums are read back from the engine where they come near zero.
+            Some(wide) if !wide.is_zero() => Ok(false),
+            Some(_) | None => self.engine.is_zero(value.register),
+        }
+    }
+
     /// Returns whether the value is exactly this whole number.
     pub(crate) fn is_exactly(&mut self, value: Value, number: u32) -> Result<bool, Fault> {
         let near = |wide: Wide| wide.whole() == Some(i64::from(number));
@@ -168,7 +177,7 @@ impl Evaluator<'_> {
         }
         let number = self.whole(number)?;
         let difference = self.subtract(value, number)?;
-        self.engine.is_zero(difference.register)
+        self.is_zero(difference)
     }
 
     fn combined(

@@ -99,6 +99,17 @@ pub(crate) fn remainder(
     value: Value,
     divisor: Value,
 ) -> Result<Value, Fault> {
+    let natural = |value: Value| value.whole && !value.wide.is_none_or(Wide::is_negative);
+    if natural(value) && natural(divisor) {
+        let operation = format!("{} mod {}", value.register, divisor.register);
+        let register = evaluator.engine.keep(&operation)?;
+        return Ok(Value {
+            register,
+            wide: evaluator.engine.plain_number(register)?,
+            size: value.size.min(divisor.size),
+            whole: true,
+        });
+    }
     let quotient = evaluator.divide(value, divisor)?;
     let turns = rounded(evaluator, quotient, Rounding::Down)?;
     let whole = evaluator.multiply(divisor, turns)?;

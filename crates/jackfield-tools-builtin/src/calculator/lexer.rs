@@ -38,7 +38,7 @@ pub(crate) struct Tokens {
 /// Cuts an expression into tokens.
 pub(crate) fn tokens(expression: &str) -> Result<Tokens, Fault> {
     let text = expression.trim();
-    let text = text.strip_suffix(['=', '＝']).unwrap_or(text).trim_end();
+    let text = text.trim_end_matches(|last: char| "=＝?？".contains(last) || last.is_whitespace());
     let characters = text
         .chars()
         .map(plain)

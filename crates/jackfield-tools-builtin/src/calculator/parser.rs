@@ -107,6 +107,17 @@ impl Parser {
             };
             self.position += usize::from(written);
             let other = self.signed(depth, true)?;
+            if operator == Operator::Divide
+                && matches!(value, Expression::Number(_))
+                && is_quantity(&other)
+            {
+                self.notes.push(
+                    "the unit after the fraction was read as the unit of the whole fraction"
+                        .to_owned(),
+                );
+                value = fraction_of_unit(value, other);
+                continue;
+            }
             value = Expression::Binary(operator, Box::new(value), Box::new(other));
         }
     }
@@ -364,6 +375,48 @@ impl Parser {
             .get(self.position + ahead)
             .map(|token| &token.kind)
     }
+}
+
+/// Returns whether this is a number with a unit.
+fn is_quantity(expression: &Expression) -> bool {
+    match expression {
+        Expression::Binary(Operator::Multiply, left, right) => {
+            is_unit(right) && (matches!(**left, Expression::Number(_)) || is_quantity(left))
+        }
+        Expression::Binary(..)
+        | Expression::Call(..)
+        | Expression::Constant(_)
+        | Expression::Convert(..)
+        | Expression::Factorial(_)
+        | Expression::Negate(_)
+        | Expression::Number(_)
+        | Expression::Percent(_)
+        | Expression::Unit(_) => false,
+    }
+}
+
+fn is_unit(expression: &Expression) -> bool {
+    match expression {
+        Expression::Unit(_) => true,
+        Expression::Binary(Operator::Power, base, _) => is_unit(base),
+        Expression::Binary(..)
+        | Expression::Call(..)
+        | Expression::Constant(_)
+        | Expression::Convert(..)
+        | Expression::Factorial(_)
+        | Expression::Negate(_)
+        | Expression::Number(_)
+        | Expression::Percent(_) => false,
+    }
+}
+
+/// Makes `1 / (2 kg)` half a kilogram: a person who writes `1/2 kg` means that.
+fn fraction_of_unit(numerator: Expression, quantity: Expression) -> Expression {
+    if let Expression::Binary(Operator::Multiply, left, unit) = quantity {
+        let number = Box::new(fraction_of_unit(numerator, *left));
+        return Expression::Binary(Operator::Multiply, number, unit);
+    }
+    Expression::Binary(Operator::Divide, Box::new(numerator), Box::new(quantity))
 }
 
 /// Returns whether the word multiplies a share with a whole: in `15% of 200`, `15% от 200`, and in

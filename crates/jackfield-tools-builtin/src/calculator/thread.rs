@@ -78,8 +78,23 @@ fn evaluate(expression: &Expression, limit: Duration, stop: &AtomicBool) -> Resu
         engine: Engine::new(limit, stop),
     };
     let value = evaluator.value(expression)?;
-    let text = evaluator.engine.digits(value.register)?;
-    digits::write(&text, MAX_DIGITS)
+    let shift = match value.wide {
+        Some(wide) if !wide.is_zero() && wide.log10().abs() > FAR => wide.log10().floor() as i64,
+        Some(_) | None => 0,
+    };
+    let shifted = match shift {
+        0 => value.register,
+        shift if shift < 0 => {
+            let operation = format!("{} * 10^{}", value.register, shift.unsigned_abs());
+            evaluator.engine.keep(&operation)?
+        }
+        shift => {
+            let operation = format!("{} / 10^{shift}", value.register);
+            evaluator.engine.keep(&operation)?
+        }
+    };
+    let text = evaluator.engine.digits(shifted)?;
+    digits::write(&text, shift, MAX_DIGITS)
 }
 
 struct StopOnDrop(Arc<AtomicBool>);
@@ -98,3 +113,7 @@ const GRACE: Duration = Duration::from_millis(250);
 
 /// Room for an expression of the greatest depth, several times over.
 const STACK_SIZE: usize = 4 * 1024 * 1024;
+
+/// How many digits from the point a number may begin for the engine to write it as it is: it writes
+/// zeros one after another, which takes its time.
+const FAR: f64 = 150.0;

@@ -145,12 +145,12 @@ pub(crate) fn common_divisor(
     }
     let mut larger = absolute(evaluator, left)?;
     let mut smaller = absolute(evaluator, right)?;
-    while !evaluator.engine.is_zero(smaller.register)? {
+    while !evaluator.is_zero(smaller)? {
         evaluator.engine.check_time()?;
         let rest = remainder(evaluator, larger, smaller)?;
         (larger, smaller) = (smaller, rest);
     }
-    if evaluator.engine.is_zero(larger.register)? {
+    if evaluator.is_zero(larger)? {
         return Err(Fault::domain("gcd and lcm of zeros are undefined"));
     }
     Ok(larger)

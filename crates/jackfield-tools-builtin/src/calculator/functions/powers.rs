@@ -30,7 +30,7 @@ pub(crate) fn power(
             Err(Fault::domain("a quantity cannot be raised to this power"))
         };
     };
-    if evaluator.engine.is_zero(base.register)? {
+    if evaluator.is_zero(base)? {
         return if exponent_wide.is_zero() {
             Err(Fault::domain("zero to the power of zero is undefined"))
         } else if exponent_wide.is_negative() {
@@ -169,9 +169,7 @@ pub(crate) fn logarithm(
         };
         let back = power(evaluator, base, turns)?;
         let difference = evaluator.subtract(back, value)?;
-        if evaluator.engine.is_zero(difference.register)?
-            && evaluator.engine.is_exact(difference.register)?
-        {
+        if evaluator.is_zero(difference)? && evaluator.engine.is_exact(difference.register)? {
             return Ok(turns);
         }
     }
