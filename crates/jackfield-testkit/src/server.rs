@@ -47,7 +47,7 @@ use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
 /// How long the waiting methods of this module wait, before they fail the test.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A scripted server. Dropping it closes its port and every connection.
 pub struct Server {

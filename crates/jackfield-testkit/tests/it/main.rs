@@ -1,3 +1,5 @@
 //! Integration tests of `jackfield-testkit`.
 
 mod arb;
+mod chat_model_contract;
+mod server;

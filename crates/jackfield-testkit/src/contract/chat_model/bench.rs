@@ -1,0 +1,257 @@
+//! The work bench of the clauses: a server, the adapter in front of it, and requests to ask.
+
+use std::error::Error as _;
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::Content;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::ids::{ModelAttempt, ToolName, TurnId};
+use jackfield_domain::message::Message;
+use jackfield_domain::reply::{Reply, ReplyEnd};
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::tool::{Catalog, InputFormat, ToolChoice, ToolDefinition};
+use jackfield_ports::chat_model::{ChatModel as _, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use serde_json::json;
+use tokio::sync::watch;
+
+use super::{ChatModelHarness, ScriptedReply, WireReply};
+use crate::server::{PATIENCE, Response, Server};
+
+/// The key that every adapter is set up with.
+pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
+
+/// Runs a clause to its end.
+pub(super) fn block_on<T>(clause: impl Future<Output = T>) -> T {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    match runtime {
+        Ok(runtime) => runtime.block_on(clause),
+        Err(fault) => panic!("a test needs a runtime: {fault}"),
+    }
+}
+
+/// A server, and an adapter in front of it.
+pub(super) struct Bench<'a, H: ChatModelHarness> {
+    pub(super) harness: &'a H,
+    pub(super) model: H::Model,
+    pub(super) server: Server,
+}
+
+impl<'a, H: ChatModelHarness> Bench<'a, H> {
+    pub(super) async fn new(harness: &'a H) -> Self {
+        let server = Server::start().await;
+        Self {
+            harness,
+            model: harness.connect(&server.base_url(), KEY),
+            server,
+        }
+    }
+
+    /// The wire form of a reply that every adapter has to be able to get.
+    pub(super) fn wire(&self, reply: &ScriptedReply) -> WireReply {
+        match self.harness.render(reply) {
+            Some(wire) => wire,
+            None => panic!("the harness has to render {reply:?}"),
+        }
+    }
+
+    /// A question of words, with the tools if the adapter takes any.
+    pub(super) fn request(&self) -> ModelRequest {
+        request(self.harness.model(), self.harness.capabilities().tools)
+    }
+
+    /// Asks the usual question, and gets this.
+    pub(super) async fn ask(&self, response: Response) -> Asked {
+        self.server.answer(response);
+        self.ask_this(&self.request()).await
+    }
+
+    /// Asks, and waits for the end.
+    pub(super) async fn ask_this(&self, request: &ModelRequest) -> Asked {
+        let mut sink = Watched::new();
+        let result = self.ask_into(request, &mut sink).await;
+        Asked {
+            deltas: sink.deltas.borrow().clone(),
+            result,
+        }
+    }
+
+    /// Asks, and waits for the end, while somebody watches the pieces.
+    pub(super) async fn ask_into(
+        &self,
+        request: &ModelRequest,
+        sink: &mut Watched,
+    ) -> Result<ReplyEnd, ModelError> {
+        let reply = self.model.reply(request, sink);
+        match tokio::time::timeout(PATIENCE, reply).await {
+            Ok(result) => result,
+            Err(_) => panic!("the call did not end within {} s", PATIENCE.as_secs()),
+        }
+    }
+}
+
+/// A question of words to a model, perhaps with two tools.
+pub(super) fn request(model: &str, tools: bool) -> ModelRequest {
+    let tools = if tools {
+        ["weather", "clock"].as_slice()
+    } else {
+        &[]
+    };
+    ModelRequest {
+        choice: ToolChoice::Auto,
+        messages: [Message::user("What is the weather in Oslo?")]
+            .into_iter()
+            .collect(),
+        model: ModelRef {
+            model: model.into(),
+            provider: "contract".into(),
+        },
+        settings: Arc::new(Settings {
+            max_output_tokens: Some(256),
+            ..Settings::default()
+        }),
+        system: Arc::new(SystemPrompt::default()),
+        tools: Arc::new(tools.iter().copied().map(tool).collect()),
+    }
+}
+
+/// A tool that takes a city.
+pub(super) fn tool(name: &str) -> Arc<ToolDefinition> {
+    let Ok(name) = ToolName::parse(name) else {
+        panic!("`{name}` is no name of a tool");
+    };
+    Arc::new(ToolDefinition {
+        description: "Tells something about a city.".into(),
+        extensions: Vec::new(),
+        input: InputFormat::Json(Arc::new(json!({
+            "type": "object",
+            "properties": { "city": { "type": "string" } },
+        }))),
+        name,
+        output: None,
+        strict: None,
+    })
+}
+
+/// What came of a call.
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) deltas: Vec<Delta>,
+    pub(super) result: Result<ReplyEnd, ModelError>,
+}
+
+impl Asked {
+    /// The reply, put together of its pieces.
+    #[track_caller]
+    pub(super) fn reply(self) -> Reply {
+        let end = match self.result {
+            Ok(end) => end,
+            Err(error) => panic!("a reply was expected, not: {}", told(&error)),
+        };
+        let mut reply = accumulator();
+        for delta in &self.deltas {
+            if let Err(violation) = reply.push(delta) {
+                panic!("{violation}: {:?}", self.deltas);
+            }
+        }
+        match reply.finish(end, &Catalog::default()) {
+            Ok(reply) => reply,
+            Err(violation) => panic!("{violation}: {:?}", self.deltas),
+        }
+    }
+
+    /// The failure, which has to tell the right phase.
+    #[track_caller]
+    pub(super) fn failure(self) -> ModelFailure {
+        let failure = match self.result {
+            Ok(end) => panic!(
+                "a failure was expected, not {end:?} after {:?}",
+                self.deltas
+            ),
+            Err(error) => error.failure,
+        };
+        assert_eq!(
+            failure.phase == Phase::MidReply,
+            !self.deltas.is_empty(),
+            "{failure:?} after {:?}",
+            self.deltas
+        );
+        assert!(
+            !failure.message.is_empty() && !failure.message.contains('\n'),
+            "a message is one line: {:?}",
+            failure.message
+        );
+        failure
+    }
+
+    /// The error with all its causes.
+    #[track_caller]
+    pub(super) fn error(self) -> ModelError {
+        match self.result {
+            Ok(end) => panic!("a failure was expected, not {end:?}"),
+            Err(error) => error,
+        }
+    }
+}
+
+/// All words of a reply.
+pub(super) fn words(reply: &Reply) -> String {
+    let mut words = String::new();
+    for block in &reply.message.blocks {
+        if let Content::Text(text) = &block.content {
+            words.push_str(&text.text);
+        }
+    }
+    words
+}
+
+/// Everything that an error and its causes say, to people and to programmers.
+pub(super) fn told(error: &ModelError) -> String {
+    let mut told = format!("{error} {error:?}");
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        // Writing into a text cannot fail.
+        let _written = write!(told, " {error} {error:?}").is_ok();
+        cause = error.source();
+    }
+    told
+}
+
+/// Keeps the pieces, and lets somebody wait for them.
+pub(super) struct Watched {
+    pub(super) deltas: watch::Sender<Vec<Delta>>,
+}
+
+impl Watched {
+    pub(super) fn new() -> Self {
+        Self {
+            deltas: watch::Sender::new(Vec::new()),
+        }
+    }
+}
+
+#[async_trait]
+impl DeltaSink for Watched {
+    async fn push(&mut self, delta: Delta) {
+        self.deltas.send_modify(|deltas| deltas.push(delta));
+    }
+}
+
+fn accumulator() -> ReplyAccumulator {
+    let Ok(turn) = TurnId::parse("contract") else {
+        panic!("`contract` is an id of a turn");
+    };
+    let attempt = ModelAttempt {
+        attempt: 1,
+        round: 1,
+    };
+    ReplyAccumulator::new(turn, attempt)
+}

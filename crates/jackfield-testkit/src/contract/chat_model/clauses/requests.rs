@@ -1,0 +1,260 @@
+//! Clauses about what an adapter sends, and what it keeps to itself.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
+use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::chat_model::ChatModel as _;
+use serde_json::json;
+
+use super::super::bench::{Bench, KEY, Watched, request, told, tool};
+use super::super::{ChatModelHarness, ScriptedFailure, ScriptedFailureKind, ScriptedReply, spans};
+use crate::server::{Gate, RefusingPort, Response};
+
+pub(in super::super) async fn one_call_makes_one_http_request<H: ChatModelHarness>(harness: &H) {
+    let reply = Bench::new(harness)
+        .await
+        .wire(&ScriptedReply::text(&["one ", "two"]));
+    let failure = |kind| {
+        harness
+            .render_failure(&ScriptedFailure::new(kind))
+            .response()
+    };
+    for (response, what) in [
+        (reply.response(), "a reply"),
+        (reply.until(1).cut_off(), "a reply that breaks off"),
+        (Response::raw().cut_off(), "no answer"),
+        (Response::new(307).header("location", "/v2"), "a redirect"),
+        (
+            failure(ScriptedFailureKind::RateLimited(None)),
+            "a rate limit",
+        ),
+        (failure(ScriptedFailureKind::Overloaded), "an overload"),
+        (failure(ScriptedFailureKind::ServerError), "an error"),
+        (failure(ScriptedFailureKind::Unauthenticated), "a wrong key"),
+    ] {
+        let bench = Bench::new(harness).await;
+        let _asked = bench.ask(response).await;
+        assert_eq!(bench.server.requests().len(), 1, "after {what}");
+    }
+}
+
+pub(in super::super) async fn dropping_the_call_closes_the_connection<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let (before, inside) = (Gate::new(), Gate::new());
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    let within = wire.until(wire.ending - 1).pause(&inside);
+    for (response, gate) in [(Response::raw().pause(&before), before), (within, inside)] {
+        let bench = Bench::new(harness).await;
+        bench.server.answer(response);
+        let request = bench.request();
+        let mut sink = Watched::new();
+        tokio::select! {
+            result = bench.ask_into(&request, &mut sink) => {
+                panic!("the answer is still coming, but the call ended: {result:?}")
+            }
+            () = gate.reached() => {}
+        }
+        bench.server.closed_by_client(0).await;
+    }
+}
+
+pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarness>(harness: &H) {
+    let can = harness.capabilities();
+    let bench = Bench::new(harness).await;
+    assert_eq!(bench.model.capabilities(), can, "as documented");
+    let plain = || request(harness.model(), false);
+    let mut cases: Vec<(&str, ModelRequest)> = Vec::new();
+    if !can.audio {
+        cases.push((
+            "audio",
+            saying(
+                plain(),
+                Content::Audio(Audio {
+                    source: base64("audio/wav"),
+                    transcript: None,
+                }),
+            ),
+        ));
+    }
+    if !can.documents {
+        cases.push((
+            "documents",
+            saying(
+                plain(),
+                Content::Document(Document {
+                    cite: false,
+                    context: None,
+                    source: base64("application/pdf"),
+                    title: None,
+                }),
+            ),
+        ));
+    }
+    if !can.images {
+        cases.push((
+            "images",
+            saying(
+                plain(),
+                Content::Image(Image {
+                    detail: None,
+                    source: base64("image/png"),
+                }),
+            ),
+        ));
+    }
+    if !can.tools {
+        cases.push(("tools", request(harness.model(), true)));
+    } else if !can.forced_tools {
+        let mut forced = request(harness.model(), true);
+        forced.choice = ToolChoice::Required;
+        cases.push(("forced_tools", forced));
+        let mut named = request(harness.model(), true);
+        named.choice = ToolChoice::Named(tool("weather").name.clone());
+        cases.push(("forced_tools", named));
+    }
+    if !can.structured_output {
+        cases.push((
+            "structured_output",
+            with(plain(), |settings| {
+                settings.response_format = ResponseFormat::JsonSchema {
+                    description: None,
+                    name: "city".into(),
+                    schema: Arc::new(json!({ "type": "object" })),
+                    strict: Some(true),
+                };
+            }),
+        ));
+    }
+    if !can.reasoning {
+        cases.push((
+            "reasoning",
+            with(plain(), |settings| {
+                settings.effort = Some(Effort::High);
+                settings.thinking = Some(ThinkingMode::Adaptive);
+            }),
+        ));
+    }
+    for (what, request) in cases {
+        let bench = Bench::new(harness).await;
+        let wire = bench.wire(&ScriptedReply::text(&["fine"]));
+        bench.server.answer(wire.response());
+        let asked = bench.ask_this(&request).await;
+        if let Ok(end) = &asked.result {
+            assert!(
+                !end.notes.is_empty(),
+                "`{what}` was sent or dropped without a note"
+            );
+            continue;
+        }
+        let failure = asked.failure();
+        assert_eq!(
+            failure.kind,
+            ModelFailureKind::Unsupported,
+            "`{what}`: {failure:?}"
+        );
+        assert_eq!(failure.phase, Phase::BeforeSend, "`{what}`: {failure:?}");
+        assert_eq!(failure.advice, RetryAdvice::Never, "`{what}`: {failure:?}");
+        assert_eq!(bench.server.requests().len(), 0, "`{what}` was sent");
+    }
+}
+
+pub(in super::super) async fn secrets_never_reach_debug_or_errors<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let (recording, guard) = spans::record();
+    kept_secret("`Debug` of the adapter", &format!("{:?}", bench.model));
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two"]));
+    let reply = bench.ask(wire.response()).await;
+    kept_secret("the reply", &format!("{reply:?}"));
+    let seen = bench.server.request(0).await;
+    kept_secret("the URL", &seen.path);
+    assert!(
+        seen.headers.iter().any(|(_, value)| value.contains(KEY)),
+        "the key was not sent at all"
+    );
+    // Servers like to repeat what is wrong.
+    let echo = ScriptedFailure {
+        kind: ScriptedFailureKind::Unauthenticated,
+        message: format!("invalid key: {KEY}"),
+    };
+    let mut responses = vec![
+        harness.render_failure(&echo).response(),
+        Response::text(500, echo.message.clone()),
+        Response::html(403, format!("<html>{KEY}</html>")),
+        Response::json(200, format!("{{\"{KEY}\"")),
+        Response::new(302).header("location", format!("/?key={KEY}")),
+    ];
+    if let Some(event) = harness.render_failure_event(&echo) {
+        let last = wire.ending - 1;
+        responses.push(wire.with(last, event).until(last + 1));
+    }
+    for response in responses {
+        let error = bench.ask(response).await.error();
+        kept_secret("an error", &told(&error));
+    }
+    let port = RefusingPort::take();
+    let refused = Bench {
+        model: harness.connect(&port.base_url(), KEY),
+        ..Bench::new(harness).await
+    };
+    let error = refused.ask_this(&refused.request()).await.error();
+    kept_secret("an error", &told(&error));
+    drop(guard);
+    for told in recording.told() {
+        kept_secret("a span or an event", &format!("{:?}", told.fields));
+    }
+}
+
+pub(in super::super) async fn spans_carry_provider_and_model<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two"]));
+    let failure = harness.render_failure(&ScriptedFailure::new(ScriptedFailureKind::Overloaded));
+    for response in [wire.response(), failure.response()] {
+        let (recording, guard) = spans::record();
+        let _asked = bench.ask(response).await;
+        drop(guard);
+        let spans = recording.told();
+        assert!(
+            spans.iter().any(|span| {
+                span.has("gen_ai.operation.name", "chat")
+                    && span.has("gen_ai.provider.name", harness.provider())
+                    && span.has("gen_ai.request.model", harness.model())
+            }),
+            "{spans:?}"
+        );
+    }
+}
+
+#[track_caller]
+fn kept_secret(what: &str, text: &str) {
+    assert!(!text.contains(KEY), "{what} tells the key: {text}");
+}
+
+fn base64(media_type: &str) -> MediaSource {
+    MediaSource::Base64 {
+        data: "AAAA".into(),
+        media_type: media_type.into(),
+    }
+}
+
+/// The request, with a message that has this in it.
+fn saying(mut request: ModelRequest, content: Content) -> ModelRequest {
+    let blocks = vec![Block::text("What is this?"), content.into()];
+    request.messages = [Message::new(Role::User, blocks)].into_iter().collect();
+    request
+}
+
+/// The request, with other settings.
+fn with(mut request: ModelRequest, change: impl FnOnce(&mut Settings)) -> ModelRequest {
+    change(Arc::make_mut(&mut request.settings));
+    request
+}

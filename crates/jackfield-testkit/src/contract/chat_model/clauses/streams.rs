@@ -1,0 +1,208 @@
+//! Clauses about how the bytes of a reply come. For adapters that do not stream, the reply is one piece.
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
+
+use super::super::bench::{Bench, Watched};
+use super::super::{
+    ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+};
+use crate::server::{Framing, Gate, PATIENCE};
+
+pub(in super::super) async fn any_chunking_gives_the_same_reply<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&everything(harness));
+    let whole = bench.ask(wire.response()).await.reply();
+    for framing in [
+        Framing::Chunked,
+        Framing::CloseDelimited,
+        Framing::ContentLength,
+    ] {
+        for size in [1, 2, 3, 5, 7, 13, 64, 1_000, usize::MAX] {
+            let response = wire.response().framed(framing).recut(size);
+            let reply = bench.ask(response).await.reply();
+            assert_eq!(reply, whole, "{framing:?} in pieces of {size} bytes");
+        }
+    }
+}
+
+pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    for count in 0..wire.ending {
+        let response = wire.until(count).cut_off();
+        let failure = bench.ask(response).await.failure();
+        assert_eq!(
+            failure.kind,
+            ModelFailureKind::Interrupted,
+            "after piece {count}"
+        );
+        assert_ne!(failure.advice, RetryAdvice::Never, "after piece {count}");
+    }
+    if harness.capabilities().streaming {
+        let response = wire.until(wire.ending - 1).cut_off();
+        let failure = bench.ask(response).await.failure();
+        assert_eq!(failure.phase, Phase::MidReply, "{failure:?}");
+    }
+}
+
+pub(in super::super) async fn ending_without_finish_is_an_error<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&everything(harness));
+    let length = wire.length_to_ending();
+    // Every place would be slow with a long reply; these are spread over all of it.
+    let step = (length / 48).max(1);
+    let places = (0..length).step_by(step).chain([length - 2, length - 1]);
+    for place in places {
+        for framing in [Framing::Chunked, Framing::CloseDelimited] {
+            // The body ends here, and in good order.
+            let mut response = wire.response().framed(framing).cut_at(place);
+            response.steps.pop();
+            let failure = bench.ask(response).await.failure();
+            let kind = failure.kind;
+            let broken =
+                !harness.capabilities().streaming && kind == ModelFailureKind::ProtocolViolation;
+            assert!(
+                broken || kind == ModelFailureKind::Interrupted,
+                "{failure:?} at byte {place} of {length}, {framing:?}"
+            );
+        }
+    }
+}
+
+pub(in super::super) async fn slow_stream_is_not_an_error<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let pieces = ["one ", "two ", "three"];
+    let wire = bench.wire(&ScriptedReply::text(&pieces));
+    let gates: Vec<Gate> = wire.pieces.iter().map(|_| Gate::new()).collect();
+    let steps = wire.pieces.iter().zip(&gates);
+    let response = steps.fold(wire.head(), |response, (piece, gate)| {
+        response.pause(gate).send(piece.clone())
+    });
+    bench.server.answer(response);
+    let mut sink = Watched::new();
+    let mut pushed = sink.deltas.subscribe();
+    let last = wire.ending - 1;
+    let open = async {
+        for (place, gate) in gates.iter().enumerate() {
+            gate.reached().await;
+            if place == last && harness.capabilities().streaming {
+                // All words were sent by now, so they have to be pushed before anything more is.
+                let all = pushed.wait_for(|deltas| text(deltas) == pieces.concat());
+                assert!(
+                    tokio::time::timeout(PATIENCE, all).await.is_ok(),
+                    "words were sent, and not pushed before the stream went on"
+                );
+            }
+            gate.open();
+        }
+    };
+    let request = bench.request();
+    let (result, ()) = tokio::join!(bench.ask_into(&request, &mut sink), open);
+    assert!(result.is_ok(), "{result:?}");
+}
+
+pub(in super::super) async fn mid_stream_error_event_is_classified<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    for (scripted, kind, again) in [
+        (
+            ScriptedFailureKind::Overloaded,
+            ModelFailureKind::Overloaded,
+            true,
+        ),
+        (
+            ScriptedFailureKind::InvalidRequest,
+            ModelFailureKind::InvalidRequest,
+            false,
+        ),
+    ] {
+        let Some(event) = harness.render_failure_event(&ScriptedFailure::new(scripted)) else {
+            return;
+        };
+        for place in 0..wire.ending {
+            let response = wire.with(place, event.clone()).until(place + 1);
+            let failure = bench.ask(response).await.failure();
+            assert_eq!(failure.kind, kind, "before piece {place}: {failure:?}");
+            assert_eq!(failure.advice != RetryAdvice::Never, again, "{failure:?}");
+            if place == wire.ending - 1 {
+                assert_eq!(failure.phase, Phase::MidReply, "{failure:?}");
+            }
+        }
+    }
+}
+
+pub(in super::super) async fn unknown_events_are_ignored<H: ChatModelHarness>(harness: &H) {
+    let events = harness.unknown_events();
+    assert!(
+        !events.is_empty() || !harness.capabilities().streaming,
+        "an adapter that streams has to live with events that nobody knows"
+    );
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&everything(harness));
+    let whole = bench.ask(wire.response()).await.reply();
+    for event in events {
+        for place in 0..=wire.pieces.len() {
+            let response = wire.with(place, event.clone()).response();
+            let reply = bench.ask(response).await.reply();
+            assert_eq!(reply, whole, "{event:?} before piece {place}");
+        }
+    }
+}
+
+pub(in super::super) async fn broken_events_are_a_protocol_violation<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let Some(event) = harness.broken_event() else {
+        assert!(
+            !harness.capabilities().streaming,
+            "an adapter that streams has to find what breaks its language"
+        );
+        return;
+    };
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&ScriptedReply::text(&["one ", "two ", "three"]));
+    for place in 0..wire.ending {
+        let response = wire.with(place, event.clone()).response();
+        let failure = bench.ask(response).await.failure();
+        assert_eq!(
+            failure.kind,
+            ModelFailureKind::ProtocolViolation,
+            "before piece {place}: {failure:?}"
+        );
+        assert_eq!(failure.advice, RetryAdvice::Never, "{failure:?}");
+    }
+}
+
+/// Words, and calls where there are any, with characters that a cut can hurt.
+fn everything<H: ChatModelHarness>(harness: &H) -> ScriptedReply {
+    let mut blocks = vec![ScriptedBlock::text(&[
+        "Ø",
+        "slo: −3 °C 🌨",
+        "\r\n\n",
+        "done",
+    ])];
+    if harness.capabilities().tools {
+        let city = ["{\"city\":", "\"Tromsø 🌨\"}"];
+        blocks.push(ScriptedBlock::call("call_1", "weather", &city));
+    }
+    if harness.capabilities().parallel_calls {
+        blocks.push(ScriptedBlock::call("call_2", "clock", &[]));
+    }
+    ScriptedReply::of(blocks)
+}
+
+/// The words in pieces of a reply.
+fn text(deltas: &[Delta]) -> String {
+    let mut words = String::new();
+    for delta in deltas {
+        if let Delta::TextAppended { text, .. } = delta {
+            words.push_str(text);
+        }
+    }
+    words
+}

@@ -1,0 +1,209 @@
+//! What a vendor is to say, in the words of the domain, and what that looks like on its wire.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::usage::Usage;
+
+use crate::server::{Framing, Response};
+
+/// A reply that a vendor is to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ScriptedReply {
+    /// The blocks, in order.
+    pub blocks: Vec<ScriptedBlock>,
+    /// Why it ends.
+    pub finish: FinishReason,
+    /// What it used.
+    pub usage: Usage,
+}
+
+/// One block of a scripted reply.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ScriptedBlock {
+    /// Words, in the pieces in which they are to be sent.
+    Text(Vec<String>),
+    /// A call.
+    ToolCall {
+        /// The arguments as the model writes them, in the pieces in which they are to be sent.
+        arguments: Vec<String>,
+        /// The vendor's id of the call.
+        id: String,
+        /// The tool.
+        name: String,
+    },
+}
+
+impl ScriptedBlock {
+    /// Words in pieces.
+    #[must_use]
+    pub fn text(pieces: &[&str]) -> Self {
+        Self::Text(owned(pieces))
+    }
+
+    /// A call with its arguments in pieces.
+    #[must_use]
+    pub fn call(id: &str, name: &str, arguments: &[&str]) -> Self {
+        Self::ToolCall {
+            arguments: owned(arguments),
+            id: id.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+}
+
+impl ScriptedReply {
+    /// A reply of these blocks: it ends with `ToolCalls` if there are any, with `Stop` otherwise.
+    #[must_use]
+    pub fn of(blocks: Vec<ScriptedBlock>) -> Self {
+        let calls = blocks
+            .iter()
+            .any(|block| matches!(block, ScriptedBlock::ToolCall { .. }));
+        Self {
+            blocks,
+            finish: if calls {
+                FinishReason::ToolCalls
+            } else {
+                FinishReason::Stop
+            },
+            usage: Usage {
+                cache_read: 10,
+                cache_write: 0,
+                input: 25,
+                output: 7,
+                reasoning: 0,
+            },
+        }
+    }
+
+    /// A reply of words in these pieces.
+    #[must_use]
+    pub fn text(pieces: &[&str]) -> Self {
+        Self::of(vec![ScriptedBlock::text(pieces)])
+    }
+
+    /// The same reply with another end.
+    #[must_use]
+    pub fn finish(mut self, finish: FinishReason) -> Self {
+        self.finish = finish;
+        self
+    }
+}
+
+/// A failure that a vendor is to answer with.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ScriptedFailure {
+    /// What fails.
+    pub kind: ScriptedFailureKind,
+    /// The vendor's words for it.
+    pub message: String,
+}
+
+/// What a vendor fails with.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ScriptedFailureKind {
+    /// The key is not allowed to do this.
+    Forbidden,
+    /// The request is not understood.
+    InvalidRequest,
+    /// There is no such model.
+    ModelNotFound,
+    /// There is too much to do.
+    Overloaded,
+    /// Too many requests; perhaps with the delay that the server asks for, in whole seconds.
+    RateLimited(Option<Duration>),
+    /// The server is broken.
+    ServerError,
+    /// The key is wrong.
+    Unauthenticated,
+}
+
+impl ScriptedFailure {
+    /// A failure with plain words.
+    #[must_use]
+    pub fn new(kind: ScriptedFailureKind) -> Self {
+        Self {
+            kind,
+            message: "it did not work".to_owned(),
+        }
+    }
+}
+
+/// An answer as a vendor puts it on the wire.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct WireReply {
+    /// How many of the pieces have to come for the reply to be whole.
+    pub ending: usize,
+    /// The headers.
+    pub headers: Vec<(String, String)>,
+    /// The body: a stream's events one by one, or all of it in one piece.
+    pub pieces: Vec<Bytes>,
+    /// The status.
+    pub status: u16,
+}
+
+impl WireReply {
+    /// A stream of these events, each as it stands on the wire; whole with the last one.
+    pub fn events<T: Into<Bytes>>(events: impl IntoIterator<Item = T>) -> Self {
+        let pieces: Vec<Bytes> = events.into_iter().map(Into::into).collect();
+        Self {
+            ending: pieces.len(),
+            headers: vec![("content-type".to_owned(), "text/event-stream".to_owned())],
+            pieces,
+            status: 200,
+        }
+    }
+
+    /// A JSON document.
+    pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
+        Self {
+            ending: 1,
+            headers: vec![("content-type".to_owned(), "application/json".to_owned())],
+            pieces: vec![body.into()],
+            status,
+        }
+    }
+
+    /// Adds a header.
+    #[must_use]
+    pub fn header(mut self, name: &str, value: impl Into<String>) -> Self {
+        self.headers.push((name.to_owned(), value.into()));
+        self
+    }
+
+    /// The head of the answer, without any of the pieces.
+    pub(super) fn head(&self) -> Response {
+        let mut response = Response::new(self.status).framed(Framing::Chunked);
+        response.headers.clone_from(&self.headers);
+        response
+    }
+
+    /// The whole answer.
+    pub(super) fn response(&self) -> Response {
+        self.until(self.pieces.len())
+    }
+
+    /// The first pieces of the answer.
+    pub(super) fn until(&self, count: usize) -> Response {
+        let pieces = self.pieces.iter().take(count).cloned();
+        pieces.fold(self.head(), Response::send)
+    }
+
+    /// The answer with another piece before the one at this place.
+    pub(super) fn with(&self, place: usize, piece: Bytes) -> Self {
+        let mut changed = self.clone();
+        changed.pieces.insert(place, piece);
+        changed.ending += usize::from(place < self.ending);
+        changed
+    }
+
+    /// How long the pieces are that have to come.
+    pub(super) fn length_to_ending(&self) -> usize {
+        self.pieces.iter().take(self.ending).map(Bytes::len).sum()
+    }
+}
+
+fn owned(pieces: &[&str]) -> Vec<String> {
+    pieces.iter().map(|&piece| piece.to_owned()).collect()
+}

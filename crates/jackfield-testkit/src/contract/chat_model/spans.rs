@@ -1,0 +1,115 @@
+//! What an adapter tells its operator: spans and events, recorded as text.
+
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tracing::field::{Field, Visit};
+use tracing::span::{Attributes, Id, Record};
+use tracing::{Event, Metadata, Subscriber};
+
+/// Records every span and event of this thread, until the returned guard is dropped.
+pub(super) fn record() -> (Recording, tracing::subscriber::DefaultGuard) {
+    let recording = Recording::default();
+    let recorder = Recorder {
+        next: AtomicU64::new(1),
+        recording: recording.clone(),
+    };
+    let guard = tracing::subscriber::set_default(recorder);
+    // Another thread may have found out just now that nobody listens.
+    tracing::callsite::rebuild_interest_cache();
+    (recording, guard)
+}
+
+/// What was recorded.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Recording(Arc<Mutex<Vec<Told>>>);
+
+/// A span or an event.
+#[derive(Clone, Debug)]
+pub(super) struct Told {
+    /// Names and values.
+    pub(super) fields: Vec<(&'static str, String)>,
+    id: Option<u64>,
+}
+
+impl Told {
+    /// Whether a field has this value.
+    pub(super) fn has(&self, name: &str, value: &str) -> bool {
+        let mut fields = self.fields.iter();
+        fields.any(|(known, told)| *known == name && told == value)
+    }
+}
+
+impl Recording {
+    /// Everything that was told, in order.
+    pub(super) fn told(&self) -> Vec<Told> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Told>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+struct Recorder {
+    next: AtomicU64,
+    recording: Recording,
+}
+
+impl Subscriber for Recorder {
+    fn enabled(&self, _metadata: &Metadata<'_>) -> bool {
+        true
+    }
+
+    fn new_span(&self, span: &Attributes<'_>) -> Id {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let mut fields = Fields::default();
+        span.record(&mut fields);
+        self.recording.lock().push(Told {
+            fields: fields.0,
+            id: Some(id),
+        });
+        Id::from_u64(id)
+    }
+
+    fn record(&self, span: &Id, values: &Record<'_>) {
+        let mut fields = Fields::default();
+        values.record(&mut fields);
+        let mut told = self.recording.lock();
+        if let Some(span) = told
+            .iter_mut()
+            .find(|told| told.id == Some(span.into_u64()))
+        {
+            span.fields.extend(fields.0);
+        }
+    }
+
+    fn record_follows_from(&self, _span: &Id, _follows: &Id) {}
+
+    fn event(&self, event: &Event<'_>) {
+        let mut fields = Fields::default();
+        event.record(&mut fields);
+        self.recording.lock().push(Told {
+            fields: fields.0,
+            id: None,
+        });
+    }
+
+    fn enter(&self, _span: &Id) {}
+
+    fn exit(&self, _span: &Id) {}
+}
+
+#[derive(Default)]
+struct Fields(Vec<(&'static str, String)>);
+
+impl Visit for Fields {
+    fn record_debug(&mut self, field: &Field, value: &dyn fmt::Debug) {
+        self.0.push((field.name(), format!("{value:?}")));
+    }
+
+    fn record_str(&mut self, field: &Field, value: &str) {
+        self.0.push((field.name(), value.to_owned()));
+    }
+}

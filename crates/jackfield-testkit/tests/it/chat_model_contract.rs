@@ -1,0 +1,122 @@
+//! The contract of `ChatModel`, kept by an adapter for a toy vendor, and broken by it in many ways.
+
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test"
+)]
+
+mod acme;
+mod harness;
+mod wire;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::thread;
+
+use jackfield_testkit::contract::chat_model::{CLAUSES, check};
+
+use self::acme::Fault;
+use self::harness::AcmeHarness;
+
+/// An adapter without faults keeps every clause.
+mod kept {
+    use super::{AcmeHarness, Fault};
+
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::None));
+}
+
+/// A fault can be excepted, with a reason.
+mod excepted {
+    use super::{AcmeHarness, Fault};
+
+    jackfield_testkit::chat_model_contract!(AcmeHarness(Fault::SumsUsage), except: {
+        usage_is_reported_once => "this one cannot add up",
+    });
+}
+
+#[test]
+fn every_clause_can_be_broken() {
+    let broken: &[(Fault, &str)] = &[
+        (Fault::AsksTwice, "one_call_makes_one_http_request"),
+        (Fault::BuffersAll, "slow_stream_is_not_an_error"),
+        (Fault::ClaimsMuch, "undeclared_capability_is_refused"),
+        (Fault::CutsCharacters, "any_chunking_gives_the_same_reply"),
+        (Fault::ForgetsDelay, "rate_limit_reports_the_servers_delay"),
+        (
+            Fault::ForgetsIds,
+            "tool_calls_keep_upstream_ids_names_and_order",
+        ),
+        (Fault::ForgetsPhase, "connect_failure_is_before_send"),
+        (Fault::GivesUp, "overload_is_retryable"),
+        (Fault::GivesUp, "server_errors_are_retryable"),
+        (Fault::HoldsOn, "dropping_the_call_closes_the_connection"),
+        (Fault::Insists, "auth_failure_is_never_retryable"),
+        (Fault::Insists, "refused_requests_are_never_retryable"),
+        (Fault::KeepsLastPiece, "split_arguments_are_joined"),
+        (Fault::KeepsLastPiece, "text_arrives_in_order"),
+        (
+            Fault::MendsArguments,
+            "malformed_arguments_are_kept_as_text",
+        ),
+        (
+            Fault::RepeatsPages,
+            "html_instead_of_json_is_a_clear_failure",
+        ),
+        (Fault::SaysStop, "finish_reasons_map_as_documented"),
+        (Fault::SendsNull, "empty_arguments_are_an_empty_object"),
+        (Fault::ShowsKey, "secrets_never_reach_debug_or_errors"),
+        (Fault::SkipsBroken, "broken_events_are_a_protocol_violation"),
+        (Fault::SumsUsage, "usage_is_reported_once"),
+        (Fault::TakesAnyEnd, "broken_stream_is_interrupted_mid_reply"),
+        (Fault::TakesAnyEnd, "ending_without_finish_is_an_error"),
+        (
+            Fault::TakesErrorsForEnds,
+            "mid_stream_error_event_is_classified",
+        ),
+        (Fault::TellsNothing, "spans_carry_provider_and_model"),
+        (Fault::WantsKnownEvents, "unknown_events_are_ignored"),
+    ];
+    // All at once: some of them are only found out by waiting in vain.
+    thread::scope(|scope| {
+        for (fault, clause) in broken {
+            scope.spawn(move || assert!(fails(*fault, clause, &[]), "{fault:?} keeps `{clause}`"));
+        }
+    });
+    for clause in CLAUSES {
+        assert!(
+            broken.iter().any(|(_, name)| *name == clause.name),
+            "nothing shows that `{}` can be broken",
+            clause.name
+        );
+    }
+}
+
+#[test]
+fn an_exception_that_is_not_needed_any_more_fails() {
+    let exceptions = [("text_arrives_in_order", "it used to come backwards")];
+    assert!(fails(Fault::None, "text_arrives_in_order", &exceptions));
+}
+
+#[test]
+fn an_exception_without_a_reason_or_a_clause_fails() {
+    let clause = "text_arrives_in_order";
+    assert!(fails(
+        Fault::None,
+        clause,
+        &[("usage_is_reported_once", " ")]
+    ));
+    assert!(fails(Fault::None, clause, &[("text_arrives", "no clause")]));
+    assert!(fails(Fault::None, "text_arrives", &[]));
+}
+
+#[test]
+fn every_clause_says_what_it_demands() {
+    for clause in CLAUSES {
+        assert!(clause.text.ends_with('.'), "{clause:?}");
+    }
+}
+
+fn fails(fault: Fault, clause: &str, exceptions: &[(&str, &str)]) -> bool {
+    let run = || check(&AcmeHarness(fault), clause, exceptions);
+    catch_unwind(AssertUnwindSafe(run)).is_err()
+}
