@@ -1,1 +1,23 @@
 //! Configuration, and the registry that knows every adapter.
+//!
+//! [`load`] reads files, environment and flags into a [`Config`]; [`Registry::assemble`] makes an
+//! engine of it. Nothing else in the project knows which adapters there are.
+
+mod assemble;
+mod config;
+mod document;
+mod file;
+mod load;
+mod near;
+mod place;
+mod registry;
+mod surroundings;
+mod values;
+
+pub use self::assemble::{Assembled, MissingKey};
+pub use self::config::{Config, KeySource, ProviderConfig};
+pub use self::file::keys;
+pub use self::load::{Flags, load};
+pub use self::place::{ConfigError, Origin, Place, Problem};
+pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
+pub use self::surroundings::{Environment, Surroundings};

@@ -1,0 +1,201 @@
+//! Assembly: from a configuration and a registry to an engine.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_engine::{Engine, TurnOptions};
+use jackfield_ports::chat_model::ChatModel;
+use jackfield_provider_kit::secret::Secret;
+use jackfield_store_memory::MemoryJournal;
+use jackfield_tools_builtin::Builtins;
+
+use crate::config::{Config, KeySource, ProviderConfig};
+use crate::near::did_you_mean;
+use crate::place::{ConfigError, Origin, Problem};
+use crate::registry::{ProviderFactory, ProviderSettings, Registry};
+use crate::surroundings::Environment;
+
+/// An engine, and what turns on it are sent with.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Assembled {
+    /// The engine.
+    pub engine: Engine,
+    /// The providers that need a key and have none. They can be asked, and say so.
+    pub missing_keys: BTreeMap<Arc<str>, MissingKey>,
+    /// What turns are sent with, unless they say otherwise.
+    pub options: TurnOptions,
+}
+
+/// A key that is needed and not there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct MissingKey {
+    /// Where a person gets one, if that is known.
+    pub page: Option<String>,
+    /// The environment variable that it could be in, if there is one.
+    pub variable: Option<Arc<str>>,
+    /// Why there is none, in a sentence.
+    pub why: String,
+}
+
+impl Registry {
+    /// Makes the engine: all configured providers, the built-in tools, a journal in memory.
+    ///
+    /// A provider without a key is made all the same, and says so when it is asked.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] for kinds and options that no factory knows, and for settings that it refuses.
+    pub fn assemble(
+        &self,
+        config: &Config,
+        environment: &Environment,
+    ) -> Result<Assembled, ConfigError> {
+        let mut builder = Engine::builder(Arc::new(MemoryJournal::default()))
+            .builtins(Arc::new(Builtins::default()));
+        let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
+        for (name, provider) in &config.providers {
+            match self.make(name, provider, environment) {
+                Ok(made) => {
+                    builder = builder.model(Arc::clone(name), made.model);
+                    missing_keys.extend(made.missing.map(|missing| (Arc::clone(name), missing)));
+                }
+                Err(more) => problems.extend(more),
+            }
+        }
+        ConfigError::check(problems)?;
+        Ok(Assembled {
+            engine: builder.build(),
+            missing_keys,
+            options: config.options.clone(),
+        })
+    }
+
+    fn make(
+        &self,
+        name: &Arc<str>,
+        provider: &ProviderConfig,
+        environment: &Environment,
+    ) -> Result<Made, Vec<Problem>> {
+        let here = provider
+            .place
+            .clone()
+            .unwrap_or_else(|| Origin::Default.into());
+        let (kind, place) = match &provider.kind {
+            Some((kind, place)) => (kind, place),
+            None => (name, &here),
+        };
+        let factory = self.providers.get(kind).ok_or_else(|| {
+            let kinds: Vec<&Arc<str>> = self.providers.keys().collect();
+            let message = format!(
+                "there is no kind of provider `{kind}`{}",
+                did_you_mean(kind, &kinds)
+            );
+            vec![Problem::new(place.clone(), message)]
+        })?;
+        unknown_options(&**factory, provider)?;
+        let (key, missing) = match find_key(&**factory, provider, environment) {
+            Key::Found(key) => (Some(key), None),
+            Key::Missing(missing) => (None, Some(missing)),
+            Key::NotNeeded => (None, None),
+        };
+        let options = provider
+            .options
+            .iter()
+            .map(|(name, (value, _))| (Arc::clone(name), value.clone()));
+        let settings = ProviderSettings {
+            base_url: provider.base_url.clone(),
+            key,
+            missing_key: missing.as_ref().map(|missing| missing.why.clone()),
+            name: Arc::clone(name),
+            options: options.collect(),
+        };
+        let model = factory
+            .build(settings)
+            .map_err(|error| vec![Problem::new(here, error.to_string())])?;
+        Ok(Made { missing, model })
+    }
+}
+
+fn unknown_options(
+    factory: &dyn ProviderFactory,
+    provider: &ProviderConfig,
+) -> Result<(), Vec<Problem>> {
+    let known: Vec<&str> = COMMON.iter().chain(factory.options()).copied().collect();
+    let unknown = provider
+        .options
+        .iter()
+        .filter(|(name, _)| !known.contains(&&***name));
+    let problems: Vec<Problem> = unknown
+        .map(|(name, (_, place))| {
+            Problem::new(
+                place.clone(),
+                format!("unknown{}", did_you_mean(name, &known)),
+            )
+        })
+        .collect();
+    if problems.is_empty() {
+        Ok(())
+    } else {
+        Err(problems)
+    }
+}
+
+/// The key, or why there is none.
+fn find_key(
+    factory: &dyn ProviderFactory,
+    provider: &ProviderConfig,
+    environment: &Environment,
+) -> Key {
+    let source = match (&provider.key, factory.key_variable()) {
+        (Some(source), _) => source.clone(),
+        (None, Some(variable)) => KeySource::Variable(variable.into()),
+        (None, None) => KeySource::None,
+    };
+    let (text, variable, none) = match source {
+        KeySource::None => return Key::NotNeeded,
+        KeySource::File(path) => {
+            let shown = path.display();
+            match std::fs::read_to_string(&path) {
+                Ok(text) => (text, None, format!("the file `{shown}` is empty")),
+                Err(error) => {
+                    let why = format!("the file `{shown}` cannot be read: {error}");
+                    (String::new(), None, why)
+                }
+            }
+        }
+        KeySource::Variable(name) => {
+            let (text, why) = match environment.named(&name) {
+                None => (String::new(), format!("{name} is not set")),
+                Some(Ok(text)) => (text, format!("{name} is empty")),
+                Some(Err(_)) => (String::new(), format!("{name} is not UTF-8")),
+            };
+            (text, Some(name), why)
+        }
+    };
+    if text.trim().is_empty() {
+        let page = factory.key_page().map(str::to_owned);
+        return Key::Missing(MissingKey {
+            page,
+            variable,
+            why: none,
+        });
+    }
+    Key::Found(Secret::new(&text))
+}
+
+/// A provider that was made.
+struct Made {
+    missing: Option<MissingKey>,
+    model: Arc<dyn ChatModel>,
+}
+
+/// What was found where a key should be.
+enum Key {
+    Found(Secret),
+    Missing(MissingKey),
+    NotNeeded,
+}
+
+/// The keys that every provider has, for suggestions.
+const COMMON: &[&str] = &["api_key_env", "api_key_file", "base_url", "kind"];

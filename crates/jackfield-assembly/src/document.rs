@@ -1,0 +1,255 @@
+//! One TOML file: its sections, and the line of everything in them.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use crate::near::did_you_mean;
+use crate::place::{Origin, Place, Problem};
+
+/// Reads one file, and collects everything that is wrong with it.
+pub(crate) struct Reader<'a> {
+    asked: RefCell<Vec<String>>,
+    file: Arc<Path>,
+    problems: RefCell<Vec<Problem>>,
+    text: &'a str,
+}
+
+impl<'a> Reader<'a> {
+    /// A reader of a file, by the name that people are shown.
+    pub(crate) fn new(file: &Path, text: &'a str) -> Self {
+        Self {
+            asked: RefCell::default(),
+            file: file.into(),
+            problems: RefCell::default(),
+            text,
+        }
+    }
+
+    /// Parses the file and has all of it read; gives the problems.
+    pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> (Vec<String>, Vec<Problem>) {
+        let (table, errors) = DeTable::parse_recoverable(self.text);
+        if errors.is_empty() {
+            all(Section {
+                asked: Vec::new(),
+                path: String::new(),
+                reader: &self,
+                table: Some(table.get_ref()),
+            });
+        }
+        for error in errors {
+            let message = error.message().trim().replace('\n', "; ");
+            let at = error.span().map_or(self.text.len(), |span| span.start);
+            self.problem(Problem::new(
+                self.place(at, None),
+                format!("this is not TOML: {message}"),
+            ));
+        }
+        (self.asked.into_inner(), self.problems.into_inner())
+    }
+
+    fn place(&self, at: usize, key: Option<String>) -> Place {
+        Place {
+            key,
+            line: Some(line_of(self.text.as_bytes(), at)),
+            origin: Origin::File(Arc::clone(&self.file)),
+        }
+    }
+
+    fn problem(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+}
+
+/// The line that this byte is on, from 1.
+pub(crate) fn line_of(text: &[u8], at: usize) -> usize {
+    let before = text.get(..at).unwrap_or(text);
+    1 + before.iter().filter(|byte| **byte == b'\n').count()
+}
+
+/// A table of the file, or the place where one could be.
+#[must_use = "call `finish`, which finds the keys that nobody asked for"]
+pub(crate) struct Section<'a> {
+    asked: Vec<&'static str>,
+    path: String,
+    reader: &'a Reader<'a>,
+    table: Option<&'a DeTable<'a>>,
+}
+
+/// An entry of a table in which the names are free.
+pub(crate) struct Entry<'a> {
+    pub(crate) name: Arc<str>,
+    pub(crate) place: Place,
+    value: &'a Spanned<DeValue<'a>>,
+}
+
+impl<'a> Section<'a> {
+    /// Puts the value of a key into its slot, if the file has one.
+    pub(crate) fn set<T, S: From<T>>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+        slot: &mut S,
+    ) {
+        if let Some((value, _)) = self.take(name, parse) {
+            *slot = value.into();
+        }
+    }
+
+    /// The value of a key and where it stands, if the file has one that can be read.
+    pub(crate) fn take<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+    ) -> Option<(T, Place)> {
+        let (place, value) = self.find(name)?;
+        self.parsed(place, value, parse)
+    }
+
+    /// The table of this name.
+    pub(crate) fn section(&mut self, name: &'static str) -> Self {
+        let table = self
+            .find(name)
+            .and_then(|(place, value)| self.table_of(place, value));
+        Self {
+            asked: Vec::new(),
+            path: self.key(name),
+            reader: self.reader,
+            table,
+        }
+    }
+
+    /// All entries, in the order of the file, for a table in which the names are free.
+    pub(crate) fn entries(self) -> Vec<Entry<'a>> {
+        let mut entries: Vec<_> = self.table.iter().flat_map(|table| table.iter()).collect();
+        entries.sort_by_key(|(name, _)| name.span().start);
+        let entries = entries.into_iter().map(|(name, value)| Entry {
+            name: name.get_ref().as_ref().into(),
+            place: self
+                .reader
+                .place(name.span().start, Some(self.key(name.get_ref()))),
+            value,
+        });
+        entries.collect()
+    }
+
+    /// The table that an entry of this section's table is.
+    pub(crate) fn of(reader: &Self, entry: &Entry<'a>) -> Self {
+        let table = reader.table_of(entry.place.clone(), entry.value);
+        let path = entry.place.key.clone().unwrap_or_default();
+        Self {
+            asked: Vec::new(),
+            path,
+            reader: reader.reader,
+            table,
+        }
+    }
+
+    /// The value of an entry, if it can be read.
+    pub(crate) fn value<T>(
+        &self,
+        entry: &Entry<'_>,
+        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+    ) -> Option<T> {
+        Some(self.parsed(entry.place.clone(), entry.value, parse)?.0)
+    }
+
+    /// The keys that nobody asked for, taken as they are.
+    pub(crate) fn rest(self) -> Vec<Entry<'a>> {
+        let asked = self.asked.clone();
+        let mut entries = self.entries();
+        entries.retain(|entry| !asked.contains(&&*entry.name));
+        entries
+    }
+
+    /// Ends the reading of this table: keys that nobody asked for are unknown.
+    pub(crate) fn finish(self) {
+        let (asked, reader) = (self.asked.clone(), self.reader);
+        for entry in self.rest() {
+            let hint = did_you_mean(&entry.name, &asked);
+            reader.problem(Problem::new(entry.place, format!("unknown{hint}")));
+        }
+    }
+
+    /// Says that something is wrong at a place of the file.
+    pub(crate) fn problem(&self, problem: Problem) {
+        self.reader.problem(problem);
+    }
+
+    /// Where this table begins, if the file has it.
+    pub(crate) fn first_place(&self) -> Option<Place> {
+        let first = self.table?.keys().map(|name| name.span().start).min()?;
+        Some(self.reader.place(first, Some(self.path.clone())))
+    }
+
+    /// An equal section with nothing asked, to be gone through in another way.
+    pub(crate) fn again(&self) -> Self {
+        Self {
+            asked: Vec::new(),
+            path: self.path.clone(),
+            reader: self.reader,
+            table: self.table,
+        }
+    }
+
+    fn find(&mut self, name: &'static str) -> Option<(Place, &'a Spanned<DeValue<'a>>)> {
+        self.asked.push(name);
+        self.reader.asked.borrow_mut().push(self.key(name));
+        let (key, value) = self.table?.iter().find(|(key, _)| key.get_ref() == name)?;
+        Some((
+            self.reader.place(key.span().start, Some(self.key(name))),
+            value,
+        ))
+    }
+
+    fn parsed<T>(
+        &self,
+        place: Place,
+        value: &Spanned<DeValue<'_>>,
+        parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
+    ) -> Option<(T, Place)> {
+        match parse(value.get_ref()) {
+            Ok(parsed) => Some((parsed, place)),
+            Err(message) => {
+                self.problem(Problem::new(place, message));
+                None
+            }
+        }
+    }
+
+    fn table_of(&self, place: Place, value: &'a Spanned<DeValue<'a>>) -> Option<&'a DeTable<'a>> {
+        let table = value.get_ref().as_table();
+        if table.is_none() {
+            let kind = value.get_ref().type_str();
+            self.problem(Problem::new(
+                place,
+                format!("a table was expected, not {}", with_article(kind)),
+            ));
+        }
+        table
+    }
+
+    fn key(&self, name: &str) -> String {
+        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        let quote = if name.chars().all(plain) && !name.is_empty() {
+            ""
+        } else {
+            "\""
+        };
+        let dot = if self.path.is_empty() { "" } else { "." };
+        format!("{}{dot}{quote}{name}{quote}", self.path)
+    }
+}
+
+/// The name of a kind of value, with its article.
+pub(crate) fn with_article(kind: &str) -> String {
+    let article = if kind.starts_with(['a', 'e', 'i', 'o', 'u']) {
+        "an"
+    } else {
+        "a"
+    };
+    format!("{article} {kind}")
+}

@@ -1,0 +1,136 @@
+//! One configuration file, read over what holds so far.
+
+mod providers;
+mod sections;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use jackfield_domain::system_prompt::PartOrigin;
+
+use crate::config::{Config, parse_model, system_prompt};
+use crate::document::{Reader, Section, line_of};
+use crate::place::{Origin, Place, Problem};
+use crate::values;
+
+/// What files, environment and flags say, before names are looked up.
+#[derive(Debug, Default)]
+pub(crate) struct Draft {
+    /// Where each alias stands.
+    pub(crate) aliases: BTreeMap<Arc<str>, Place>,
+    pub(crate) config: Config,
+    pub(crate) model: Option<(Arc<str>, Place)>,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) trusted_projects: Vec<Arc<str>>,
+}
+
+/// Whose word a file is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Trust {
+    /// The user named this file, or trusts the project that it is in.
+    Named,
+    /// It was found beside other people's work: it may not say where keys go or what may run.
+    Found,
+    /// It is the user's own.
+    Own,
+}
+
+/// Reads a file over the draft; problems are kept there, too. Gives every key that may be in a file.
+pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) -> Vec<String> {
+    let text = match str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(error) => {
+            let at = error.valid_up_to();
+            let line = Some(line_of(bytes, at));
+            let place = Place {
+                key: None,
+                line,
+                origin: Origin::File(shown.into()),
+            };
+            draft.problems.push(Problem::new(
+                place,
+                format!("this is not UTF-8 from byte {at} on"),
+            ));
+            return Vec::new();
+        }
+    };
+    let (asked, problems) = Reader::new(shown, text).read(|root| top(draft, root, trust));
+    draft.problems.extend(problems);
+    asked
+}
+
+/// Every key that may be in a file, with `NAME` where a name is free.
+#[must_use]
+pub fn keys() -> Vec<String> {
+    let sample = "[aliases]\nNAME = \"a/b\"\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n";
+    let mut draft = Draft::default();
+    let mut keys = read(
+        &mut draft,
+        Path::new("sample"),
+        sample.as_bytes(),
+        Trust::Own,
+    );
+    keys.sort();
+    keys.dedup();
+    keys
+}
+
+fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
+    if let Some((model, place)) = root.take("model", values::filled) {
+        draft.model = Some((model, place));
+    }
+    if let Some((projects, place)) = root.take("trusted_projects", values::texts) {
+        if trust == Trust::Own {
+            draft.trusted_projects = projects;
+        } else {
+            root.problem(Problem::new(
+                place,
+                "only the user's own file says which projects are trusted",
+            ));
+        }
+    }
+    aliases(draft, root.section("aliases"));
+    let config = &mut draft.config;
+    providers::read(&mut config.providers, root.section("providers"), trust);
+    system(config, root.section("system"));
+    sections::budget(&mut config.options.allowance, root.section("budget"));
+    sections::limits(&mut config.options.limits, root.section("limits"));
+    sections::policy(&mut config.options, root.section("policy"), trust);
+    sections::settings(&mut config.options.settings, root.section("settings"));
+    root.finish();
+}
+
+fn aliases(draft: &mut Draft, section: Section<'_>) {
+    let names = section.again();
+    for entry in section.entries() {
+        let model = names.value(&entry, |value| {
+            let name = values::filled(value)?;
+            parse_model(&name)
+                .ok_or_else(|| format!("`{name}` is not of the form `provider/model`"))
+        });
+        if let Some(model) = model {
+            draft.aliases.insert(Arc::clone(&entry.name), entry.place);
+            draft.config.aliases.insert(entry.name, model);
+        }
+    }
+}
+
+fn system(config: &mut Config, mut section: Section<'_>) {
+    if let Some((prompt, _)) = section.take("prompt", values::text) {
+        config.options.system = system_prompt(PartOrigin::Configuration, &prompt);
+    }
+    section.finish();
+}
+
+/// What to do about a key that a found file may not have.
+pub(crate) fn trust_help(place: &Place) -> String {
+    let file = match &place.origin {
+        Origin::File(path) => path.display().to_string(),
+        Origin::Default | Origin::Flag(_) | Origin::Variable(_) => "the file".to_owned(),
+    };
+    format!(
+        "move it to your own file, name this one with `--config {file}`, \
+         or add its folder to `trusted_projects` in your own file"
+    )
+}

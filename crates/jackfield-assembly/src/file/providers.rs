@@ -1,0 +1,91 @@
+//! The table of providers: where they are, and where their keys are.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::config::{KeySource, ProviderConfig};
+use crate::document::Section;
+use crate::file::{Trust, trust_help};
+use crate::place::Problem;
+use crate::values;
+
+/// Reads all providers over those that there are, key by key.
+pub(crate) fn read(
+    providers: &mut BTreeMap<Arc<str>, ProviderConfig>,
+    section: Section<'_>,
+    trust: Trust,
+) {
+    if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
+        let help = trust_help(&place);
+        let message =
+            "a file that was merely found does not say where conversations and keys are sent";
+        section.problem(Problem::new(place, message).with_help(help));
+    }
+    let names = section.again();
+    for entry in section.entries() {
+        if entry.name.is_empty() || entry.name.contains('/') {
+            names.problem(Problem::new(
+                entry.place,
+                "the name of a provider is not empty and has no `/`",
+            ));
+            continue;
+        }
+        let table = Section::of(&names, &entry);
+        let provider = providers.entry(entry.name).or_default();
+        provider.place = Some(entry.place);
+        provider_table(provider, table);
+    }
+}
+
+fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
+    if let Some(kind) = table.take("kind", values::filled) {
+        provider.kind = Some(kind);
+    }
+    table.set("base_url", values::filled, &mut provider.base_url);
+    let variable = table.take("api_key_env", values::shared);
+    let file = table.take("api_key_file", values::filled);
+    let inline = table.take("api_key", |_| Ok(()));
+    if let Some((_, place)) = inline {
+        let problem = Problem::new(
+            place,
+            "a key does not belong in a file that is shown, copied and committed",
+        );
+        table.problem(problem.with_help(
+            "put it into an environment variable and name that with `api_key_env`, \
+             or into a file of its own and name that with `api_key_file`; then change the key, if anybody saw it",
+        ));
+    }
+    match (variable, file) {
+        (Some(_), Some((_, place))) => {
+            table.problem(Problem::new(
+                place,
+                "there is `api_key_env` already: a key has one place",
+            ));
+        }
+        (Some((name, _)), None) if name.is_empty() => provider.key = Some(KeySource::None),
+        (Some((name, place)), None) => {
+            if let Some(problem) = not_a_variable(&name) {
+                table.problem(Problem::new(place, problem));
+            }
+            provider.key = Some(KeySource::Variable(name));
+        }
+        (None, Some((path, _))) => provider.key = Some(KeySource::File(PathBuf::from(&*path))),
+        (None, None) => {}
+    }
+    let rest = table.again();
+    for entry in table.rest() {
+        if let Some(value) = rest.value(&entry, values::any) {
+            provider.options.insert(entry.name, (value, entry.place));
+        }
+    }
+}
+
+/// What is wrong with the name of an environment variable; it is not repeated, as it may be a key.
+fn not_a_variable(name: &str) -> Option<&'static str> {
+    let fits = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let begins = !name.starts_with(|c: char| c.is_ascii_digit());
+    (!(fits && begins)).then_some(
+        "this is the name of an environment variable, such as \"ANTHROPIC_API_KEY\", and not a key",
+    )
+}

@@ -1,0 +1,132 @@
+//! The tables of limits, budget, policy and settings.
+
+use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::settings::{Effort, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::tool::UnknownPolicy;
+use jackfield_engine::TurnOptions;
+
+use crate::document::Section;
+use crate::file::{Trust, trust_help};
+use crate::place::Problem;
+use crate::values::{
+    at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
+};
+
+/// `[budget]`
+pub(crate) fn budget(allowance: &mut Allowance, mut section: Section<'_>) {
+    section.set("active", duration, &mut allowance.active);
+    section.set("tokens", whole::<u64>, &mut allowance.tokens);
+    section.finish();
+}
+
+/// `[limits]`
+pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
+    section.set("approval", duration, &mut limits.approval);
+    section.set("client_tool", duration, &mut limits.client_tool);
+    section.set("model_idle", duration, &mut limits.model_idle);
+    section.set("model_retries", whole::<u32>, &mut limits.model_retries);
+    let on_limit = one_of(&[("answer", OnLimit::Answer), ("error", OnLimit::Error)]);
+    section.set("on_limit", on_limit, &mut limits.on_limit);
+    section.set("parallel_calls", at_least_one, &mut limits.parallel_calls);
+    section.set("repeats", at_least_one, &mut limits.repeats);
+    section.set("retry_after", duration, &mut limits.retry_after);
+    section.set("rounds", at_least_one, &mut limits.rounds);
+    section.set("shown", size, &mut limits.shown);
+    section.set("stored", size, &mut limits.stored);
+    section.set("tool_call", duration, &mut limits.tool_call);
+    section.finish();
+}
+
+/// `[policy]` and `[policy.tools]`
+pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust: Trust) {
+    section.set(
+        "tools_after_first_round",
+        flag,
+        &mut options.tools_after_first_round,
+    );
+    let unknown = one_of(&[
+        ("ask", UnknownPolicy::Ask),
+        ("report", UnknownPolicy::Report),
+        ("retry", UnknownPolicy::Retry),
+    ]);
+    section.set("unknown", unknown, &mut options.when_unknown);
+    let rules = section.section("tools");
+    let table = rules.again();
+    for entry in rules.entries() {
+        let verdict = one_of(&[
+            ("allow", Verdict::Allow),
+            ("ask", Verdict::Ask),
+            ("deny", Verdict::Deny),
+        ]);
+        let Some(verdict) = table.value(&entry, verdict) else {
+            continue;
+        };
+        if (trust, verdict) == (Trust::Found, Verdict::Allow) {
+            let help = trust_help(&entry.place);
+            let message = "a file that was merely found may ask or deny, but not allow";
+            table.problem(Problem::new(entry.place, message).with_help(help));
+            continue;
+        }
+        options.policy.rules.push(PolicyRule {
+            pattern: entry.name,
+            verdict,
+        });
+    }
+    section.finish();
+}
+
+/// `[settings]`
+pub(crate) fn settings(settings: &mut Settings, mut section: Section<'_>) {
+    let effort = one_of(&[
+        ("none", Effort::None),
+        ("minimal", Effort::Minimal),
+        ("low", Effort::Low),
+        ("medium", Effort::Medium),
+        ("high", Effort::High),
+        ("extra_high", Effort::ExtraHigh),
+        ("max", Effort::Max),
+    ]);
+    section.set("effort", effort, &mut settings.effort);
+    section.set("end_user", filled, &mut settings.end_user);
+    section.set(
+        "frequency_penalty",
+        between(-2.0, 2.0),
+        &mut settings.frequency_penalty,
+    );
+    section.set(
+        "max_output_tokens",
+        at_least_one,
+        &mut settings.max_output_tokens,
+    );
+    section.set("parallel_calls", flag, &mut settings.parallel_calls);
+    section.set(
+        "presence_penalty",
+        between(-2.0, 2.0),
+        &mut settings.presence_penalty,
+    );
+    section.set("seed", whole::<i64>, &mut settings.seed);
+    section.set("service_tier", shared, &mut settings.service_tier);
+    section.set("stop", texts, &mut settings.stop);
+    section.set("temperature", between(0.0, 2.0), &mut settings.temperature);
+    let thinking = |value: &toml::de::DeValue<'_>| {
+        if value.is_integer() {
+            return at_least_one(value).map(ThinkingMode::Budget);
+        }
+        one_of(&[
+            ("adaptive", ThinkingMode::Adaptive),
+            ("off", ThinkingMode::Off),
+        ])(value)
+    };
+    section.set("thinking", thinking, &mut settings.thinking);
+    section.set("thinking_shown", flag, &mut settings.thinking_shown);
+    section.set("top_k", at_least_one, &mut settings.top_k);
+    section.set("top_p", between(0.0, 1.0), &mut settings.top_p);
+    let verbosity = one_of(&[
+        ("high", Verbosity::High),
+        ("low", Verbosity::Low),
+        ("medium", Verbosity::Medium),
+    ]);
+    section.set("verbosity", verbosity, &mut settings.verbosity);
+    section.finish();
+}

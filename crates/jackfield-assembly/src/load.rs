@@ -1,0 +1,181 @@
+//! Reads the configuration: the user's file, the project's, the environment, the flags; the later wins.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::system_prompt::PartOrigin;
+
+use crate::config::{Config, system_prompt};
+use crate::file::{self, Draft, Trust};
+use crate::place::{ConfigError, Origin};
+use crate::surroundings::Surroundings;
+
+/// What was said for this run alone. It wins over everything else.
+#[derive(Clone, Debug, Default)]
+pub struct Flags {
+    /// Patterns of tools that may run.
+    pub allow: Vec<String>,
+    /// The file that is read in place of all others.
+    pub config: Option<PathBuf>,
+    /// Patterns of tools that may not run; they win over those that may.
+    pub deny: Vec<String>,
+    /// The model: an alias, or `provider/model`.
+    pub model: Option<String>,
+    /// How many rounds a turn may have.
+    pub rounds: Option<u32>,
+    /// The system prompt, in place of any other.
+    pub system: Option<String>,
+    /// Whether tools are offered at all.
+    pub tools: Option<bool>,
+}
+
+/// Reads everything there is, and says everything that is wrong with it at once.
+///
+/// # Errors
+///
+/// [`ConfigError`], with file, line and key of each problem.
+pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, ConfigError> {
+    let mut draft = Draft::default();
+    files(&mut draft, surroundings, flags)?;
+    environment(&mut draft, surroundings);
+    apply(&mut draft, flags);
+    let Draft {
+        aliases,
+        mut config,
+        model,
+        mut problems,
+        ..
+    } = draft;
+    if let Some((name, place)) = model {
+        match config.model(&name, &place) {
+            Ok(model) => (config.options.model, config.model_place) = (model, place),
+            Err(problem) => problems.push(problem),
+        }
+    }
+    for (alias, place) in aliases {
+        let known = config
+            .aliases
+            .get(&alias)
+            .map(|model| config.provider(model, &place));
+        problems.extend(known.and_then(Result::err));
+    }
+    ConfigError::check(problems)?;
+    Ok(config)
+}
+
+fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Result<(), ConfigError> {
+    let named = match &flags.config {
+        Some(path) => Some(path.clone()),
+        None => surroundings
+            .environment
+            .variable("JACKFIELD_CONFIG")?
+            .map(PathBuf::from),
+    };
+    if let Some(path) = named {
+        let path = surroundings.directory.join(path);
+        let bytes = std::fs::read(&path).map_err(|source| unreadable(&path, source))?;
+        add(draft, surroundings, &path, &bytes, Trust::Named);
+        return Ok(());
+    }
+    let user = surroundings.user_file();
+    if let Some(path) = &user
+        && let Some(bytes) = read_if_there(path)?
+    {
+        add(draft, surroundings, path, &bytes, Trust::Own);
+    }
+    if let Some(path) = surroundings.project_file()
+        && user.as_ref() != Some(&path)
+        && let Some(bytes) = read_if_there(&path)?
+    {
+        let trust = if is_trusted(draft, surroundings, &path) {
+            Trust::Named
+        } else {
+            Trust::Found
+        };
+        add(draft, surroundings, &path, &bytes, trust);
+    }
+    Ok(())
+}
+
+fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8], trust: Trust) {
+    file::read(draft, surroundings.shown(path), bytes, trust);
+    let base = path.parent().unwrap_or(&surroundings.directory);
+    for provider in draft.config.providers.values_mut() {
+        provider.resolve_key_file(|file| surroundings.resolve(file, base));
+    }
+    draft.config.files.push(path.to_owned());
+}
+
+fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
+    match std::fs::read(path) {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(unreadable(path, error)),
+    }
+}
+
+fn unreadable(path: &Path, source: io::Error) -> ConfigError {
+    ConfigError::Unreadable {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Whether the user's own file names a folder that this file is in, wherever links lead.
+fn is_trusted(draft: &Draft, surroundings: &Surroundings, path: &Path) -> bool {
+    let Ok(path) = path.canonicalize() else {
+        return false;
+    };
+    draft.trusted_projects.iter().any(|project| {
+        let project = surroundings.resolve(project, &surroundings.directory);
+        project.is_absolute()
+            && project
+                .canonicalize()
+                .is_ok_and(|project| path.starts_with(project))
+    })
+}
+
+fn environment(draft: &mut Draft, surroundings: &Surroundings) {
+    let mut variable = |name| match surroundings.environment.variable(name) {
+        Ok(value) => value,
+        Err(problem) => {
+            draft.problems.push(problem);
+            None
+        }
+    };
+    let (model, system) = (variable("JACKFIELD_MODEL"), variable("JACKFIELD_SYSTEM"));
+    if let Some(model) = model {
+        draft.model = Some((model.into(), Origin::Variable("JACKFIELD_MODEL").into()));
+    }
+    if let Some(system) = system {
+        draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
+    }
+}
+
+fn apply(draft: &mut Draft, flags: &Flags) {
+    let options = &mut draft.config.options;
+    if let Some(model) = &flags.model {
+        draft.model = Some((model.as_str().into(), Origin::Flag("--model").into()));
+    }
+    if let Some(system) = &flags.system {
+        options.system = system_prompt(PartOrigin::Flag, system);
+    }
+    if let Some(rounds) = flags.rounds {
+        options.limits.rounds = rounds;
+    }
+    if let Some(tools) = flags.tools {
+        options.tools = tools;
+    }
+    let rules = [(&flags.allow, Verdict::Allow), (&flags.deny, Verdict::Deny)];
+    options
+        .policy
+        .rules
+        .extend(rules.into_iter().flat_map(|(patterns, verdict)| {
+            patterns.iter().map(move |pattern| PolicyRule {
+                pattern: Arc::from(pattern.as_str()),
+                verdict,
+            })
+        }));
+}

@@ -1,0 +1,49 @@
+//! Names that are near to a wrong one.
+
+/// `; did you mean …?` if a known name is near, and what there is otherwise.
+pub(crate) fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
+    match nearest(name, known) {
+        Some(near) => format!("; did you mean `{near}`?"),
+        None if known.is_empty() => String::new(),
+        None => {
+            let mut known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
+            known.sort_unstable();
+            known.dedup();
+            format!("; there are: {}", known.join(", "))
+        }
+    }
+}
+
+/// The known name that is nearest, if it is near enough to have been meant.
+fn nearest<'a>(name: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
+    let name = name.to_lowercase();
+    let scored = known.iter().map(|known| {
+        let known = known.as_ref();
+        (strsim::jaro_winkler(&name, &known.to_lowercase()), known)
+    });
+    let (score, near) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (score >= NEAR_ENOUGH).then_some(near)
+}
+
+/// As near as `roundz` is to `rounds`; `top_p` and `model` are far apart.
+const NEAR_ENOUGH: f64 = 0.8;
+
+#[cfg(test)]
+mod tests {
+    use super::did_you_mean;
+
+    #[test]
+    fn a_slip_finds_its_name_and_nonsense_finds_the_list() {
+        let known = ["rounds", "tool_call", "shown"];
+        assert_eq!(did_you_mean("roundz", &known), "; did you mean `rounds`?");
+        assert_eq!(
+            did_you_mean("toolcall", &known),
+            "; did you mean `tool_call`?"
+        );
+        assert_eq!(
+            did_you_mean("xyz", &known),
+            "; there are: rounds, shown, tool_call"
+        );
+        assert_eq!(did_you_mean("xyz", &[] as &[&str]), "");
+    }
+}

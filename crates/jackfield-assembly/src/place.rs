@@ -1,0 +1,138 @@
+//! Where a value of the configuration stands, and what is wrong with it there.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use thiserror::Error;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Place {
+    /// Its key, with dots, such as `limits.rounds`.
+    pub key: Option<String>,
+    /// Its line, from 1, if it stands in a file.
+    pub line: Option<usize>,
+    /// What it stands in.
+    pub origin: Origin,
+}
+
+/// What a value stands in.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub enum Origin {
+    /// Nowhere: it is a default.
+    Default,
+    /// A file, as it is shown to people.
+    File(Arc<Path>),
+    /// A flag, with its dashes.
+    Flag(&'static str),
+    /// An environment variable.
+    Variable(&'static str),
+}
+
+impl From<Origin> for Place {
+    fn from(origin: Origin) -> Self {
+        Self {
+            key: None,
+            line: None,
+            origin,
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.origin {
+            Origin::Default => f.write_str("the defaults")?,
+            Origin::File(path) => write!(f, "{}", path.display())?,
+            Origin::Flag(name) | Origin::Variable(name) => f.write_str(name)?,
+        }
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(key) = &self.key {
+            write!(f, ": key `{key}`")?;
+        }
+        Ok(())
+    }
+}
+
+/// One thing that is wrong with the configuration.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Problem {
+    /// What to do about it, if that is more than to mend the value.
+    pub help: Option<String>,
+    /// What is wrong, without the place.
+    pub message: String,
+    /// Where.
+    pub place: Place,
+}
+
+impl Problem {
+    /// A problem at a place.
+    pub(crate) fn new(place: Place, message: impl Into<String>) -> Self {
+        Self {
+            help: None,
+            message: message.into(),
+            place,
+        }
+    }
+
+    /// The same, with what to do about it.
+    pub(crate) fn with_help(self, help: impl Into<String>) -> Self {
+        Self {
+            help: Some(help.into()),
+            ..self
+        }
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place, self.message)
+    }
+}
+
+/// A configuration that cannot be used.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file that was asked for is not there, or one that is there cannot be read.
+    #[error("the configuration file `{}` cannot be read", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// What is configured is wrong. There is at least one problem; all are told at once.
+    #[error("{}", summary(.0))]
+    Wrong(Vec<Problem>),
+}
+
+impl ConfigError {
+    /// Nothing if there are no problems, and all of them otherwise.
+    pub(crate) fn check(problems: Vec<Problem>) -> Result<(), Self> {
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(Self::Wrong(problems))
+        }
+    }
+}
+
+impl From<Problem> for ConfigError {
+    fn from(problem: Problem) -> Self {
+        Self::Wrong(vec![problem])
+    }
+}
+
+fn summary(problems: &[Problem]) -> String {
+    match problems {
+        [] => "the configuration is wrong".to_owned(),
+        [problem] => problem.to_string(),
+        [first, others @ ..] => format!("{first} (and {} more)", others.len()),
+    }
+}

@@ -1,0 +1,95 @@
+//! The registry: how a provider of each kind is made.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_provider_kit::secret::Secret;
+use serde_json::Value;
+
+/// Makes providers of one kind.
+///
+/// A third party adds its own with [`Registry::provider`]; nothing else has to know of it.
+pub trait ProviderFactory: Send + Sync {
+    /// The environment variable that its key is in, where nothing else is configured; `None` if it
+    /// needs no key.
+    fn key_variable(&self) -> Option<&str> {
+        None
+    }
+
+    /// Where a person gets a key.
+    fn key_page(&self) -> Option<&str> {
+        None
+    }
+
+    /// The names of the options that only this kind has.
+    fn options(&self) -> &[&str] {
+        &[]
+    }
+
+    /// Makes a provider. No connection is opened yet, and a key that is not there is no error yet.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what is wrong with the settings; never with a key in it.
+    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError>;
+}
+
+/// What a provider is made of.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct ProviderSettings {
+    /// The address, if it is not the kind's own.
+    pub base_url: Option<Arc<str>>,
+    /// The key, if there is one.
+    pub key: Option<Secret>,
+    /// Why there is no key, in a sentence, if one is needed.
+    pub missing_key: Option<String>,
+    /// The provider's name in the configuration.
+    pub name: Arc<str>,
+    /// The options that only this kind has; none but those that the factory names.
+    pub options: BTreeMap<Arc<str>, Value>,
+}
+
+/// Which kinds of providers there are.
+#[derive(Clone)]
+pub struct Registry {
+    pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
+}
+
+impl Registry {
+    /// A registry that knows nothing.
+    #[must_use]
+    pub const fn empty() -> Self {
+        Self {
+            providers: BTreeMap::new(),
+        }
+    }
+
+    /// Adds a kind of provider, or takes the place of one.
+    #[must_use]
+    pub fn provider(
+        mut self,
+        kind: impl Into<Arc<str>>,
+        factory: Arc<dyn ProviderFactory>,
+    ) -> Self {
+        self.providers.insert(kind.into(), factory);
+        self
+    }
+}
+
+impl Default for Registry {
+    /// Everything that comes with Jackfield.
+    fn default() -> Self {
+        Self::empty()
+    }
+}
+
+impl fmt::Debug for Registry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Registry")
+            .field("providers", &self.providers.keys())
+            .finish()
+    }
+}

@@ -1,0 +1,148 @@
+//! What a process is surrounded by: its environment, its directory, its user's home.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use etcetera::BaseStrategy as _;
+
+use crate::place::{Origin, Problem};
+
+/// What a process is surrounded by. A value: whoever tests gives its own.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// Where the user's configuration files are, if there is a user.
+    pub config_directory: Option<PathBuf>,
+    /// The working directory.
+    pub directory: PathBuf,
+    /// The environment variables.
+    pub environment: Environment,
+    /// The user's home, if there is one.
+    pub home: Option<PathBuf>,
+}
+
+impl Surroundings {
+    /// Those of this process.
+    ///
+    /// # Errors
+    ///
+    /// The working directory is gone, or not to be seen.
+    pub fn of_process() -> io::Result<Self> {
+        let base = etcetera::choose_base_strategy().ok();
+        Ok(Self {
+            config_directory: base.as_ref().map(etcetera::BaseStrategy::config_dir),
+            directory: std::env::current_dir()?,
+            environment: Environment::of_process(),
+            home: base.as_ref().map(|base| base.home_dir().to_owned()),
+        })
+    }
+
+    /// The user's own configuration file, whether or not it is there.
+    #[must_use]
+    pub fn user_file(&self) -> Option<PathBuf> {
+        Some(
+            self.config_directory
+                .as_ref()?
+                .join("jackfield")
+                .join(FILE_NAME),
+        )
+    }
+
+    /// The nearest configuration file of the project: in the working directory or above it, not
+    /// above the root of a repository, and not at or above the user's home.
+    #[must_use]
+    pub fn project_file(&self) -> Option<PathBuf> {
+        for folder in self.directory.ancestors() {
+            if self.home.as_deref() == Some(folder) {
+                return None;
+            }
+            let file = folder.join(FILE_NAME);
+            if file.is_file() {
+                return Some(file);
+            }
+            if folder.join(".git").exists() {
+                return None;
+            }
+        }
+        None
+    }
+
+    /// The path that is meant: `~/` is the user's home, and what is relative is so to `base`.
+    #[must_use]
+    pub fn resolve(&self, path: &str, base: &Path) -> PathBuf {
+        match (path.strip_prefix("~/"), &self.home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => base.join(path),
+        }
+    }
+
+    /// The path as people are shown it: without the working directory before it.
+    #[must_use]
+    pub fn shown<'a>(&self, path: &'a Path) -> &'a Path {
+        path.strip_prefix(&self.directory).unwrap_or(path)
+    }
+}
+
+/// Environment variables.
+#[derive(Clone)]
+pub struct Environment(Variables);
+
+#[derive(Clone)]
+enum Variables {
+    Given(Arc<BTreeMap<String, OsString>>),
+    OfProcess,
+}
+
+impl Environment {
+    /// Those of this process.
+    #[must_use]
+    pub fn of_process() -> Self {
+        Self(Variables::OfProcess)
+    }
+
+    /// The value of a variable; `None` if it is not set or empty.
+    ///
+    /// # Errors
+    ///
+    /// It is not UTF-8.
+    pub fn variable(&self, name: &'static str) -> Result<Option<String>, Problem> {
+        let problem = |_| Problem::new(Origin::Variable(name).into(), "this is not UTF-8");
+        Ok(self
+            .named(name)
+            .transpose()
+            .map_err(problem)?
+            .filter(|value| !value.is_empty()))
+    }
+
+    /// The value of a variable whose name is configured, or what it is instead of UTF-8.
+    #[must_use]
+    pub fn named(&self, name: &str) -> Option<Result<String, OsString>> {
+        let value = match &self.0 {
+            Variables::Given(variables) => variables.get(name).cloned(),
+            Variables::OfProcess => std::env::var_os(name),
+        };
+        value.map(OsString::into_string)
+    }
+}
+
+impl<N: Into<String>, V: Into<OsString>> FromIterator<(N, V)> for Environment {
+    fn from_iter<T: IntoIterator<Item = (N, V)>>(variables: T) -> Self {
+        let named = variables
+            .into_iter()
+            .map(|(name, value)| (name.into(), value.into()));
+        Self(Variables::Given(Arc::new(named.collect())))
+    }
+}
+
+impl fmt::Debug for Environment {
+    /// Never says what the variables hold: some are keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Environment(..)")
+    }
+}
+
+/// How configuration files are called.
+const FILE_NAME: &str = "jackfield.toml";

@@ -1,0 +1,201 @@
+//! The values of the configuration: what is written, and what it means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use toml::de::DeValue;
+
+use crate::document::with_article;
+use crate::near::did_you_mean;
+
+/// A text.
+pub(crate) fn text(value: &DeValue<'_>) -> Result<String, String> {
+    value
+        .as_str()
+        .map(str::to_owned)
+        .ok_or_else(|| expected("a text in quotes", value))
+}
+
+/// A text, shared.
+pub(crate) fn shared(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    text(value).map(Into::into)
+}
+
+/// A text that says something.
+pub(crate) fn filled(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let text = text(value)?;
+    if text.trim().is_empty() {
+        Err("this must not be empty".to_owned())
+    } else {
+        Ok(text.into())
+    }
+}
+
+/// Several texts.
+pub(crate) fn texts(value: &DeValue<'_>) -> Result<Vec<Arc<str>>, String> {
+    let items = value
+        .as_array()
+        .ok_or_else(|| expected("a list of texts", value))?;
+    items.iter().map(|item| shared(item.get_ref())).collect()
+}
+
+/// `true` or `false`.
+pub(crate) fn flag(value: &DeValue<'_>) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| expected("true or false", value))
+}
+
+/// A whole number that fits.
+pub(crate) fn whole<T: TryFrom<i128>>(value: &DeValue<'_>) -> Result<T, String> {
+    let number = value
+        .as_integer()
+        .ok_or_else(|| expected("a whole number", value))?;
+    let digits = number.as_str().replace('_', "");
+    let number = i128::from_str_radix(&digits, number.radix()).ok();
+    number
+        .and_then(|number| T::try_from(number).ok())
+        .ok_or_else(|| format!("{digits} is out of range"))
+}
+
+/// A whole number of at least 1.
+pub(crate) fn at_least_one(value: &DeValue<'_>) -> Result<u32, String> {
+    match whole(value)? {
+        0 => Err("this must be at least 1".to_owned()),
+        number => Ok(number),
+    }
+}
+
+/// A number between two others.
+pub(crate) fn between(low: f64, high: f64) -> impl FnOnce(&DeValue<'_>) -> Result<f64, String> {
+    move |value| {
+        let number = match value.as_float() {
+            Some(number) => number.as_str().replace('_', "").parse().ok(),
+            None => whole::<i32>(value).ok().map(f64::from),
+        };
+        let number: f64 = number.ok_or_else(|| expected("a number", value))?;
+        if (low..=high).contains(&number) {
+            Ok(number)
+        } else {
+            Err(format!("{number} is not between {low} and {high}"))
+        }
+    }
+}
+
+/// A length of time such as "30s" or "1h 30m".
+pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
+    let text = value
+        .as_str()
+        .ok_or_else(|| expected("a length of time such as \"30s\"", value))?;
+    match humantime::parse_duration(text) {
+        Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
+        Ok(duration) => Ok(duration),
+        Err(why) => Err(format!(
+            "`{text}` is not a length of time such as \"30s\" or \"2m\": {why}"
+        )),
+    }
+}
+
+/// A number of bytes, or a size such as "256KiB".
+pub(crate) fn size(value: &DeValue<'_>) -> Result<usize, String> {
+    let Some(text) = value.as_str() else {
+        return whole(value)
+            .map_err(|_| expected("a size such as \"256KiB\", or a number of bytes", value));
+    };
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
+    let unit = text[digits.len()..].trim();
+    let factor = UNITS
+        .iter()
+        .find(|(name, _)| name.eq_ignore_ascii_case(unit))
+        .map(|(_, factor)| *factor);
+    let bytes = digits
+        .parse::<usize>()
+        .ok()
+        .zip(factor)
+        .and_then(|(count, factor)| count.checked_mul(factor));
+    bytes.ok_or_else(|| format!("`{text}` is not a size such as \"256KiB\" or \"4MB\""))
+}
+
+/// One of some words.
+pub(crate) fn one_of<T: Clone>(
+    words: &[(&str, T)],
+) -> impl FnOnce(&DeValue<'_>) -> Result<T, String> {
+    move |value| {
+        let names: Vec<&str> = words.iter().map(|(name, _)| *name).collect();
+        let text = value
+            .as_str()
+            .ok_or_else(|| expected(&format!("one of {}", names.join(", ")), value))?;
+        let found = words
+            .iter()
+            .find(|(name, _)| *name == text)
+            .map(|(_, meant)| meant.clone());
+        found.ok_or_else(|| format!("`{text}` is unknown{}", did_you_mean(text, &names)))
+    }
+}
+
+/// Any simple value, as JSON, for what only an adapter understands.
+pub(crate) fn any(value: &DeValue<'_>) -> Result<Value, String> {
+    match value {
+        DeValue::Array(items) => items.iter().map(|item| any(item.get_ref())).collect(),
+        DeValue::Boolean(flag) => Ok(Value::Bool(*flag)),
+        DeValue::Datetime(time) => Ok(Value::String(time.to_string())),
+        DeValue::Float(_) => between(f64::MIN, f64::MAX)(value).map(Value::from),
+        DeValue::Integer(_) => whole::<i64>(value).map(Value::from),
+        DeValue::String(text) => Ok(Value::String(text.to_string())),
+        DeValue::Table(fields) => fields
+            .iter()
+            .map(|(name, field)| Ok((name.get_ref().to_string(), any(field.get_ref())?)))
+            .collect(),
+    }
+}
+
+fn expected(what: &str, found: &DeValue<'_>) -> String {
+    format!(
+        "{what} was expected, not {}",
+        with_article(found.type_str())
+    )
+}
+
+/// The units of sizes.
+const UNITS: &[(&str, usize)] = &[
+    ("", 1),
+    ("b", 1),
+    ("kb", 1_000),
+    ("kib", 1 << 10),
+    ("mb", 1_000_000),
+    ("mib", 1 << 20),
+    ("gb", 1_000_000_000),
+    ("gib", 1 << 30),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::size;
+    use std::borrow::Cow;
+    use toml::de::DeValue;
+
+    #[test]
+    fn sizes_are_read_as_people_write_them() {
+        for (text, bytes) in [
+            ("256KiB", Some(262_144)),
+            ("4 MiB", Some(4_194_304)),
+            ("1mb", Some(1_000_000)),
+            ("17", Some(17)),
+            ("0b", Some(0)),
+            ("KiB", None),
+            ("1.5KiB", None),
+            ("-1KiB", None),
+            ("4 parsecs", None),
+            ("99999999999999999999", None),
+            ("99999999999999999GiB", None),
+            ("", None),
+        ] {
+            assert_eq!(
+                size(&DeValue::String(Cow::Borrowed(text))).ok(),
+                bytes,
+                "{text}"
+            );
+        }
+    }
+}

@@ -1,0 +1,259 @@
+//! Files, environment and flags: the later one wins.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jackfield_assembly::{Flags, load};
+use jackfield_domain::limits::OnLimit;
+use jackfield_domain::policy::Verdict;
+use jackfield_domain::settings::{Effort, ThinkingMode};
+use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_domain::tool::UnknownPolicy;
+
+use crate::world::World;
+
+#[test]
+fn with_nothing_at_all_there_are_defaults() {
+    let config = World::new().load().unwrap();
+    assert_eq!(
+        (
+            &*config.options.model.provider,
+            &*config.options.model.model
+        ),
+        ("claude", "claude-opus-5-5")
+    );
+    assert_eq!(config.options.system.parts.len(), 1);
+    assert_eq!(config.options.system.parts[0].origin, PartOrigin::Default);
+    assert!(config.providers.contains_key("claude"));
+    assert!(config.files.is_empty());
+}
+
+#[test]
+fn everything_that_can_be_said_is_understood() {
+    let world = World::new().with_user(
+        r#"
+        model = "quick"
+        trusted_projects = ["~/project"]
+        [aliases]
+        quick = "proxy/claude-haiku-5-5"
+        [providers.proxy]
+        kind = "claude"
+        base_url = "https://proxy.example/claude"
+        api_key_env = "PROXY_KEY"
+        version = "2023-06-01"
+        [system]
+        prompt = "Be brief."
+        [limits]
+        approval = "1h 30m"
+        client_tool = "5s"
+        model_idle = "90s"
+        model_retries = 0
+        on_limit = "error"
+        parallel_calls = 2
+        repeats = 5
+        retry_after = "10s"
+        rounds = 0x10
+        shown = "64KiB"
+        stored = 1_000
+        tool_call = "2m"
+        [budget]
+        active = "10m"
+        tokens = 50_000
+        [policy]
+        unknown = "ask"
+        tools_after_first_round = false
+        [policy.tools]
+        "z/*" = "deny"
+        "a/*" = "allow"
+        "m/*" = "ask"
+        [settings]
+        effort = "extra_high"
+        max_output_tokens = 2000
+        temperature = 1
+        top_p = 0.5
+        stop = ["END"]
+        thinking = 4096
+        "#,
+    );
+    let config = world.load().unwrap();
+    let options = &config.options;
+    assert_eq!(
+        (&*options.model.provider, &*options.model.model),
+        ("proxy", "claude-haiku-5-5")
+    );
+    assert_eq!(options.system.render(), "Be brief.");
+    assert_eq!(options.system.parts[0].origin, PartOrigin::Configuration);
+    let limits = options.limits;
+    assert_eq!(limits.approval, Duration::from_secs(5_400));
+    assert_eq!(
+        (limits.model_retries, limits.rounds, limits.parallel_calls),
+        (0, 16, 2)
+    );
+    assert_eq!((limits.shown, limits.stored), (65_536, 1_000));
+    assert_eq!(limits.on_limit, OnLimit::Error);
+    assert_eq!(options.allowance.tokens, Some(50_000));
+    assert_eq!(options.allowance.active, Some(Duration::from_secs(600)));
+    assert_eq!(options.when_unknown, UnknownPolicy::Ask);
+    assert!(!options.tools_after_first_round);
+    let own: Vec<(&str, Verdict)> = options.policy.rules[2..]
+        .iter()
+        .map(|rule| (&*rule.pattern, rule.verdict))
+        .collect();
+    assert_eq!(
+        own,
+        [
+            ("z/*", Verdict::Deny),
+            ("a/*", Verdict::Allow),
+            ("m/*", Verdict::Ask)
+        ]
+    );
+    assert_eq!(options.settings.effort, Some(Effort::ExtraHigh));
+    assert_eq!(options.settings.temperature, Some(1.0));
+    assert_eq!(options.settings.thinking, Some(ThinkingMode::Budget(4_096)));
+    assert_eq!(options.settings.stop.len(), 1);
+}
+
+#[test]
+fn the_project_wins_over_the_user_and_both_count() {
+    let world = World::new()
+        .with_user(
+            "model = 'claude/a'\n[limits]\nrounds = 3\nrepeats = 4\n[policy.tools]\nx = 'allow'",
+        )
+        .with_project("model = 'claude/b'\n[limits]\nrounds = 5\n[policy.tools]\nx = 'deny'");
+    let config = world.load().unwrap();
+    assert_eq!(&*config.options.model.model, "b");
+    assert_eq!(
+        (config.options.limits.rounds, config.options.limits.repeats),
+        (5, 4)
+    );
+    assert_eq!(
+        config.options.policy.rules.last().unwrap().verdict,
+        Verdict::Deny
+    );
+    assert_eq!(config.files.len(), 2);
+}
+
+#[test]
+fn the_environment_wins_over_files_and_flags_over_the_environment() {
+    let mut world = World::new().with_project("model = 'claude/file'\n[system]\nprompt = 'file'");
+    world.variables = vec![
+        ("JACKFIELD_MODEL", "claude/variable"),
+        ("JACKFIELD_SYSTEM", "variable"),
+    ];
+    let config = world.load().unwrap();
+    assert_eq!(
+        (
+            &*config.options.model.model,
+            config.options.system.render().as_str()
+        ),
+        ("variable", "variable")
+    );
+    let mut flags = Flags::default();
+    (flags.model, flags.system) = (Some("claude/flag".to_owned()), Some("flag".to_owned()));
+    (flags.rounds, flags.tools) = (Some(2), Some(false));
+    (flags.allow, flags.deny) = (vec!["*".to_owned()], vec!["x".to_owned()]);
+    let config = world.load_with(&flags).unwrap();
+    assert_eq!(
+        (
+            &*config.options.model.model,
+            config.options.system.render().as_str()
+        ),
+        ("flag", "flag")
+    );
+    assert_eq!(
+        (config.options.limits.rounds, config.options.tools),
+        (2, false)
+    );
+    let rules: Vec<&str> = config
+        .options
+        .policy
+        .rules
+        .iter()
+        .rev()
+        .take(2)
+        .map(|rule| &*rule.pattern)
+        .collect();
+    assert_eq!(rules, ["x", "*"]);
+}
+
+#[test]
+fn an_empty_variable_says_nothing_and_an_empty_prompt_says_none() {
+    let mut world = World::new().with_user("[system]\nprompt = ''");
+    world.variables = vec![
+        ("JACKFIELD_MODEL", ""),
+        ("JACKFIELD_SYSTEM", ""),
+        ("JACKFIELD_CONFIG", ""),
+    ];
+    let config = world.load().unwrap();
+    assert_eq!(&*config.options.model.model, "claude-opus-5-5");
+    assert!(config.options.system.parts.is_empty());
+}
+
+#[test]
+fn a_named_file_is_read_in_place_of_all_others() {
+    let mut world = World::new()
+        .with_user("model = 'claude/user'")
+        .with_project("model = 'claude/project'")
+        .with("other.toml", "[limits]\nrounds = 7");
+    world.variables = vec![("JACKFIELD_CONFIG", "../other.toml")];
+    let config = world.load().unwrap();
+    assert_eq!(
+        (&*config.options.model.model, config.options.limits.rounds),
+        ("claude-opus-5-5", 7)
+    );
+    let mut flags = Flags::default();
+    flags.config = Some(PathBuf::from("jackfield.toml"));
+    assert_eq!(
+        &*world.load_with(&flags).unwrap().options.model.model,
+        "project"
+    );
+}
+
+#[test]
+fn a_named_file_that_is_not_there_is_an_error_and_the_others_need_not_be_there() {
+    let mut flags = Flags::default();
+    flags.config = Some(PathBuf::from("nowhere.toml"));
+    let error = World::new().load_with(&flags).unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .ends_with("project/nowhere.toml` cannot be read"),
+        "{error}"
+    );
+}
+
+#[test]
+fn the_projects_file_is_sought_up_to_the_root_of_the_repository_and_below_the_home() {
+    let rounds = |world: &World, directory: &str| {
+        load(&world.surroundings(directory), &Flags::default())
+            .unwrap()
+            .options
+            .limits
+            .rounds
+    };
+    let world = World::new().with_project("[limits]\nrounds = 2");
+    assert_eq!(rounds(&world, "project/deep"), 2);
+    let world = world.with("project/deep/.git/HEAD", "");
+    assert_eq!(rounds(&world, "project/deep"), 10);
+    let world = World::new().with("jackfield.toml", "[limits]\nrounds = 2");
+    assert_eq!(rounds(&world, "project/deep"), 10);
+    assert_eq!(rounds(&world, ""), 10);
+}
+
+#[test]
+fn the_users_own_file_is_not_read_twice() {
+    let world = World::new().with_user("[policy.tools]\nx = 'allow'");
+    let surroundings = world.surroundings(".config/jackfield");
+    let config = load(&surroundings, &Flags::default()).unwrap();
+    assert_eq!(
+        (config.files.len(), config.options.policy.rules.len()),
+        (1, 3)
+    );
+}
+
+#[test]
+fn a_file_with_a_byte_order_mark_and_dos_line_ends_is_read() {
+    let world =
+        World::new().with_user(b"\xEF\xBB\xBFmodel = 'claude/a'\r\n[limits]\r\nrounds = 4\r\n");
+    assert_eq!(world.load().unwrap().options.limits.rounds, 4);
+}

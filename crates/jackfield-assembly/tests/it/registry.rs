@@ -1,0 +1,185 @@
+//! From a configuration to an engine.
+
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jackfield_assembly::{Environment, ProviderFactory, ProviderSettings, Registry};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::ModelRequest;
+use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+
+use crate::world::{World, lines};
+
+/// Makes models that say nothing, and keeps what they were made of.
+#[derive(Default)]
+struct Factory(Mutex<Vec<String>>);
+
+impl ProviderFactory for Factory {
+    fn key_variable(&self) -> Option<&str> {
+        Some("ECHO_KEY")
+    }
+
+    fn options(&self) -> &[&str] {
+        &["speed"]
+    }
+
+    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
+        if settings.base_url.as_deref() == Some("nowhere") {
+            return Err("base_url is not a URL".into());
+        }
+        let key = settings.key.as_ref().map(|key| key.expose().to_owned());
+        self.0.lock().unwrap().push(format!(
+            "{} {:?} {:?} {:?} {:?}",
+            settings.name, settings.base_url, key, settings.missing_key, settings.options
+        ));
+        Ok(Arc::new(Silent))
+    }
+}
+
+struct Silent;
+
+#[async_trait]
+impl ChatModel for Silent {
+    fn capabilities(&self) -> Capabilities {
+        Capabilities::NONE
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        StateOwner {
+            dialect: "silent".into(),
+            endpoint: "none".into(),
+            model: model.into(),
+        }
+    }
+
+    async fn reply(
+        &self,
+        _request: &ModelRequest,
+        _sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        Ok(ReplyEnd::new(FinishReason::Stop))
+    }
+}
+
+/// What the factory made of this file and these variables, or what is wrong.
+fn assembled(
+    text: &str,
+    variables: &[(&'static str, &'static str)],
+) -> Result<Vec<String>, Vec<String>> {
+    let world = World::new()
+        .with_user(text)
+        .with("keys/echo", "from-a-file\n");
+    let factory = Arc::new(Factory::default());
+    let kind = Arc::clone(&factory) as Arc<dyn ProviderFactory>;
+    let registry = Registry::empty()
+        .provider("claude", Arc::clone(&kind))
+        .provider("echo", kind);
+    let config = world.load().unwrap();
+    let environment: Environment = variables.iter().copied().collect();
+    match registry.assemble(&config, &environment) {
+        Ok(_) => Ok(factory
+            .0
+            .lock()
+            .unwrap()
+            .iter()
+            .filter(|made| !made.starts_with("claude "))
+            .cloned()
+            .collect()),
+        Err(error) => Err(lines(&error, &world.home())),
+    }
+}
+
+#[test]
+fn several_providers_of_one_kind_stand_side_by_side() {
+    let text = "[providers.a]\nkind = 'echo'\nbase_url = 'https://a'\nspeed = 3\n\
+                [providers.b]\nkind = 'echo'\napi_key_env = 'B_KEY'\n[providers.echo]\n";
+    assert_eq!(
+        assembled(text, &[("ECHO_KEY", "k"), ("B_KEY", "b")]).unwrap(),
+        [
+            r#"a Some("https://a") Some("k") None {"speed": Number(3)}"#,
+            r#"b None Some("b") None {}"#,
+            r#"echo None Some("k") None {}"#,
+        ]
+    );
+}
+
+#[test]
+fn a_provider_without_a_key_is_made_all_the_same_and_says_why() {
+    let text = "[providers.echo]\n";
+    let missing = [r#"echo None None Some("ECHO_KEY is not set") {}"#];
+    assert_eq!(assembled(text, &[]).unwrap(), missing);
+    let empty = [r#"echo None None Some("ECHO_KEY is empty") {}"#];
+    assert_eq!(assembled(text, &[("ECHO_KEY", "  ")]).unwrap(), empty);
+    assert_eq!(
+        assembled("[providers.echo]\napi_key_env = ''", &[]).unwrap(),
+        ["echo None None None {}"]
+    );
+}
+
+#[test]
+fn a_key_is_read_from_a_file_of_its_own() {
+    let from_a_file = [r#"echo None Some("from-a-file") None {}"#];
+    let home = assembled("[providers.echo]\napi_key_file = '~/keys/echo'", &[]).unwrap();
+    assert_eq!(home, from_a_file);
+    let beside = assembled("[providers.echo]\napi_key_file = '../../keys/echo'", &[]).unwrap();
+    assert_eq!(beside, from_a_file);
+    let gone = assembled("[providers.echo]\napi_key_file = '~/keys/gone'", &[]).unwrap();
+    assert!(gone[0].contains("/keys/gone` cannot be read: "), "{gone:?}");
+}
+
+#[test]
+fn what_no_factory_knows_is_told_with_its_line() {
+    let at = "~/.config/jackfield/jackfield.toml";
+    for (text, expected) in [
+        (
+            "[providers.x]\nkind = 'ecco'",
+            "2: key `providers.x.kind`: there is no kind of provider `ecco`; did you mean `echo`?",
+        ),
+        (
+            "[providers.x]\n",
+            "1: key `providers.x`: there is no kind of provider `x`; there are: claude, echo",
+        ),
+        (
+            "[providers.echo]\nspeeed = 3",
+            "2: key `providers.echo.speeed`: unknown; did you mean `speed`?",
+        ),
+        (
+            "[providers.echo]\nbase_ur = 'a'",
+            "2: key `providers.echo.base_ur`: unknown; did you mean `base_url`?",
+        ),
+        (
+            "[providers.echo]\nbase_url = 'nowhere'",
+            "1: key `providers.echo`: base_url is not a URL",
+        ),
+    ] {
+        assert_eq!(
+            assembled(text, &[]).unwrap_err(),
+            [format!("{at}:{expected}")],
+            "{text}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn the_engine_offers_the_built_in_tools_under_the_configured_policy() {
+    let world = World::new().with_user("[policy.tools]\ncurrent_datetime = 'deny'");
+    let config = world.load().unwrap();
+    let registry = Registry::empty().provider("claude", Arc::new(Factory::default()));
+    let assembled = registry
+        .assemble(&config, &Environment::from_iter([("", "")]))
+        .unwrap();
+    assert_eq!(
+        assembled.missing_keys["claude"].variable.as_deref(),
+        Some("ECHO_KEY")
+    );
+    let offered = assembled.engine.tools(&assembled.options).await;
+    let tools: Vec<String> = offered
+        .catalog
+        .iter()
+        .map(|tool| format!("{} {:?}", tool.definition.name, tool.permission))
+        .collect();
+    assert_eq!(tools[0], "calculator Allow");
+    assert!(tools[1].starts_with("current_datetime Deny("), "{tools:?}");
+}
