@@ -148,10 +148,15 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         ),
         ("variable", "variable")
     );
-    let mut flags = Flags::default();
-    (flags.model, flags.system) = (Some("claude/flag".to_owned()), Some("flag".to_owned()));
-    (flags.rounds, flags.tools) = (Some(2), Some(false));
-    (flags.allow, flags.deny) = (vec!["*".to_owned()], vec!["x".to_owned()]);
+    let flags = Flags {
+        allow: vec!["*".to_owned()],
+        config: None,
+        deny: vec!["x".to_owned()],
+        model: Some("claude/flag".to_owned()),
+        rounds: Some(2),
+        system: Some("flag".to_owned()),
+        tools: Some(false),
+    };
     let config = world.load_with(&flags).unwrap();
     assert_eq!(
         (
@@ -201,8 +206,10 @@ fn a_named_file_is_read_in_place_of_all_others() {
         (&*config.options.model.model, config.options.limits.rounds),
         ("claude-opus-5-5", 7)
     );
-    let mut flags = Flags::default();
-    flags.config = Some(PathBuf::from("jackfield.toml"));
+    let flags = Flags {
+        config: Some(PathBuf::from("jackfield.toml")),
+        ..Flags::default()
+    };
     assert_eq!(
         &*world.load_with(&flags).unwrap().options.model.model,
         "project"
@@ -211,8 +218,10 @@ fn a_named_file_is_read_in_place_of_all_others() {
 
 #[test]
 fn a_named_file_that_is_not_there_is_an_error_and_the_others_need_not_be_there() {
-    let mut flags = Flags::default();
-    flags.config = Some(PathBuf::from("nowhere.toml"));
+    let flags = Flags {
+        config: Some(PathBuf::from("nowhere.toml")),
+        ..Flags::default()
+    };
     let error = World::new().load_with(&flags).unwrap_err();
     assert!(
         error

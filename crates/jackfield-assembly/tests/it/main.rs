@@ -1,4 +1,5 @@
 //! Integration tests of `jackfield-assembly`.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod documented;
 mod layers;

@@ -39,8 +39,10 @@ fn a_found_file_may_ask_and_deny_and_choose_among_what_there_is() {
 
 #[test]
 fn a_file_that_the_user_names_or_whose_folder_they_trust_may_say_everything() {
-    let mut flags = Flags::default();
-    flags.config = Some(PathBuf::from("jackfield.toml"));
+    let flags = Flags {
+        config: Some(PathBuf::from("jackfield.toml")),
+        ..Flags::default()
+    };
     let world = World::new().with_project(HOSTILE);
     world.load_with(&flags).unwrap();
     let world = world.with_user("trusted_projects = ['~/project']");

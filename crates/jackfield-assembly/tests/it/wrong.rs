@@ -228,8 +228,10 @@ fn a_wrong_flag_and_a_wrong_variable_are_told_by_their_names() {
         world.problems(),
         ["JACKFIELD_MODEL: `gpt` is neither an alias nor of the form `provider/model`"]
     );
-    let mut flags = Flags::default();
-    flags.model = Some("nobody/x".to_owned());
+    let flags = Flags {
+        model: Some("nobody/x".to_owned()),
+        ..Flags::default()
+    };
     let error = world.load_with(&flags).unwrap_err();
     assert_eq!(
         error.to_string(),
