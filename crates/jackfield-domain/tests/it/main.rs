@@ -5,6 +5,12 @@
     reason = "a test that cannot go on should stop, and looks at few of many kinds"
 )]
 
+mod examples;
+mod limits;
 mod loop_properties;
 mod recovery;
+mod replies;
+mod retries;
+mod scene;
+mod waits;
 mod world;
