@@ -1,1 +1,35 @@
 //! Fakes that are stricter than the world.
+//!
+//! A real model takes much that it should not be sent; these do not. What is done to them against
+//! the rules is written down, and dropping the fake fails the test with it:
+//!
+//! ```
+//! # use std::sync::Arc;
+//! # use jackfield_domain::reply::FinishReason;
+//! # use jackfield_ports::chat_model::ChatModel;
+//! use jackfield_testkit::fakes::{ScriptedModel, ScriptedReply};
+//!
+//! let model = ScriptedModel::new();
+//! model.will(ScriptedReply::calls([("clock", "{}")]));
+//! model.will(ScriptedReply::text("It is noon."));
+//! let port: Arc<dyn ChatModel> = model.port(); // for whatever is tested
+//! # drop(port);
+//! assert!(model.requests().is_empty());
+//! // A request in which a call lacks its outcome, or one too many, would fail here.
+//! drop(model);
+//! ```
+
+mod call;
+mod gate;
+mod journal;
+mod model;
+mod reply;
+mod rulebook;
+mod toolbox;
+
+pub use self::call::ScriptedCall;
+pub use self::gate::Gate;
+pub use self::journal::{Fault, FaultyJournal};
+pub use self::model::ScriptedModel;
+pub use self::reply::ScriptedReply;
+pub use self::toolbox::{Called, CalledWhat, Ending, ScriptedToolbox};

@@ -1,1 +1,123 @@
 //! Mocks of the ports: for the fact of a call, never for behaviour.
+//!
+//! What a test needs to behave is a fake of [`fakes`](crate::fakes). A mock only says that a port
+//! was called, was not called, or was called in an order.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolboxId};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::{ModelRequest, ToolRun};
+use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandle};
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use mockall::mock;
+
+mock! {
+    /// A mock of a chat model. Its expectations see the request and give the end; it says nothing.
+    #[derive(Debug)]
+    pub ChatModel {
+        /// See [`ChatModel::capabilities`].
+        pub fn can(&self) -> Capabilities;
+        /// See [`ChatModel::state_owner`].
+        pub fn owner(&self, model: &str) -> StateOwner;
+        /// See [`ChatModel::reply`].
+        pub fn asked(&self, request: &ModelRequest) -> Result<ReplyEnd, ModelError>;
+    }
+}
+
+#[async_trait]
+impl ChatModel for MockChatModel {
+    fn capabilities(&self) -> Capabilities {
+        self.can()
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        self.owner(model)
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        _sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        self.asked(request)
+    }
+}
+
+mock! {
+    /// A mock of a toolbox. Its expectations see what is called; no call tells anything on its way.
+    #[derive(Debug)]
+    pub Toolbox {
+        /// See [`Toolbox::id`].
+        pub fn name(&self) -> &ToolboxId;
+        /// See [`Toolbox::list`].
+        pub fn listed(&self) -> Result<Vec<ToolSpec>, ToolError>;
+        /// See [`Toolbox::call`].
+        pub fn called(&self, run: &ToolRun) -> Result<ToolEnd, ToolError>;
+        /// See [`Toolbox::resume`].
+        pub fn resumed(
+            &self,
+            handle: &JobHandle,
+            answer: Option<ElicitationAnswer>,
+        ) -> Result<ToolEnd, ToolError>;
+    }
+}
+
+#[async_trait]
+impl Toolbox for MockToolbox {
+    fn id(&self) -> &ToolboxId {
+        self.name()
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        self.listed()
+    }
+
+    async fn call(
+        &self,
+        run: &ToolRun,
+        _events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        self.called(run)
+    }
+
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        _events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        self.resumed(handle, answer.cloned())
+    }
+}
+
+mock! {
+    /// A mock of a journal.
+    #[derive(Debug)]
+    pub Journal {}
+
+    #[async_trait]
+    impl Journal for Journal {
+        async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+        async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
+        async fn append(&self, append: &Append) -> Appended;
+        async fn deliver(
+            &self,
+            session: &SessionId,
+            id: DeliveryId,
+            by: Arc<str>,
+            body: DeliveryBody,
+        ) -> Result<Delivered, JournalError>;
+        async fn inbox(
+            &self,
+            session: &SessionId,
+            from: u64,
+        ) -> Result<Vec<Delivery>, JournalError>;
+    }
+}

@@ -1,4 +1,4 @@
-//! The contract of [`Journal`](jackfield_ports::journal::Journal): one test per clause.
+//! The contract of [`Journal`]: one test per clause.
 //!
 //! The author of a store writes a [`JournalHarness`] and one line:
 //!

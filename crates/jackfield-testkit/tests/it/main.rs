@@ -2,4 +2,6 @@
 
 mod arb;
 mod chat_model_contract;
+mod fakes;
+mod mocks;
 mod server;

@@ -1,0 +1,93 @@
+//! What a scripted tool does when it is called.
+
+use std::sync::Arc;
+
+use jackfield_domain::failure::ToolFailure;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::wait::{JobHandle, Question};
+use jackfield_ports::toolbox::ToolEnd;
+use serde_json::Value;
+
+use super::gate::Gate;
+
+/// What a tool of a [`ScriptedToolbox`](super::ScriptedToolbox) does in one call.
+#[derive(Clone, Debug)]
+#[must_use = "a call is answered when it is given to a toolbox"]
+pub struct ScriptedCall {
+    pub(super) acts: Vec<Act>,
+    pub(super) end: End,
+}
+
+/// One thing that a scripted tool does before its end.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Accept(JobHandle),
+    Progress(f64, Option<f64>, Option<String>),
+    Wait(Gate),
+}
+
+/// How a scripted call ends.
+#[derive(Clone, Debug)]
+pub(super) enum End {
+    Come(Box<Result<ToolEnd, ToolFailure>>),
+    Panic,
+}
+
+impl ScriptedCall {
+    const fn ending(end: End) -> Self {
+        Self {
+            acts: Vec::new(),
+            end,
+        }
+    }
+
+    /// This result.
+    pub fn result(result: ToolResult) -> Self {
+        Self::ending(End::Come(Box::new(Ok(ToolEnd::Finished(result)))))
+    }
+
+    /// A result of this text.
+    pub fn text(text: &str) -> Self {
+        Self::result(ToolResult::text(text))
+    }
+
+    /// An end without an outcome.
+    pub fn failure(failure: ToolFailure) -> Self {
+        Self::ending(End::Come(Box::new(Err(failure))))
+    }
+
+    /// A question, and what takes its answer back.
+    pub fn question(message: &str, handle: Value) -> Self {
+        Self::ending(End::Come(Box::new(Ok(ToolEnd::Asked {
+            handle: JobHandle(Arc::new(handle)),
+            question: Question {
+                message: message.into(),
+                schema: None,
+            },
+        }))))
+    }
+
+    /// A panic in the middle of the call.
+    pub const fn panicking() -> Self {
+        Self::ending(End::Panic)
+    }
+
+    /// The same, but it says before that the call goes on elsewhere.
+    pub fn accepted(mut self, handle: Value) -> Self {
+        self.acts.push(Act::Accept(JobHandle(Arc::new(handle))));
+        self
+    }
+
+    /// The same, but it says before how far it is.
+    pub fn progressed(mut self, done: f64, of: Option<f64>, message: Option<&str>) -> Self {
+        let message = message.map(ToOwned::to_owned);
+        self.acts.push(Act::Progress(done, of, message));
+        self
+    }
+
+    /// The same, but it waits here, after all that it says before.
+    pub fn held_at(mut self, gate: &Gate) -> Self {
+        self.acts.push(Act::Wait(gate.clone()));
+        self
+    }
+}

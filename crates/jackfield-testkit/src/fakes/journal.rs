@@ -1,0 +1,161 @@
+//! A journal that loses answers, refuses and changes hands when it is told to.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+};
+
+use super::gate::Gate;
+use super::rulebook::locked;
+
+/// A [`Journal`] around another one, with what goes wrong between the two. Clones are the same.
+#[derive(Clone)]
+pub struct FaultyJournal {
+    inner: Arc<dyn Journal>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    appends: Vec<Append>,
+    faults: VecDeque<Option<Fault>>,
+    unreachable: bool,
+}
+
+/// What goes wrong with one append.
+#[derive(Clone, Debug)]
+pub enum Fault {
+    /// Somebody else takes the session over just before, so that it is refused as stale.
+    ChangeHands,
+    /// It is committed, and the answer is lost.
+    CommitAndLose,
+    /// It waits here before anything else, and is then written.
+    Hold(Gate),
+    /// It is committed, and the answer waits here. Dropped meanwhile, it is committed all the same.
+    HoldAnswer(Gate),
+    /// It is lost on the way: nothing is written, and nobody knows.
+    Lose,
+    /// It is refused, and nothing is written.
+    Refuse(Refusal),
+}
+
+impl FaultyJournal {
+    /// Around this journal, without any fault yet.
+    #[must_use]
+    pub fn new(inner: Arc<dyn Journal>) -> Self {
+        Self {
+            inner,
+            state: Arc::default(),
+        }
+    }
+
+    /// What goes wrong with the next append that has nothing arranged yet.
+    pub fn will(&self, fault: Fault) -> &Self {
+        locked(&self.state).faults.push_back(Some(fault));
+        self
+    }
+
+    /// Lets that many appends go well before the next fault.
+    pub fn will_pass(&self, appends: usize) -> &Self {
+        let passing = std::iter::repeat_with(|| None).take(appends);
+        locked(&self.state).faults.extend(passing);
+        self
+    }
+
+    /// Whether the journal can be reached from now on; where not, every append is `Unknown`.
+    pub fn set_unreachable(&self, unreachable: bool) {
+        locked(&self.state).unreachable = unreachable;
+    }
+
+    /// All appends that were tried, in order, repetitions included.
+    #[must_use]
+    pub fn appends(&self) -> Vec<Append> {
+        locked(&self.state).appends.clone()
+    }
+
+    fn reach(&self) -> Result<(), JournalError> {
+        if locked(&self.state).unreachable {
+            return Err(JournalError::Unreachable { source: lost() });
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for FaultyJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("FaultyJournal").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for FaultyJournal {
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+        self.reach()?;
+        self.inner.own(session).await
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        self.reach()?;
+        self.inner.load(session).await
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        let fault = {
+            let mut state = locked(&self.state);
+            state.appends.push(append.clone());
+            if state.unreachable {
+                return Appended::Unknown(lost());
+            }
+            state.faults.pop_front().flatten()
+        };
+        match fault {
+            None => self.inner.append(append).await,
+            Some(Fault::ChangeHands) => match self.inner.own(&append.session).await {
+                Ok(_) => self.inner.append(append).await,
+                Err(error) => Appended::Unknown(error.into()),
+            },
+            Some(Fault::CommitAndLose) => match self.inner.append(append).await {
+                Appended::Committed | Appended::Unknown(_) => Appended::Unknown(lost()),
+                refused @ Appended::Refused(_) => refused,
+            },
+            Some(Fault::Hold(gate)) => {
+                gate.pass().await;
+                self.inner.append(append).await
+            }
+            Some(Fault::HoldAnswer(gate)) => {
+                let appended = self.inner.append(append).await;
+                gate.pass().await;
+                appended
+            }
+            Some(Fault::Lose) => Appended::Unknown(lost()),
+            Some(Fault::Refuse(refusal)) => Appended::Refused(refusal),
+        }
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        self.reach()?;
+        self.inner.deliver(session, id, by, body).await
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        self.reach()?;
+        self.inner.inbox(session, from).await
+    }
+}
+
+fn lost() -> BoxError {
+    "the answer got lost".into()
+}

@@ -1,0 +1,213 @@
+//! A model that says what it was told to, and takes only what every provider takes.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jackfield_domain::block::RanBy;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::rules;
+use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+
+use super::reply::{Act, ScriptedReply};
+use super::rulebook::{Rulebook, locked};
+
+/// A [`ChatModel`] that says a queue of replies, one per request.
+///
+/// A request that breaks a rule of [`check_request`](rules::check_request), that has calls in it and
+/// no tools, that names a tool twice or chooses one that it does not have, is answered with
+/// `InvalidRequest`; so is one for which there is no reply. Either fails the test when this handle is
+/// dropped, unless [`take_violations`](Self::take_violations) took it.
+#[derive(Debug)]
+pub struct ScriptedModel {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    capabilities: Capabilities,
+    rulebook: Rulebook,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    dropped: usize,
+    replies: VecDeque<ScriptedReply>,
+    requests: Vec<ModelRequest>,
+}
+
+impl ScriptedModel {
+    /// A model that can do everything and has nothing to say yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_capabilities(EVERYTHING)
+    }
+
+    /// A model that says that it can do this.
+    #[must_use]
+    pub fn with_capabilities(capabilities: Capabilities) -> Self {
+        Self {
+            shared: Arc::new(Shared {
+                capabilities,
+                rulebook: Rulebook::default(),
+                state: Mutex::default(),
+            }),
+        }
+    }
+
+    /// Adds a reply to the end of the queue.
+    pub fn will(&self, reply: ScriptedReply) -> &Self {
+        locked(&self.shared.state).replies.push_back(reply);
+        self
+    }
+
+    /// The model, for whatever is tested. It lives on without this handle.
+    #[must_use]
+    pub fn port(&self) -> Arc<dyn ChatModel> {
+        Arc::clone(&self.shared) as _
+    }
+
+    /// What the model was asked, in order.
+    #[must_use]
+    pub fn requests(&self) -> Vec<ModelRequest> {
+        locked(&self.shared.state).requests.clone()
+    }
+
+    /// How many replies have not been asked for.
+    #[must_use]
+    pub fn unsaid(&self) -> usize {
+        locked(&self.shared.state).replies.len()
+    }
+
+    /// How many calls were dropped before their reply ended.
+    #[must_use]
+    pub fn dropped(&self) -> usize {
+        locked(&self.shared.state).dropped
+    }
+
+    /// Takes what was done against the rules, for a test that expects it.
+    #[must_use]
+    pub fn take_violations(&self) -> Vec<String> {
+        self.shared.rulebook.take()
+    }
+}
+
+impl Default for ScriptedModel {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Drop for ScriptedModel {
+    fn drop(&mut self) {
+        self.shared.rulebook.close("the scripted model");
+    }
+}
+
+#[async_trait]
+impl ChatModel for Shared {
+    fn capabilities(&self) -> Capabilities {
+        self.capabilities
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        StateOwner {
+            dialect: "scripted".into(),
+            endpoint: "https://scripted.invalid".into(),
+            model: model.into(),
+        }
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let (nth, reply) = {
+            let mut state = locked(&self.state);
+            state.requests.push(request.clone());
+            (state.requests.len(), state.replies.pop_front())
+        };
+        if let Err(fault) = check(request) {
+            return Err(self.refuse(format!("request {nth}: {fault}")));
+        }
+        let Some(reply) = reply else {
+            return Err(self.refuse(format!("request {nth} has no reply in the script")));
+        };
+        let mut under_way = UnderWay(Some(self));
+        for act in reply.acts {
+            match act {
+                Act::Push(delta) => sink.push(delta).await,
+                Act::Wait(gate) => gate.pass().await,
+            }
+        }
+        under_way.0 = None;
+        Ok(reply.end?)
+    }
+}
+
+impl Shared {
+    fn refuse(&self, fault: String) -> ModelError {
+        self.rulebook.violated(fault.as_str());
+        let kind = ModelFailureKind::InvalidRequest;
+        ModelFailure::new(kind, Phase::BeforeFirstDelta, fault).into()
+    }
+}
+
+/// A reply that has not ended; dropped like that, it counts.
+struct UnderWay<'a>(Option<&'a Shared>);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        if let Some(model) = self.0 {
+            locked(&model.state).dropped += 1;
+        }
+    }
+}
+
+/// Checks what every provider would refuse, or should.
+fn check(request: &ModelRequest) -> Result<(), String> {
+    rules::check_request(request.messages.iter()).map_err(|broken| broken.to_string())?;
+    let mut names = BTreeSet::new();
+    if let Some(twice) = request.tools.iter().find(|tool| !names.insert(&tool.name)) {
+        return Err(format!("two tools are called `{}`", twice.name));
+    }
+    let mut calls = request.messages.iter().flat_map(|message| message.calls());
+    if names.is_empty() && calls.any(|call| call.ran_by != RanBy::Provider) {
+        return Err("there are calls in the history, and no tools".to_owned());
+    }
+    let unknown = match &request.choice {
+        ToolChoice::Auto | ToolChoice::Forbidden => None,
+        ToolChoice::Named(name) => (!names.contains(name)).then(|| name.to_string()),
+        ToolChoice::Only { tools, .. } => tools
+            .iter()
+            .find(|name| !names.contains(name))
+            .map(ToString::to_string),
+        ToolChoice::Required => names.is_empty().then(|| "any".to_owned()),
+    };
+    match unknown {
+        Some(name) => Err(format!("the choice is `{name}`, and there is no such tool")),
+        None => Ok(()),
+    }
+}
+
+/// What a model can do that can do everything.
+const EVERYTHING: Capabilities = {
+    let mut all = Capabilities::NONE;
+    all.audio = true;
+    all.documents = true;
+    all.forced_tools = true;
+    all.images = true;
+    all.parallel_calls = true;
+    all.reasoning = true;
+    all.streaming = true;
+    all.structured_output = true;
+    all.tools = true;
+    all
+};

@@ -1,0 +1,130 @@
+//! What a scripted model says, and when.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::usage::Usage;
+
+use super::gate::Gate;
+
+/// One reply of a [`ScriptedModel`](super::ScriptedModel): pieces, places to wait at, and an end or a failure.
+#[derive(Clone, Debug)]
+#[must_use = "a reply is said when it is given to a model"]
+pub struct ScriptedReply {
+    pub(super) acts: Vec<Act>,
+    pub(super) end: Result<ReplyEnd, ModelFailure>,
+}
+
+/// One thing that a scripted model does.
+#[derive(Clone, Debug)]
+pub(super) enum Act {
+    Push(Delta),
+    Wait(Gate),
+}
+
+impl ScriptedReply {
+    /// These pieces, and then this end or failure.
+    pub fn deltas(
+        deltas: impl IntoIterator<Item = Delta>,
+        end: Result<ReplyEnd, ModelFailure>,
+    ) -> Self {
+        Self {
+            acts: deltas.into_iter().map(Act::Push).collect(),
+            end,
+        }
+    }
+
+    /// An answer of this text, in two pieces.
+    pub fn text(text: &str) -> Self {
+        Self::deltas(text_deltas(0, text), Ok(ReplyEnd::new(FinishReason::Stop)))
+    }
+
+    /// Calls of these tools with these arguments as raw text, in order.
+    pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
+        let calls = (0..).zip(calls);
+        let deltas = calls.flat_map(|(index, (name, raw))| call_deltas(index, name, raw));
+        Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::ToolCalls)))
+    }
+
+    /// No reply: a failure before the first piece.
+    pub fn failure(failure: ModelFailure) -> Self {
+        Self::deltas([], Err(failure))
+    }
+
+    /// The same, with a block of this text after all that it says so far.
+    pub fn saying(mut self, text: &str) -> Self {
+        let begun = self.acts.iter().filter_map(|act| match act {
+            Act::Push(delta) => Some(delta.index() + 1),
+            Act::Wait(_) => None,
+        });
+        let index = begun.max().unwrap_or(0);
+        self.acts.extend(text_deltas(index, text).map(Act::Push));
+        self
+    }
+
+    /// The same, but it waits here before its first piece.
+    pub fn held_at(mut self, gate: &Gate) -> Self {
+        self.acts.insert(0, Act::Wait(gate.clone()));
+        self
+    }
+
+    /// The same, but it waits here once it has said so many pieces.
+    pub fn held_after(mut self, pieces: usize, gate: &Gate) -> Self {
+        let mut said = 0;
+        let place = self.acts.iter().position(|act| {
+            let here = said == pieces;
+            said += usize::from(matches!(act, Act::Push(_)));
+            here
+        });
+        let place = place.unwrap_or(self.acts.len());
+        self.acts.insert(place, Act::Wait(gate.clone()));
+        self
+    }
+
+    /// The same, with this end.
+    pub fn ending(mut self, end: ReplyEnd) -> Self {
+        self.end = Ok(end);
+        self
+    }
+
+    /// The same, but it fails after its pieces.
+    pub fn failing(mut self, failure: ModelFailure) -> Self {
+        self.end = Err(failure);
+        self
+    }
+
+    /// The same, with this usage, if it does not fail.
+    pub fn using(mut self, usage: Usage) -> Self {
+        if let Ok(end) = &mut self.end {
+            end.usage = Some(usage);
+        }
+        self
+    }
+}
+
+fn text_deltas(index: u32, text: &str) -> impl Iterator<Item = Delta> + use<> {
+    let (one, two) = text.split_at(text.floor_char_boundary(text.len() / 2));
+    let start = BlockStart::Text;
+    let pieces: [Arc<str>; 2] = [one.into(), two.into()];
+    std::iter::once(Delta::BlockStarted { index, start })
+        .chain(pieces.map(|text| Delta::TextAppended { index, text }))
+        .chain([Delta::BlockEnded { index }])
+}
+
+fn call_deltas(index: u32, name: &str, raw: &str) -> [Delta; 3] {
+    let start = BlockStart::ToolCall {
+        json: true,
+        name: name.into(),
+        ran_by: RanBy::Engine,
+        upstream: None,
+    };
+    let text = raw.into();
+    [
+        Delta::BlockStarted { index, start },
+        Delta::ArgumentsAppended { index, text },
+        Delta::BlockEnded { index },
+    ]
+}

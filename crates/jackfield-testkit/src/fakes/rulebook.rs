@@ -1,0 +1,39 @@
+//! What was done to a fake against the rules: written down, and told when the test's handle is dropped.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The violations of one fake. Clones share them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Rulebook {
+    violations: Arc<Mutex<Vec<String>>>,
+}
+
+impl Rulebook {
+    /// Writes a violation down.
+    pub(super) fn violated(&self, how: impl Into<String>) {
+        locked(&self.violations).push(how.into());
+    }
+
+    /// The violations so far.
+    pub(super) fn violations(&self) -> Vec<String> {
+        locked(&self.violations).clone()
+    }
+
+    /// Takes the violations, for a test that expects them.
+    pub(super) fn take(&self) -> Vec<String> {
+        std::mem::take(&mut *locked(&self.violations))
+    }
+
+    /// Fails the test if there are any, unless it fails already.
+    pub(super) fn close(&self, whose: &str) {
+        let violations = self.violations();
+        if !violations.is_empty() && !std::thread::panicking() {
+            panic!("{whose}: {}", violations.join("; "));
+        }
+    }
+}
+
+/// Locks, whatever became of whoever held the lock before: a fake's state is whole between its lines.
+pub(super) fn locked<T>(state: &Mutex<T>) -> MutexGuard<'_, T> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}

@@ -1,0 +1,329 @@
+//! A toolbox whose tools do what they were told to, and which keeps an eye on how it is called.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex};
+
+use async_trait::async_trait;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId, ToolboxId};
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use serde_json::json;
+
+use super::call::{Act, End, ScriptedCall};
+use super::rulebook::{Rulebook, locked};
+
+/// A [`Toolbox`] of scripted tools.
+///
+/// Run the same try twice, a call under two keys, a try of a call that is still running, a tool
+/// with malformed arguments or a tool of another toolbox, and the test fails when this handle is
+/// dropped, unless [`take_violations`](Self::take_violations) took it. A call for which there is
+/// nothing in the script fails it too.
+#[derive(Debug)]
+pub struct ScriptedToolbox {
+    shared: Arc<Shared>,
+}
+
+/// A call of a tool, as the toolbox saw it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Called {
+    /// How it ended so far.
+    pub ending: Ending,
+    /// What was asked: a run, or the taking up of one by its handle.
+    pub what: CalledWhat,
+}
+
+/// What a toolbox was asked.
+#[derive(Clone, Debug, PartialEq)]
+pub enum CalledWhat {
+    /// To take a call up again.
+    Resume {
+        /// With this answer.
+        answer: Option<ElicitationAnswer>,
+        /// By this handle.
+        handle: JobHandle,
+    },
+    /// To run a tool.
+    Run(Box<ToolRun>),
+}
+
+/// How a call of a tool ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Ending {
+    /// It came back.
+    CameBack,
+    /// Whoever called dropped it, or it panicked.
+    Dropped,
+    /// It has not ended.
+    Running,
+}
+
+#[derive(Debug)]
+struct Shared {
+    id: ToolboxId,
+    rulebook: Rulebook,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    always: HashMap<Arc<str>, ScriptedCall>,
+    calls: Vec<Called>,
+    keys: HashMap<ToolCallId, IdempotencyKey>,
+    most: usize,
+    resumes: VecDeque<ScriptedCall>,
+    script: HashMap<Arc<str>, VecDeque<ScriptedCall>>,
+    seen: HashSet<ToolAttempt>,
+    specs: Vec<ToolSpec>,
+}
+
+impl ScriptedToolbox {
+    /// A toolbox without tools.
+    #[must_use]
+    pub fn new(id: ToolboxId) -> Self {
+        let (rulebook, state) = (Rulebook::default(), Mutex::default());
+        Self {
+            shared: Arc::new(Shared {
+                id,
+                rulebook,
+                state,
+            }),
+        }
+    }
+
+    /// Adds a tool that takes any JSON object.
+    pub fn tool(&self, name: &str, safety: Safety) -> &Self {
+        self.spec(ToolSpec {
+            description: format!("Scripted: {name}.").into(),
+            icon: None,
+            input: InputFormat::Json(Arc::new(json!({ "type": "object" }))),
+            name: name.into(),
+            output: None,
+            safety,
+            time_limit: None,
+            title: None,
+        })
+    }
+
+    /// Adds a tool.
+    pub fn spec(&self, spec: ToolSpec) -> &Self {
+        locked(&self.shared.state).specs.push(spec);
+        self
+    }
+
+    /// Adds what this tool does in its next call that has nothing to do yet.
+    pub fn will(&self, tool: &str, call: ScriptedCall) -> &Self {
+        let mut state = locked(&self.shared.state);
+        state.script.entry(tool.into()).or_default().push_back(call);
+        drop(state);
+        self
+    }
+
+    /// Says what this tool does in every call that has nothing else to do.
+    pub fn always(&self, tool: &str, call: ScriptedCall) -> &Self {
+        locked(&self.shared.state).always.insert(tool.into(), call);
+        self
+    }
+
+    /// Adds what happens when a call is next taken up again.
+    pub fn will_resume(&self, call: ScriptedCall) -> &Self {
+        locked(&self.shared.state).resumes.push_back(call);
+        self
+    }
+
+    /// The toolbox, for whatever is tested. It lives on without this handle.
+    #[must_use]
+    pub fn port(&self) -> Arc<dyn Toolbox> {
+        Arc::clone(&self.shared) as _
+    }
+
+    /// All calls, in the order in which they came.
+    #[must_use]
+    pub fn calls(&self) -> Vec<Called> {
+        locked(&self.shared.state).calls.clone()
+    }
+
+    /// The runs among the calls.
+    #[must_use]
+    pub fn runs(&self) -> Vec<ToolRun> {
+        let runs = self.calls().into_iter().filter_map(|call| match call.what {
+            CalledWhat::Run(run) => Some(*run),
+            CalledWhat::Resume { .. } => None,
+        });
+        runs.collect()
+    }
+
+    /// The most calls that ever were under way at once.
+    #[must_use]
+    pub fn most_at_once(&self) -> usize {
+        locked(&self.shared.state).most
+    }
+
+    /// Takes what was done against the rules, for a test that expects it.
+    #[must_use]
+    pub fn take_violations(&self) -> Vec<String> {
+        self.shared.rulebook.take()
+    }
+}
+
+impl Drop for ScriptedToolbox {
+    fn drop(&mut self) {
+        let whose = format!("the scripted toolbox `{}`", self.shared.id);
+        self.shared.rulebook.close(&whose);
+    }
+}
+
+#[async_trait]
+impl Toolbox for Shared {
+    fn id(&self) -> &ToolboxId {
+        &self.id
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        Ok(locked(&self.state).specs.clone())
+    }
+
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        let call = self.next_call(run)?;
+        let entry = self.enter(CalledWhat::Run(Box::new(run.clone())));
+        self.play(call, entry, events).await
+    }
+
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let entry = self.enter(CalledWhat::Resume {
+            answer: answer.cloned(),
+            handle: handle.clone(),
+        });
+        let call = locked(&self.state).resumes.pop_front();
+        let Some(call) = call else {
+            self.rulebook
+                .violated(format!("nothing is to be taken up by {handle:?}"));
+            let kind = ToolFailureKind::Unavailable;
+            return Err(ToolFailure::unknown(kind, "nothing is to be taken up").into());
+        };
+        self.play(call, entry, events).await
+    }
+}
+
+impl Shared {
+    /// What is to be done in this run, if it keeps the rules.
+    fn next_call(&self, run: &ToolRun) -> Result<ScriptedCall, ToolFailure> {
+        let mut state = locked(&self.state);
+        self.check(run, &mut state);
+        let name = &run.tool.tool;
+        if !state.specs.iter().any(|spec| spec.name == *name) {
+            let kind = ToolFailureKind::UnknownTool;
+            return Err(ToolFailure::not_sent(
+                kind,
+                format!("there is no tool `{name}`"),
+            ));
+        }
+        let next = state.script.get_mut(name).and_then(VecDeque::pop_front);
+        next.or_else(|| state.always.get(name).cloned())
+            .ok_or_else(|| {
+                let missing = format!("the tool `{name}` has nothing to do in the script");
+                self.rulebook.violated(missing.as_str());
+                ToolFailure::not_sent(ToolFailureKind::Unavailable, missing)
+            })
+    }
+
+    fn check(&self, run: &ToolRun, state: &mut State) {
+        let call = &run.attempt.call;
+        if run.tool.toolbox != self.id {
+            self.rulebook
+                .violated(format!("{call} is of `{}`", run.tool.toolbox));
+        }
+        if let ToolInput::Json(input) = &run.input
+            && let Err(fault) = input.object()
+        {
+            self.rulebook
+                .violated(format!("{call} has malformed arguments: {fault}"));
+        }
+        if !state.seen.insert(run.attempt.clone()) {
+            self.rulebook.violated(format!(
+                "{call} was run twice as try {}",
+                run.attempt.attempt
+            ));
+        }
+        let key = state
+            .keys
+            .entry(call.clone())
+            .or_insert_with(|| run.key.clone());
+        if *key != run.key {
+            self.rulebook
+                .violated(format!("{call} was run under two keys"));
+        }
+        let still = state.calls.iter().any(|called| {
+            called.ending == Ending::Running
+                && matches!(&called.what, CalledWhat::Run(other) if other.attempt.call == *call)
+        });
+        if still {
+            self.rulebook
+                .violated(format!("{call} was run again while it was running"));
+        }
+    }
+
+    fn enter(&self, what: CalledWhat) -> Entry<'_> {
+        let mut state = locked(&self.state);
+        let place = state.calls.len();
+        state.calls.push(Called {
+            ending: Ending::Running,
+            what,
+        });
+        let running = state.calls.iter();
+        let running = running
+            .filter(|call| call.ending == Ending::Running)
+            .count();
+        state.most = state.most.max(running);
+        Entry {
+            ending: Ending::Dropped,
+            place,
+            toolbox: self,
+        }
+    }
+
+    async fn play(
+        &self,
+        call: ScriptedCall,
+        mut entry: Entry<'_>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        for act in call.acts {
+            match act {
+                Act::Accept(handle) => events.accepted(handle).await,
+                Act::Progress(done, of, message) => events.progressed(done, of, message).await,
+                Act::Wait(gate) => gate.pass().await,
+            }
+        }
+        match call.end {
+            End::Come(end) => {
+                entry.ending = Ending::CameBack;
+                (*end).map_err(ToolError::from)
+            }
+            End::Panic => panic!("a scripted tool panics, as it was told to"),
+        }
+    }
+}
+
+/// A call under way; its end is written down when it is dropped.
+struct Entry<'a> {
+    ending: Ending,
+    place: usize,
+    toolbox: &'a Shared,
+}
+
+impl Drop for Entry<'_> {
+    fn drop(&mut self) {
+        if let Some(call) = locked(&self.toolbox.state).calls.get_mut(self.place) {
+            call.ending = self.ending;
+        }
+    }
+}
