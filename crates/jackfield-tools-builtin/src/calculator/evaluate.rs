@@ -16,6 +16,8 @@ pub(crate) struct Value {
     pub(crate) register: Register,
     /// The value as a plain number (angles in radians); none if it has a unit.
     pub(crate) wide: Option<Wide>,
+    /// Whether it is certainly not exact, and the wide number as good as the engine's.
+    pub(crate) rough: bool,
     /// About how many decimal digits the exact form has, above and below the fraction line.
     pub(crate) size: f64,
     /// Whether it is certainly a whole number.
@@ -155,6 +157,7 @@ impl Evaluator<'_> {
         Ok(Value {
             register,
             wide: Some(wide),
+            rough: true,
             size: APPROXIMATE_SIZE + wide.log10().abs().min(MAX_LOG),
             whole: false,
         })
@@ -203,6 +206,7 @@ impl Evaluator<'_> {
         Ok(Value {
             register,
             wide,
+            rough: wide.is_some() && (left.rough || right.rough),
             size: left.size + right.size,
             whole: left.whole && right.whole,
         })
@@ -213,6 +217,7 @@ impl Evaluator<'_> {
         Ok(Value {
             register,
             wide: Some(Wide::parse(number.text())),
+            rough: false,
             size: number.size(),
             whole: number.is_whole(),
         })
@@ -231,6 +236,7 @@ impl Evaluator<'_> {
         Ok(Value {
             register,
             wide: Some(wide),
+            rough: false,
             size: APPROXIMATE_SIZE,
             whole: false,
         })
@@ -247,6 +253,7 @@ impl Evaluator<'_> {
         Ok(Value {
             register,
             wide,
+            rough: false,
             size: APPROXIMATE_SIZE,
             whole: false,
         })

@@ -106,6 +106,7 @@ pub(crate) fn remainder(
         return Ok(Value {
             register,
             wide: evaluator.engine.plain_number(register)?,
+            rough: value.rough || divisor.rough,
             size: value.size.min(divisor.size),
             whole: true,
         });
@@ -142,6 +143,7 @@ fn exact_or(evaluator: &mut Evaluator<'_>, operation: &str, wide: Wide) -> Resul
     if evaluator.engine.is_exact(register)? {
         return Ok(Value {
             register,
+            rough: false,
             ..approximate
         });
     }
@@ -162,6 +164,10 @@ fn rounded(
     value: Value,
     rounding: Rounding,
 ) -> Result<Value, Fault> {
+    if value.rough && value.wide.is_some_and(|wide| wide.log10() > 40.0) {
+        // All of its digits lie before the point.
+        return Ok(value);
+    }
     let register = evaluator.engine.round(value.register, rounding)?;
     let wide = match value.wide {
         Some(_) => evaluator.engine.plain_number(register)?,
@@ -170,6 +176,7 @@ fn rounded(
     Ok(Value {
         register,
         wide,
+        rough: value.rough,
         size: wide.map_or(value.size, |wide| wide.log10().max(0.0) + 1.0),
         whole: wide.is_some(),
     })

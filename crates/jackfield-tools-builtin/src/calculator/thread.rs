@@ -11,6 +11,7 @@ use super::engine::Engine;
 use super::evaluate::Evaluator;
 use super::fault::Fault;
 use super::parser::Expression;
+use super::wide::Wide;
 use super::{MAX_DIGITS, TIME_LIMIT};
 
 /// The places for running calculations.
@@ -78,22 +79,25 @@ fn evaluate(expression: &Expression, limit: Duration, stop: &AtomicBool) -> Resu
         engine: Engine::new(limit, stop),
     };
     let value = evaluator.value(expression)?;
-    let shift = match value.wide {
-        Some(wide) if !wide.is_zero() && wide.log10().abs() > FAR => wide.log10().floor() as i64,
-        Some(_) | None => 0,
+    let far = |wide: &Wide| !wide.is_zero() && wide.log10().abs() > FAR;
+    let Some(wide) = value.wide.filter(|wide| far(wide) && !value.whole) else {
+        let text = evaluator.engine.digits(value.register)?;
+        return digits::write(&text, 0, MAX_DIGITS);
     };
-    let shifted = match shift {
-        0 => value.register,
-        shift if shift < 0 => {
-            let operation = format!("{} * 10^{}", value.register, shift.unsigned_abs());
+    let shift = wide.log10().floor() as i64;
+    let scale = Wide::from(10.0).power(shift.unsigned_abs());
+    let near = match (value.rough, shift < 0) {
+        // What is not exact anyway is sooner scaled here.
+        (true, true) => evaluator.approximate(wide * scale)?.register,
+        (true, false) => evaluator.approximate(wide / scale)?.register,
+        (false, negative) => {
+            let operator = if negative { '*' } else { '/' };
+            let power = shift.unsigned_abs();
+            let operation = format!("{} {operator} 10^{power}", value.register);
             evaluator.engine.keep(&operation)?
         }
-        shift => {
-            let operation = format!("{} / 10^{shift}", value.register);
-            evaluator.engine.keep(&operation)?
-        }
     };
-    let text = evaluator.engine.digits(shifted)?;
+    let text = evaluator.engine.digits(near)?;
     digits::write(&text, shift, MAX_DIGITS)
 }
 

@@ -17,6 +17,7 @@ pub(crate) fn factorial(evaluator: &mut Evaluator<'_>, value: Value) -> Result<V
     Ok(Value {
         register,
         wide: Some(wide),
+        rough: value.rough,
         size: wide.log10() + 1.0,
         whole: true,
     })
@@ -59,6 +60,7 @@ pub(crate) fn selections(
     Ok(Value {
         register,
         wide: Some(wide),
+        rough: of.rough || chosen.rough,
         size: wide.log10() + 1.0,
         whole: true,
     })

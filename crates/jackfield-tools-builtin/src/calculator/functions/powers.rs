@@ -116,6 +116,7 @@ fn exact_power(
     Ok(Value {
         register,
         wide,
+        rough: wide.is_some() && (base.rough || exponent.rough),
         size: base.size * times.max(1.0),
         whole: false,
     })
