@@ -1,11 +1,13 @@
 //! Assembly: from a configuration and a registry to an engine.
 
 use std::collections::BTreeMap;
+use std::error::Error as _;
 use std::sync::Arc;
 
 use jackfield_engine::{Engine, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
@@ -51,11 +53,12 @@ impl Registry {
         config: &Config,
         environment: &Environment,
     ) -> Result<Assembled, ConfigError> {
+        let transport = transport(config)?;
         let mut builder = Engine::builder(Arc::new(MemoryJournal::default()))
             .builtins(Arc::new(Builtins::default()));
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
         for (name, provider) in &config.providers {
-            match self.make(name, provider, environment) {
+            match self.make(name, provider, environment, &transport) {
                 Ok(made) => {
                     builder = builder.model(Arc::clone(name), made.model);
                     missing_keys.extend(made.missing.map(|missing| (Arc::clone(name), missing)));
@@ -76,6 +79,7 @@ impl Registry {
         name: &Arc<str>,
         provider: &ProviderConfig,
         environment: &Environment,
+        transport: &Transport,
     ) -> Result<Made, Vec<Problem>> {
         let here = provider
             .place
@@ -109,12 +113,30 @@ impl Registry {
             missing_key: missing.as_ref().map(|missing| missing.why.clone()),
             name: Arc::clone(name),
             options: options.collect(),
+            transport: transport.clone(),
         };
         let model = factory
             .build(settings)
             .map_err(|error| vec![Problem::new(here, error.to_string())])?;
         Ok(Made { missing, model })
     }
+}
+
+/// What all providers are reached through.
+fn transport(config: &Config) -> Result<Transport, Problem> {
+    let mut settings = TransportSettings::default();
+    // A safety net below the loop's own limit has to be the longer one.
+    settings.read_idle = settings.read_idle.max(config.options.limits.model_idle * 2);
+    if let Some(timeout) = config.network.connect_timeout {
+        settings.connect_timeout = timeout;
+    }
+    let proxy = config.network.proxy.as_ref();
+    settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
+    Transport::new(settings).map_err(|error| {
+        let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
+        let cause = error.source().map(|cause| format!(": {cause}"));
+        Problem::new(place, format!("{error}{}", cause.unwrap_or_default()))
+    })
 }
 
 fn unknown_options(

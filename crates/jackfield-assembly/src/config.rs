@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
@@ -23,10 +24,22 @@ pub struct Config {
     pub files: Vec<PathBuf>,
     /// Where the model was chosen.
     pub model_place: Place,
+    /// How providers are reached.
+    pub network: Network,
     /// What turns are sent with.
     pub options: TurnOptions,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
+}
+
+/// How providers are reached.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Network {
+    /// How long a connection may take to be made, if that is not the default.
+    pub connect_timeout: Option<Duration>,
+    /// A proxy for everything but this machine, and where it is configured.
+    pub proxy: Option<(Arc<str>, Place)>,
 }
 
 /// A provider as it is configured.
@@ -70,6 +83,7 @@ impl Default for Config {
             aliases: BTreeMap::new(),
             files: Vec::new(),
             model_place: Origin::Default.into(),
+            network: Network::default(),
             options,
             providers: BTreeMap::from([(provider.into(), ProviderConfig::default())]),
         }

@@ -96,6 +96,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     system(config, root.section("system"));
     sections::budget(&mut config.options.allowance, root.section("budget"));
     sections::limits(&mut config.options.limits, root.section("limits"));
+    sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::settings(&mut config.options.settings, root.section("settings"));
     root.finish();

@@ -4,6 +4,7 @@
 //! engine of it. Nothing else in the project knows which adapters there are.
 
 mod assemble;
+mod claude;
 mod config;
 mod document;
 mod file;
@@ -15,7 +16,7 @@ mod surroundings;
 mod values;
 
 pub use self::assemble::{Assembled, MissingKey};
-pub use self::config::{Config, KeySource, ProviderConfig};
+pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::file::keys;
 pub use self::load::{Flags, load};
 pub use self::place::{ConfigError, Origin, Place, Problem};

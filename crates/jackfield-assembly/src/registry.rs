@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use jackfield_ports::chat_model::{BoxError, ChatModel};
 use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::transport::Transport;
 use serde_json::Value;
+
+use crate::claude::ClaudeFactory;
 
 /// Makes providers of one kind.
 ///
@@ -50,6 +53,8 @@ pub struct ProviderSettings {
     pub name: Arc<str>,
     /// The options that only this kind has; none but those that the factory names.
     pub options: BTreeMap<Arc<str>, Value>,
+    /// What requests are sent through; all providers share it.
+    pub transport: Transport,
 }
 
 /// Which kinds of providers there are.
@@ -82,7 +87,7 @@ impl Registry {
 impl Default for Registry {
     /// Everything that comes with Jackfield.
     fn default() -> Self {
-        Self::empty()
+        Self::empty().provider("claude", Arc::new(ClaudeFactory))
     }
 }
 

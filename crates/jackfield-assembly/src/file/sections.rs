@@ -6,6 +6,7 @@ use jackfield_domain::settings::{Effort, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
 
+use crate::config::Network;
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
 use crate::place::Problem;
@@ -35,6 +36,20 @@ pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
     section.set("shown", size, &mut limits.shown);
     section.set("stored", size, &mut limits.stored);
     section.set("tool_call", duration, &mut limits.tool_call);
+    section.finish();
+}
+
+/// `[network]`
+pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Trust) {
+    section.set("connect_timeout", duration, &mut network.connect_timeout);
+    if let Some((proxy, place)) = section.take("proxy", filled) {
+        if trust == Trust::Found {
+            let help = trust_help(&place);
+            let message = "a file that was merely found does not say where conversations are sent";
+            section.problem(Problem::new(place.clone(), message).with_help(help));
+        }
+        network.proxy = Some((proxy, place));
+    }
     section.finish();
 }
 

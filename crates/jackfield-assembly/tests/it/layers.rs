@@ -56,6 +56,9 @@ fn everything_that_can_be_said_is_understood() {
         shown = "64KiB"
         stored = 1_000
         tool_call = "2m"
+        [network]
+        connect_timeout = "3s"
+        proxy = "http://proxy.example:8080"
         [budget]
         active = "10m"
         tokens = 50_000
@@ -107,6 +110,9 @@ fn everything_that_can_be_said_is_understood() {
             ("m/*", Verdict::Ask)
         ]
     );
+    assert_eq!(config.network.connect_timeout, Some(Duration::from_secs(3)));
+    let (proxy, _) = config.network.proxy.as_ref().unwrap();
+    assert_eq!(&**proxy, "http://proxy.example:8080");
     assert_eq!(options.settings.effort, Some(Effort::ExtraHigh));
     assert_eq!(options.settings.temperature, Some(1.0));
     assert_eq!(options.settings.thinking, Some(ThinkingMode::Budget(4_096)));

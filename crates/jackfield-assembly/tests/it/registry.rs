@@ -162,6 +162,44 @@ fn what_no_factory_knows_is_told_with_its_line() {
     }
 }
 
+#[test]
+fn claude_says_which_of_its_settings_cannot_be() {
+    for (text, expected) in [
+        (
+            "base_url = 'nowhere'",
+            "2: key `providers.claude`: base_url is not a URL: one looks like `https://host` or `http://127.0.0.1:8080`",
+        ),
+        (
+            "key_header = 'cookie'",
+            "key_header is \"x-api-key\" or \"bearer\"",
+        ),
+        ("betas = 'one'", "betas is a list of texts"),
+        ("version = 3", "version is a text such as \"2023-06-01\""),
+        (
+            "speed = 3",
+            "3: key `providers.claude.speed`: unknown; there are: ",
+        ),
+    ] {
+        let world = World::new().with_user(format!("\n[providers.claude]\n{text}"));
+        let environment = Environment::from_iter([("ANTHROPIC_API_KEY", "k")]);
+        let error = Registry::default()
+            .assemble(&world.load().unwrap(), &environment)
+            .unwrap_err();
+        let found = lines(&error, &world.home());
+        assert!(found[0].contains(expected), "{text}: {found:?}");
+    }
+    let world = World::new().with_user(
+        "[providers.claude]\nbetas = ['one']\nkey_header = 'bearer'\nversion = '2023-06-01'\n[network]\nproxy = ':'",
+    );
+    let error =
+        Registry::default().assemble(&world.load().unwrap(), &Environment::from_iter([("", "")]));
+    let error = error.unwrap_err().to_string();
+    assert!(
+        error.contains("jackfield.toml:6: key `network.proxy`: the proxy is not a URL"),
+        "{error}"
+    );
+}
+
 #[tokio::test]
 async fn the_engine_offers_the_built_in_tools_under_the_configured_policy() {
     let world = World::new().with_user("[policy.tools]\ncurrent_datetime = 'deny'");

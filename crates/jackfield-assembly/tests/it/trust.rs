@@ -20,6 +20,13 @@ fn a_found_file_sends_no_key_elsewhere_and_allows_nothing() {
              a file that was merely found may ask or deny, but not allow",
         ]
     );
+    let proxy = World::new()
+        .with_project("network.proxy = 'http://elsewhere.example'")
+        .problems();
+    assert!(
+        proxy[0].starts_with("jackfield.toml:1: key `network.proxy`: a file that was merely found"),
+        "{proxy:?}"
+    );
     let found = World::new()
         .with_project("trusted_projects = ['/']")
         .problems();

@@ -1,0 +1,64 @@
+//! How a provider of the kind `claude` is made.
+
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_provider_claude::client::Claude;
+use jackfield_provider_claude::config::{ClaudeConfig, KeyHeader};
+use serde_json::Value;
+
+use crate::registry::{ProviderFactory, ProviderSettings};
+
+/// Makes models behind the Claude Messages API.
+pub(crate) struct ClaudeFactory;
+
+impl ProviderFactory for ClaudeFactory {
+    fn key_variable(&self) -> Option<&str> {
+        Some("ANTHROPIC_API_KEY")
+    }
+
+    fn key_page(&self) -> Option<&str> {
+        Some("https://platform.claude.com/settings/keys")
+    }
+
+    fn options(&self) -> &[&str] {
+        &["betas", "key_header", "version"]
+    }
+
+    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
+        let mut config = ClaudeConfig::new(
+            settings
+                .base_url
+                .as_deref()
+                .unwrap_or(ClaudeConfig::BASE_URL),
+        )?;
+        config.key = settings.key;
+        config.missing_key = settings.missing_key;
+        for (name, value) in &settings.options {
+            match &**name {
+                "betas" => config.betas = texts(value).ok_or("betas is a list of texts")?,
+                "key_header" => {
+                    config.key_header = match value.as_str() {
+                        Some("x-api-key") => KeyHeader::ApiKey,
+                        Some("bearer") => KeyHeader::Bearer,
+                        _ => return Err("key_header is \"x-api-key\" or \"bearer\"".into()),
+                    }
+                }
+                "version" => {
+                    let version = value
+                        .as_str()
+                        .ok_or("version is a text such as \"2023-06-01\"")?;
+                    config.version = Some(version.to_owned());
+                }
+                // The registry lets no others through.
+                _ => {}
+            }
+        }
+        Ok(Arc::new(Claude::new(config, settings.transport)?))
+    }
+}
+
+fn texts(value: &Value) -> Option<Vec<String>> {
+    let texts = value.as_array()?.iter();
+    texts.map(|text| text.as_str().map(str::to_owned)).collect()
+}
