@@ -3,5 +3,6 @@
 mod arb;
 mod chat_model_contract;
 mod fakes;
+mod journal_contract;
 mod mocks;
 mod server;

@@ -1,0 +1,185 @@
+//! Every clause of the journal's contract can fail: for each there is a mistake that it catches.
+
+mod broken;
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jackfield_testkit::contract::journal::{CLAUSES, perform};
+
+use self::broken::{Broken, Mistake};
+
+thread_local! {
+    /// The mistake of the journals that are made on this thread.
+    static MISTAKE: Cell<Mistake> = const { Cell::new(Mistake::None) };
+}
+
+/// The clauses that a journal with this mistake does not keep.
+fn caught(mistake: Mistake) -> BTreeSet<&'static str> {
+    MISTAKE.set(mistake);
+    let broken = CLAUSES.iter().filter(|clause| {
+        let kept = catch_unwind(AssertUnwindSafe(|| {
+            // Paused, so that a journal that never answers costs no time.
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().start_paused(true).build();
+            let runtime = runtime.unwrap_or_else(|error| panic!("{error}"));
+            runtime.block_on(perform::<Broken>(clause.name));
+        }));
+        kept.is_err()
+    });
+    broken.map(|clause| clause.name).collect()
+}
+
+#[test]
+fn a_journal_without_a_mistake_keeps_every_clause() {
+    assert_eq!(caught(Mistake::None), BTreeSet::new());
+}
+
+#[test]
+fn every_clause_catches_the_mistake_that_it_is_there_for() {
+    let mut catching = BTreeSet::new();
+    for (mistake, clause) in MISTAKES {
+        let caught = caught(*mistake);
+        assert!(
+            caught.contains(clause),
+            "{mistake:?} is caught by {caught:?}"
+        );
+        catching.insert(*clause);
+    }
+    let all: BTreeSet<_> = CLAUSES.iter().map(|clause| clause.name).collect();
+    let idle: Vec<_> = all.difference(&catching).collect();
+    assert!(idle.is_empty(), "no mistake is there for {idle:?}");
+}
+
+/// Each mistake, and the clause that is there for it.
+const MISTAKES: &[(Mistake, &str)] = &[
+    (Mistake::AlwaysTheSameEpoch, "each_owner_has_a_higher_epoch"),
+    (
+        Mistake::StaleEpochTaken,
+        "an_older_owner_can_append_no_more",
+    ),
+    (
+        Mistake::StaleRepetitionCommitted,
+        "a_stale_owner_is_refused_even_what_it_wrote",
+    ),
+    (Mistake::SessionsMixed, "sessions_are_apart"),
+    (
+        Mistake::GapClosed,
+        "an_append_begins_where_the_journal_ends",
+    ),
+    (
+        Mistake::OverlapCut,
+        "an_append_begins_where_the_journal_ends",
+    ),
+    (
+        Mistake::NumbersIgnored,
+        "a_step_has_the_number_of_its_place",
+    ),
+    (Mistake::HalfWritten, "an_append_is_all_or_nothing"),
+    (
+        Mistake::RepetitionWritten,
+        "a_repeated_append_is_committed_once",
+    ),
+    (
+        Mistake::RepetitionRefused,
+        "a_repeated_append_is_committed_once",
+    ),
+    (
+        Mistake::OnlyLastRecognised,
+        "a_repetition_is_recognised_after_later_appends",
+    ),
+    (
+        Mistake::WrittenPlaceCommitted,
+        "another_step_at_a_written_place_is_refused",
+    ),
+    (
+        Mistake::WrittenPlaceCommitted,
+        "of_appends_at_once_one_is_committed",
+    ),
+    (
+        Mistake::AllSeen,
+        "a_wait_with_an_unseen_answer_is_not_closed_otherwise",
+    ),
+    (
+        Mistake::AllSeen,
+        "an_answer_before_the_deadline_wins_over_expiry",
+    ),
+    (Mistake::AnswerRefused, "a_wait_is_closed_by_its_answer"),
+    (
+        Mistake::NothingSeen,
+        "a_wait_with_a_seen_answer_may_be_closed_otherwise",
+    ),
+    (
+        Mistake::AnyUnseenHinders,
+        "other_unseen_deliveries_hinder_nothing",
+    ),
+    (
+        Mistake::StepsReversed,
+        "what_was_committed_is_loaded_equal_and_in_order",
+    ),
+    (
+        Mistake::InstantsRounded,
+        "what_was_committed_is_loaded_equal_and_in_order",
+    ),
+    (
+        Mistake::DeliveriesReversed,
+        "what_was_delivered_is_loaded_equal_and_in_order",
+    ),
+    (
+        Mistake::EmptyIsUnknown,
+        "a_session_without_steps_loads_empty",
+    ),
+    (Mistake::UnknownIsEmpty, "an_unknown_session_is_an_error"),
+    (
+        Mistake::DeliveryMakesSession,
+        "an_unknown_session_is_an_error",
+    ),
+    (Mistake::Forgetful, "a_restart_loses_nothing"),
+    (Mistake::DeliveryTakesOwnership, "anybody_may_deliver"),
+    (Mistake::IdsIgnored, "a_delivery_is_accepted_once"),
+    (Mistake::TimeLost, "the_journal_sets_the_time_of_a_delivery"),
+    (Mistake::CancelNeedsTurn, "a_cancel_is_always_accepted"),
+    (Mistake::RefusedKept, "what_is_not_accepted_is_not_kept"),
+    (Mistake::ClockFast, "an_answer_at_the_deadline_is_accepted"),
+    (
+        Mistake::LateAccepted,
+        "an_answer_after_the_deadline_is_told_that_it_is_late",
+    ),
+    (Mistake::SecondAccepted, "the_first_answer_wins"),
+    (
+        Mistake::SecondAccepted,
+        "of_answers_at_once_one_is_accepted",
+    ),
+    (Mistake::EndForgotten, "a_closed_wait_says_how_it_ended"),
+    (Mistake::NoWaitAccepted, "an_answer_to_no_wait_is_told_so"),
+    (
+        Mistake::NoWaitAccepted,
+        "an_answer_of_another_kind_finds_no_wait",
+    ),
+    (
+        Mistake::InboxLags,
+        "an_accepted_delivery_is_in_load_and_inbox",
+    ),
+    (
+        Mistake::LoadWithoutInbox,
+        "an_accepted_delivery_is_in_load_and_inbox",
+    ),
+    (
+        Mistake::InboxFromStart,
+        "the_inbox_begins_at_the_place_asked_for",
+    ),
+    (
+        Mistake::InboxEmptyAtOnce,
+        "the_inbox_waits_until_there_is_something",
+    ),
+    (
+        Mistake::InboxNeverWakes,
+        "the_inbox_waits_until_there_is_something",
+    ),
+    (Mistake::InboxForOne, "every_reader_of_the_inbox_is_told"),
+    (
+        Mistake::InboxTaken,
+        "a_dropped_reader_of_the_inbox_takes_nothing_along",
+    ),
+];

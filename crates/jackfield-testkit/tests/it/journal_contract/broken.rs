@@ -1,0 +1,353 @@
+//! A journal with one mistake.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "each method knows only the mistakes that are its own, and tests may fail"
+)]
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::time::{MonoTime, WallTime};
+use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::contract::journal::{JournalHarness, START};
+
+/// What a journal may do wrong.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Mistake {
+    AllSeen,
+    AlwaysTheSameEpoch,
+    AnswerRefused,
+    AnyUnseenHinders,
+    CancelNeedsTurn,
+    ClockFast,
+    DeliveriesReversed,
+    DeliveryMakesSession,
+    DeliveryTakesOwnership,
+    EmptyIsUnknown,
+    EndForgotten,
+    Forgetful,
+    GapClosed,
+    HalfWritten,
+    IdsIgnored,
+    InboxEmptyAtOnce,
+    InboxForOne,
+    InboxFromStart,
+    InboxLags,
+    InboxNeverWakes,
+    InboxTaken,
+    InstantsRounded,
+    LateAccepted,
+    LoadWithoutInbox,
+    NoWaitAccepted,
+    None,
+    NothingSeen,
+    NumbersIgnored,
+    OnlyLastRecognised,
+    OverlapCut,
+    RefusedKept,
+    RepetitionRefused,
+    RepetitionWritten,
+    SecondAccepted,
+    SessionsMixed,
+    StaleEpochTaken,
+    StaleRepetitionCommitted,
+    StepsReversed,
+    TimeLost,
+    UnknownIsEmpty,
+    WrittenPlaceCommitted,
+}
+
+/// A journal in memory, with a mistake around it.
+pub(super) struct Broken {
+    clock: Arc<AtomicI64>,
+    journal: Arc<Mistaken>,
+}
+
+struct Mistaken {
+    count: AtomicUsize,
+    epochs: Mutex<HashMap<SessionId, Epoch>>,
+    inner: MemoryJournal,
+    is: Mistake,
+    reading: AtomicBool,
+    taken: AtomicBool,
+    written: Mutex<Vec<Append>>,
+}
+
+#[async_trait]
+impl JournalHarness for Broken {
+    async fn fresh() -> Self {
+        let clock = Arc::new(AtomicI64::new(START.as_millis()));
+        let journal = Arc::new(Mistaken::new(super::MISTAKE.get(), &clock));
+        Self { clock, journal }
+    }
+
+    fn journal(&self) -> Arc<dyn Journal> {
+        Arc::clone(&self.journal) as _
+    }
+
+    fn set_clock(&self, now: WallTime) {
+        self.clock.store(now.as_millis(), Ordering::Relaxed);
+    }
+
+    async fn reopened(&self) -> Arc<dyn Journal> {
+        if self.journal.is == Mistake::Forgetful {
+            return Arc::new(Mistaken::new(Mistake::Forgetful, &self.clock));
+        }
+        self.journal()
+    }
+}
+
+impl Mistaken {
+    fn new(is: Mistake, clock: &Arc<AtomicI64>) -> Self {
+        let clock = Arc::clone(clock);
+        let fast = i64::from(is == Mistake::ClockFast);
+        let now = move || WallTime::from_millis(clock.load(Ordering::Relaxed) + fast);
+        Self {
+            count: AtomicUsize::new(0),
+            epochs: Mutex::default(),
+            inner: MemoryJournal::with_clock(now),
+            is,
+            reading: AtomicBool::new(false),
+            taken: AtomicBool::new(false),
+            written: Mutex::default(),
+        }
+    }
+
+    fn which(&self, session: &SessionId) -> SessionId {
+        match self.is {
+            Mistake::SessionsMixed => id(SessionId::parse("one")),
+            _ => session.clone(),
+        }
+    }
+
+    async fn length(&self, session: &SessionId) -> (u64, u64) {
+        let loaded = self.inner.load(session).await.unwrap_or_default();
+        (loaded.steps.len() as u64, loaded.deliveries.len() as u64)
+    }
+
+    /// Appends and keeps in mind what was written.
+    async fn write(&self, append: &Append) -> Appended {
+        let appended = self.inner.append(append).await;
+        if matches!(appended, Appended::Committed) {
+            self.written.lock().expect("no panic").push(append.clone());
+        }
+        appended
+    }
+
+    /// Puts a cancel in the place of what was not accepted.
+    async fn keep(&self, session: &SessionId, id: DeliveryId, by: Arc<str>) {
+        let _kept = self.inner.deliver(session, id, by, cancel()).await.is_ok();
+    }
+}
+
+/// The append with its steps at this place.
+fn moved(append: &Append, position: u64) -> Append {
+    let mut moved = append.clone();
+    moved.position = position;
+    for (step, number) in moved.steps.iter_mut().zip(position..) {
+        step.step = number;
+    }
+    moved
+}
+
+fn closes(append: &Append, by_answer: bool) -> bool {
+    let mut facts = append.steps.iter().flat_map(|step| &step.facts);
+    facts.any(|fact| {
+        matches!(fact, Fact::WaitClosed { end, .. } if !by_answer || matches!(end, WaitEnd::Answered { .. }))
+    })
+}
+
+fn cancel() -> DeliveryBody {
+    DeliveryBody::Cancel {
+        cause: CancelCause::Asked,
+        turn: id(TurnId::parse("turn")),
+    }
+}
+
+fn id<T, E: std::fmt::Display>(parsed: Result<T, E>) -> T {
+    parsed.unwrap_or_else(|invalid| panic!("{invalid}"))
+}
+
+#[async_trait]
+impl Journal for Mistaken {
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+        let session = self.which(session);
+        if self.is == Mistake::AlwaysTheSameEpoch
+            && let Some(epoch) = self.epochs.lock().expect("no panic").get(&session)
+        {
+            return Ok(*epoch);
+        }
+        let epoch = self.inner.own(&session).await?;
+        self.epochs.lock().expect("no panic").insert(session, epoch);
+        Ok(epoch)
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        let session = self.which(session);
+        let loaded = self.inner.load(&session).await;
+        if self.is == Mistake::UnknownIsEmpty {
+            return Ok(loaded.unwrap_or_default());
+        }
+        let mut loaded = loaded?;
+        match self.is {
+            Mistake::DeliveriesReversed => loaded.deliveries.reverse(),
+            Mistake::EmptyIsUnknown if loaded.steps.is_empty() => {
+                return Err(JournalError::UnknownSession { session });
+            }
+            Mistake::InstantsRounded => {
+                for step in &mut loaded.steps {
+                    let elapsed = step.now.mono.elapsed().as_millis();
+                    let elapsed = Duration::from_millis(u64::try_from(elapsed).expect("short"));
+                    step.now.mono = MonoTime::from_start(elapsed);
+                }
+            }
+            Mistake::LoadWithoutInbox => loaded.deliveries.clear(),
+            Mistake::StepsReversed => loaded.steps.reverse(),
+            Mistake::TimeLost => {
+                for delivery in &mut loaded.deliveries {
+                    delivery.at = WallTime::default();
+                }
+            }
+            _ => {}
+        }
+        Ok(loaded)
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        let mut append = append.clone();
+        append.session = self.which(&append.session);
+        let (steps, deliveries) = self.length(&append.session).await;
+        let refused = Appended::Refused(Refusal::Position);
+        let (repeated, last) = {
+            let written = self.written.lock().expect("no panic");
+            (written.contains(&append), written.last() == Some(&append))
+        };
+        match self.is {
+            Mistake::AllSeen => append.seen = u64::MAX,
+            Mistake::AnswerRefused if closes(&append, true) => {
+                return Appended::Refused(Refusal::Answered);
+            }
+            Mistake::AnyUnseenHinders if closes(&append, false) && append.seen < deliveries => {
+                return Appended::Refused(Refusal::Answered);
+            }
+            Mistake::GapClosed if append.position > steps => append = moved(&append, steps),
+            Mistake::NothingSeen => append.seen = 0,
+            Mistake::NumbersIgnored => append = moved(&append, append.position),
+            Mistake::OnlyLastRecognised if repeated && !last => return refused,
+            Mistake::OverlapCut if append.position < steps && !repeated => {
+                let written = usize::try_from(steps - append.position).expect("few");
+                append.steps = append.steps.into_iter().skip(written).collect();
+                append.position = steps;
+            }
+            Mistake::RepetitionRefused if repeated => return refused,
+            Mistake::RepetitionWritten if repeated => append = moved(&append, steps),
+            Mistake::StaleEpochTaken => {
+                let epochs = self.epochs.lock().expect("no panic");
+                append.epoch = *epochs.get(&append.session).unwrap_or(&append.epoch);
+            }
+            Mistake::StaleRepetitionCommitted if repeated => return Appended::Committed,
+            _ => {}
+        }
+        let appended = self.write(&append).await;
+        match (self.is, &appended) {
+            (Mistake::HalfWritten, Appended::Refused(Refusal::Answered)) => {
+                append.steps.truncate(1);
+                self.write(&append).await;
+            }
+            (Mistake::WrittenPlaceCommitted, Appended::Refused(Refusal::Position))
+                if append.position < steps =>
+            {
+                return Appended::Committed;
+            }
+            (_, _) => {}
+        }
+        appended
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        let session = self.which(session);
+        let nth = self.count.fetch_add(1, Ordering::Relaxed);
+        let is_cancel = matches!(body, DeliveryBody::Cancel { .. });
+        let delivery = match self.is {
+            Mistake::IdsIgnored => super::broken::id(DeliveryId::parse(&format!("{id}-{nth}"))),
+            _ => id.clone(),
+        };
+        match self.is {
+            Mistake::CancelNeedsTurn if is_cancel && self.length(&session).await.0 == 0 => {
+                return Ok(Delivered::NoSuchWait);
+            }
+            Mistake::DeliveryMakesSession | Mistake::DeliveryTakesOwnership => {
+                self.inner.own(&session).await?;
+            }
+            _ => {}
+        }
+        let delivered = self
+            .inner
+            .deliver(&session, delivery, Arc::clone(&by), body);
+        let delivered = delivered.await?;
+        let kept = match (&delivered, self.is) {
+            (Delivered::Closed { how, .. }, Mistake::LateAccepted) => *how == WaitEndKind::Expired,
+            (Delivered::Closed { how, .. }, Mistake::SecondAccepted) => {
+                *how == WaitEndKind::Answered
+            }
+            (Delivered::NoSuchWait, Mistake::NoWaitAccepted) => true,
+            (Delivered::Closed { .. } | Delivered::NoSuchWait, Mistake::RefusedKept) => {
+                self.keep(&session, id, by).await;
+                return Ok(delivered);
+            }
+            (_, _) => false,
+        };
+        if kept {
+            self.keep(&session, id, by).await;
+            return Ok(Delivered::Accepted);
+        }
+        Ok(match (delivered, self.is) {
+            (Delivered::Closed { at, .. }, Mistake::EndForgotten) => Delivered::Closed {
+                at,
+                by: None,
+                how: WaitEndKind::Expired,
+            },
+            (delivered, _) => delivered,
+        })
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        let session = self.which(session);
+        let (_, there) = self.length(&session).await;
+        match self.is {
+            Mistake::InboxEmptyAtOnce if there <= from => return Ok(Vec::new()),
+            Mistake::InboxForOne if self.reading.swap(true, Ordering::Relaxed) => {
+                std::future::pending::<()>().await;
+            }
+            Mistake::InboxFromStart => return self.inner.inbox(&session, 0).await,
+            Mistake::InboxNeverWakes if there <= from => std::future::pending().await,
+            Mistake::InboxTaken if self.taken.swap(true, Ordering::Relaxed) => {
+                std::future::pending::<()>().await;
+            }
+            _ => {}
+        }
+        let mut deliveries = self.inner.inbox(&session, from).await?;
+        self.reading.store(false, Ordering::Relaxed);
+        self.taken.store(false, Ordering::Relaxed);
+        if self.is == Mistake::InboxLags && deliveries.len() > 1 {
+            deliveries.pop();
+        }
+        Ok(deliveries)
+    }
+}
