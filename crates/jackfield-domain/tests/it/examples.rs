@@ -1,5 +1,6 @@
 //! Calls by example: what runs, what does not, and what the model is told of it.
 
+use jackfield_domain::block::RanBy;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::limits::Limits;
@@ -9,7 +10,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::tool_loop::Restrictions;
 use jackfield_domain::wait::CancelCause;
 
-use crate::scene::{It, breaks, call, calls, check, finishes, passes, reply, says, text};
+use crate::scene::{It, Part, breaks, call, calls, check, finishes, passes, reply, says, text};
 use crate::world::setup;
 
 fn plain() -> Setup {

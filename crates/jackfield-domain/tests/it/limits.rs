@@ -2,12 +2,14 @@
 
 use std::time::Duration;
 
+use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
-use jackfield_domain::reply::FinishReason;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::ToolChoice;
+use jackfield_domain::usage::Usage;
 
-use crate::scene::{Row, Scene, call, calls, check, finishes, passes, reply, says, text};
+use crate::scene::{It, Row, Scene, call, calls, check, finishes, passes, reply, says, text};
 use crate::world::setup;
 
 fn limited(limits: Limits) -> Setup {
@@ -383,10 +385,7 @@ fn a_tool_that_takes_too_long_is_stopped_and_its_outcome_unknown() {
                 ],
             ),
             (
-                crate::scene::It::FinishesLate(
-                    "write",
-                    jackfield_domain::outcome::ToolResult::text("done"),
-                ),
+                It::FinishesLate("write", jackfield_domain::outcome::ToolResult::text("done")),
                 &["late outcome of 4 bytes"],
             ),
             (says("done"), &["end Answered(Stop)"]),

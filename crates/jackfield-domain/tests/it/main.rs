@@ -12,5 +12,6 @@ mod recovery;
 mod replies;
 mod retries;
 mod scene;
+mod values;
 mod waits;
 mod world;

@@ -16,8 +16,9 @@ use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
-use jackfield_domain::wait::JobHandle;
+use jackfield_domain::wait::{Answer, Approval, JobHandle, UnknownAnswer};
 
+use crate::scene::{It, answer, calls, check};
 use crate::world::setup;
 
 /// A turn that is driven by hand.
@@ -198,7 +199,7 @@ fn an_ended_turn_is_not_taken_up() {
 }
 
 /// An environment that answers by what it is asked alone: three rounds of calls, then an answer.
-fn answer(hand: &mut Hand, action: &Action) -> Vec<Action> {
+fn perform(hand: &mut Hand, action: &Action) -> Vec<Action> {
     match action {
         Action::CallModel { attempt, request } => {
             if attempt.round < 4 {
@@ -257,7 +258,7 @@ fn played(crash: Option<usize>) -> (Messages, Option<TurnEnd>, usize) {
             continue;
         }
         answered += 1;
-        todo.extend(answer(&mut hand, &action));
+        todo.extend(perform(&mut hand, &action));
     }
     let turn = hand.machine.turn();
     (

@@ -1,18 +1,20 @@
 //! Model calls that fail: what is tried again and when, and what is kept of a broken reply.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::session::Session;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::tool_loop::{Input, Restrictions};
 use jackfield_domain::usage::Usage;
 
-use crate::scene::{It, Part, call, calls, check, fails, finishes, passes, says, text};
+use crate::scene::{It, Part, Scene, call, calls, check, fails, finishes, passes, says, text};
 use crate::world::setup;
 
 fn plain() -> Setup {
@@ -266,7 +268,7 @@ fn a_context_that_is_too_long_ends_the_turn_and_the_next_one_is_valid() {
             ),
         ],
     );
-    let shorter = Opening::UserMessage(std::sync::Arc::new(Message::user("shorter")));
+    let shorter = Opening::UserMessage(Arc::new(Message::user("shorter")));
     let (mut scene, lines) = scene.next_turn(shorter, plain());
     assert_eq!(lines, ["model 1.1"]);
     scene.go_on(vec![(says("yes"), &["end Answered(Stop)"])]);
@@ -308,4 +310,9 @@ fn what_a_given_up_call_used_is_counted_and_what_it_said_is_not_heard() {
     );
     assert_eq!(scene.machine.turn().usage().total(), 10 + 150);
     assert_eq!(scene.transcript(), ["User: go", "Assistant: here"]);
+}
+
+/// The end of a reply, without any further piece.
+fn says_nothing() -> It {
+    crate::scene::reply(Vec::new(), FinishReason::Stop)
 }

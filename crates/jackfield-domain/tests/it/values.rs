@@ -1,0 +1,254 @@
+//! Values: names, cuts, digests, ids, policies, and the rules of conversations.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_domain::digest::{Digest, canonical_json};
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolName, ToolboxId};
+use jackfield_domain::media::{Image, MediaSource};
+use jackfield_domain::naming::{bare_tool_name, tool_name};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::tool::{Safety, ToolOrigin};
+use jackfield_testkit::arb;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn toolbox(id: &str) -> ToolboxId {
+    ToolboxId::parse(id).expect("a valid id")
+}
+
+fn fits_every_vendor(name: &ToolName) -> bool {
+    let name = name.as_str().as_bytes();
+    let begins = name
+        .first()
+        .is_some_and(|b| b.is_ascii_alphabetic() || *b == b'_');
+    begins
+        && name.len() <= 64
+        && name
+            .iter()
+            .all(|b| b.is_ascii_alphanumeric() || *b == b'_' || *b == b'-')
+}
+
+#[test]
+fn a_name_that_fits_is_left_alone() {
+    for (server, tool, name) in [
+        ("filesystem-data", "read_file", "filesystem-data__read_file"),
+        ("files", "read", "files__read"),
+        ("a", "b__c", "a__b__c"),
+        ("a", "b-c", "a__b-c"),
+    ] {
+        assert_eq!(tool_name(&toolbox(server), tool).as_str(), name);
+    }
+    for name in ["calculator", "web_search", "mcp__files__read", "_x", "A-1"] {
+        assert_eq!(bare_tool_name(name).as_str(), name);
+    }
+    assert_eq!(bare_tool_name(&"x".repeat(64)).as_str(), "x".repeat(64));
+}
+
+#[test]
+fn a_name_that_had_to_be_changed_carries_a_hash() {
+    for (server, tool, begins) in [
+        ("files", "read file", "files__read_file_"),
+        ("files", "читать", "files_________"),
+        ("1st", "read", "_1st__read_"),
+        ("a__b", "c", "a__b__c_"),
+        ("a_", "b", "a___b_"),
+        ("a", "_b", "a___b_"),
+    ] {
+        let name = tool_name(&toolbox(server), tool);
+        let digits = name.as_str().strip_prefix(begins).expect(name.as_str());
+        assert_eq!(digits.len(), 8, "{name}");
+        assert!(fits_every_vendor(&name), "{name}");
+    }
+}
+
+#[test]
+fn names_that_are_cut_differ_where_their_ends_do() {
+    let long = |end: &str| {
+        tool_name(
+            &toolbox(&"s".repeat(64)),
+            &format!("{}{end}", "t".repeat(90)),
+        )
+    };
+    assert_ne!(long("a"), long("b"));
+    assert_eq!(long("a").as_str().len(), 64);
+}
+
+proptest! {
+    #[test]
+    fn names_fit_every_vendor_and_two_tools_never_share_one(
+        servers in proptest::collection::vec(server(), 1..6),
+        tools in proptest::collection::vec(tool(), 1..6),
+    ) {
+        let mut names: BTreeMap<ToolName, (&str, &str)> = BTreeMap::new();
+        for server in &servers {
+            for tool in &tools {
+                let name = tool_name(&toolbox(server), tool);
+                prop_assert!(fits_every_vendor(&name), "{}", name);
+                let whose = (server.as_str(), tool.as_str());
+                let known = names.insert(name.clone(), whose);
+                prop_assert!(known.is_none_or(|known| known == whose), "{}: {:?} {:?}", name, known, whose);
+            }
+        }
+        for tool in &tools {
+            let name = bare_tool_name(tool);
+            prop_assert!(fits_every_vendor(&name), "{}", name);
+            prop_assert_eq!(bare_tool_name(name.as_str()), name);
+        }
+    }
+
+    #[test]
+    fn a_cut_result_is_as_long_as_it_may_be_and_a_marker(result in arb::tool_result(), limit in 0..200_usize) {
+        match result.cut(limit) {
+            None => prop_assert!(result.size() <= limit),
+            Some(cut) => {
+                prop_assert!(result.size() > limit);
+                let marker = cut.content.last().map_or(0, OutcomePart::size);
+                prop_assert!(cut.size() - marker <= limit, "{cut:?}");
+                prop_assert_eq!(cut.is_error, result.is_error);
+                // What is left of each text is its beginning.
+                let texts = |result: &ToolResult| result.content.iter().filter_map(OutcomePart::as_text).map(str::to_owned).collect::<Vec<_>>();
+                let (kept, whole) = (texts(&cut), texts(&result));
+                let mut whole = whole.iter();
+                for kept in &kept[..kept.len() - 1] {
+                    prop_assert!(whole.any(|text| text.starts_with(kept.as_str())), "{kept:?}");
+                }
+                // A second cut with room for the marker changes nothing.
+                prop_assert_eq!(cut.cut(limit + marker), None);
+            }
+        }
+    }
+
+    #[test]
+    fn canonical_json_is_the_same_value_and_forgets_the_order_of_keys(fields in arb::json_object()) {
+        let value = serde_json::Value::Object(fields.clone());
+        let text = canonical_json(&value);
+        prop_assert_eq!(&serde_json::from_str::<serde_json::Value>(&text).expect("JSON"), &value);
+        let turned: serde_json::Map<_, _> = fields.into_iter().rev().collect();
+        prop_assert_eq!(Digest::of_json(&serde_json::Value::Object(turned)), Digest::of_json(&value));
+        let digest = Digest::of(text.as_bytes());
+        prop_assert_eq!(Digest::from_hex(&digest.to_hex()), Some(digest));
+    }
+}
+
+fn server() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[ab_]{1,3}",
+        1 => "[a-z0-9_-]{1,12}",
+        1 => "x{63}[ab]",
+    ]
+}
+
+fn tool() -> impl Strategy<Value = String> {
+    prop_oneof![
+        3 => "[ab_ ]{0,3}",
+        1 => "\\PC{0,8}",
+        1 => "[a-z]{62}[ab]{1,3}",
+    ]
+}
+
+#[test]
+fn text_is_cut_between_characters() {
+    let cut = ToolResult::text("天气").cut(4).expect("a cut");
+    assert_eq!(cut.content[0].as_text(), Some("天"));
+    let cut = ToolResult::text("天气").cut(2).expect("a cut");
+    assert_eq!(cut.content.len(), 1, "only the marker");
+}
+
+#[test]
+fn canonical_json_has_sorted_keys_and_no_spaces() {
+    let value = json!({"b": [1, 2.5, null], "a": {"d": "\"", "c": true}});
+    let text = r#"{"a":{"c":true,"d":"\""},"b":[1,2.5,null]}"#;
+    assert_eq!(canonical_json(&value), text);
+}
+
+#[test]
+fn parts_that_are_cut_elsewhere_have_another_digest() {
+    assert_ne!(Digest::of_parts(["ab", "c"]), Digest::of_parts(["a", "bc"]));
+    assert_ne!(Digest::of_parts(["a"]), Digest::of_parts(["a", ""]));
+}
+
+#[test]
+fn ids_from_outside_are_checked() {
+    for good in ["a", "A-9_z", &"x".repeat(64)] {
+        assert_eq!(SessionId::parse(good).expect("good").as_str(), good);
+    }
+    for bad in ["", " a", "a b", "a/b", "é", "a\n", &"x".repeat(65)] {
+        let error = SessionId::parse(bad).expect_err("bad");
+        assert_eq!((error.kind, error.max), ("session id", 64), "{bad}");
+    }
+    assert!(ToolCallId::parse(&"x".repeat(40)).is_ok());
+    assert!(ToolCallId::parse(&"x".repeat(41)).is_err());
+    assert!(DeliveryId::parse(&"x".repeat(128)).is_ok());
+    let shown = SessionId::parse(&"é".repeat(500)).expect_err("too long");
+    assert_eq!(shown.text.chars().count(), 80);
+}
+
+fn permission(rules: &[(&str, Verdict)], toolbox_id: &str, tool: &str) -> Permission {
+    let rules = rules.iter().map(|(pattern, verdict)| PolicyRule {
+        pattern: (*pattern).into(),
+        verdict: *verdict,
+    });
+    let policy = Policy {
+        can_ask: true,
+        rules: rules.collect(),
+    };
+    let origin = ToolOrigin {
+        tool: tool.into(),
+        toolbox: toolbox(toolbox_id),
+    };
+    policy.permission(&origin, Safety::ReadOnly, true)
+}
+
+#[test]
+fn the_last_rule_that_matches_decides() {
+    let rules = [
+        ("*", Verdict::Ask),
+        ("files/*", Verdict::Allow),
+        ("files/delete*", Verdict::Deny),
+        ("clock", Verdict::Allow),
+    ];
+    let deny = "denied by the rule `\"files/delete*\" = \"deny\"` under [policy.tools]";
+    for (server, tool, expected) in [
+        ("files", "read", Permission::Allow),
+        ("files", "delete_all", Permission::Deny(deny.into())),
+        ("web", "fetch", Permission::Ask),
+        ("web", "clock", Permission::Allow),
+        ("filesystem", "read", Permission::Ask),
+    ] {
+        assert_eq!(
+            permission(&rules, server, tool),
+            expected,
+            "{server}/{tool}"
+        );
+    }
+}
+
+#[test]
+fn where_nobody_can_be_asked_only_what_changes_nothing_of_ours_runs() {
+    let origin = ToolOrigin {
+        tool: "clock".into(),
+        toolbox: toolbox("builtin"),
+    };
+    let ask = [PolicyRule {
+        pattern: "clock".into(),
+        verdict: Verdict::Ask,
+    }];
+    for (rules, safety, trusted, allowed) in [
+        (&[][..], Safety::ReadOnly, true, true),
+        (&[][..], Safety::Idempotent, true, false),
+        (&[][..], Safety::ReadOnly, false, false),
+        (&ask[..], Safety::ReadOnly, true, false),
+    ] {
+        let policy = Policy {
+            can_ask: false,
+            rules: rules.to_vec(),
+        };
+        let permission = policy.permission(&origin, safety, trusted);
+        assert_eq!(permission == Permission::Allow, allowed, "{permission:?}");
+        if let Permission::Deny(why) = permission {
+            assert!(why.contains("set `\"builtin/clock\" = \"allow\"`"), "{why}");
+        }
+    }
+}
