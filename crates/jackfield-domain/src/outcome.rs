@@ -84,7 +84,7 @@ impl ToolResult {
     /// The result cut to at most `limit` bytes of content, with a marker that says so; `None` if it fits.
     ///
     /// Text is cut between characters; a picture, sound or document that does not fit is left out
-    /// whole. Structured content that does not fit is left out.
+    /// whole, and what fits beside it stays. Structured content that does not fit is left out.
     #[must_use]
     pub fn cut(&self, limit: usize) -> Option<Self> {
         let size = self.size();
@@ -105,8 +105,8 @@ impl ToolResult {
                 if !kept.is_empty() {
                     content.push(OutcomePart::Text(kept.into()));
                 }
+                left = 0;
             }
-            left = 0;
         }
         let structured = self
             .structured

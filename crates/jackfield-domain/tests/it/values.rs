@@ -149,6 +149,31 @@ fn tool() -> impl Strategy<Value = String> {
 }
 
 #[test]
+fn what_fits_beside_a_picture_that_does_not_is_kept() {
+    let image = OutcomePart::Image(Image {
+        detail: None,
+        source: MediaSource::Base64 {
+            media_type: "image/png".into(),
+            data: "A".repeat(100).into(),
+        },
+    });
+    let result = ToolResult {
+        content: vec![
+            OutcomePart::Text("before".into()),
+            image,
+            OutcomePart::Text("after".into()),
+        ],
+        is_error: false,
+        structured: Some(Arc::new(json!({"n": 1}))),
+    };
+    let cut = result.cut(30).expect("a cut");
+    let marker = "[cut: 119 bytes were returned, at most 30 are shown]";
+    let texts: Vec<_> = cut.content.iter().map(OutcomePart::as_text).collect();
+    assert_eq!(texts, [Some("before"), Some("after"), Some(marker)]);
+    assert_eq!(cut.structured, result.structured);
+}
+
+#[test]
 fn text_is_cut_between_characters() {
     let cut = ToolResult::text("天气").cut(4).expect("a cut");
     assert_eq!(cut.content[0].as_text(), Some("天"));
