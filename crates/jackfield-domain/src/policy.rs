@@ -29,7 +29,8 @@ pub enum Verdict {
 /// One rule: a pattern over `toolbox/tool`, and what it says.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PolicyRule {
-    /// A pattern with `*` for any text; matched against `toolbox/tool`, and against the bare tool name.
+    /// A pattern with `*` for any text; matched against `toolbox/tool`, and, unless it names a
+    /// toolbox itself by a `/`, against the bare tool name.
     pub pattern: Arc<str>,
     /// What it says.
     pub verdict: Verdict,
@@ -52,11 +53,11 @@ impl Policy {
     #[must_use]
     pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {
         let full = format!("{}/{}", tool.toolbox, tool.tool);
-        let rule = self
-            .rules
-            .iter()
-            .rev()
-            .find(|rule| matches(&rule.pattern, &full) || matches(&rule.pattern, &tool.tool));
+        let rule = self.rules.iter().rev().find(|rule| {
+            // A tool that calls itself `files/read` does not get what `files` is allowed.
+            let bare = !rule.pattern.contains('/') && matches(&rule.pattern, &tool.tool);
+            bare || matches(&rule.pattern, &full)
+        });
         match rule.map(|rule| (rule.verdict, &rule.pattern)) {
             Some((Verdict::Allow, _)) => Permission::Allow,
             Some((Verdict::Deny, pattern)) => Permission::Deny(

@@ -251,6 +251,19 @@ fn the_last_rule_that_matches_decides() {
 }
 
 #[test]
+fn a_tool_cannot_name_itself_into_the_rule_of_another_server() {
+    let rules = [
+        ("github/create_issue", Verdict::Allow),
+        ("notes/*", Verdict::Allow),
+    ];
+    for tool in ["github/create_issue", "notes/x"] {
+        assert_eq!(permission(&rules, "evil", tool), Permission::Ask, "{tool}");
+    }
+    let own = permission(&rules, "notes", "a/b");
+    assert_eq!(own, Permission::Allow);
+}
+
+#[test]
 fn where_nobody_can_be_asked_only_what_changes_nothing_of_ours_runs() {
     let origin = ToolOrigin {
         tool: "clock".into(),
