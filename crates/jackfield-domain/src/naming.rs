@@ -7,8 +7,9 @@ use crate::ids::{ToolName, ToolboxId};
 ///
 /// At most 64 characters of `[A-Za-z0-9_-]`, beginning with a letter or `_`: what every vendor takes
 /// (Gemini is strictest about the beginning, `OpenAI` about the length). Wherever anything had to be
-/// changed, or the two parts could be told apart in another way, eight digits of a hash are added,
-/// so that two tools never share a name. Mapped back by table, never by splitting.
+/// changed, or the two parts could be told apart in another way, or the name ends as if it had a
+/// hash, eight digits of a hash are added, so that two tools never share a name. Mapped back by
+/// table, never by splitting.
 #[must_use]
 pub fn tool_name(toolbox: &ToolboxId, tool: &str) -> ToolName {
     named(&format!("{toolbox}__{tool}"), Some(toolbox), tool)
@@ -29,9 +30,13 @@ fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
     if begins_badly {
         name.insert(0, '_');
     }
-    // `a` + `_b` and `a_` + `b` would both read `a___b`.
+    // `a` + `_b` and `a_` + `b` would both read `a___b`; and a server must not be able to offer a
+    // tool under the name that another one has only because of its hash.
     let ambiguous = toolbox.is_some_and(|toolbox| {
-        toolbox.as_str().contains("__") || toolbox.as_str().ends_with('_') || tool.starts_with('_')
+        toolbox.as_str().contains("__")
+            || toolbox.as_str().ends_with('_')
+            || tool.starts_with('_')
+            || ends_like_a_hash(tool)
     });
     if name != joined || ambiguous || name.len() > ToolName::MAX {
         let digest = Digest::of_parts([toolbox.map_or("", ToolboxId::as_str), tool]).to_hex();
@@ -41,6 +46,14 @@ fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
     }
     // Every character was made to fit and the length was cut just now.
     ToolName::parse(&name).unwrap_or_else(|_| ToolName::fallback())
+}
+
+/// Whether a name ends with `_` and eight hexadecimal digits.
+fn ends_like_a_hash(tool: &str) -> bool {
+    let digits = tool.len().checked_sub(9).and_then(|at| tool.get(at..));
+    digits.is_some_and(|end| {
+        end.starts_with('_') && end.bytes().skip(1).all(|b| b.is_ascii_hexdigit())
+    })
 }
 
 const fn fits(c: char) -> bool {

@@ -75,6 +75,17 @@ fn names_that_are_cut_differ_where_their_ends_do() {
     assert_eq!(long("a").as_str().len(), 64);
 }
 
+#[test]
+fn a_tool_cannot_take_the_hashed_name_of_another() {
+    let (a, tool) = (toolbox("a"), "b c");
+    let name = tool_name(&a, tool);
+    let forged = name.as_str().strip_prefix("a__").expect("a prefix");
+    assert_ne!(tool_name(&a, forged), name);
+    let name = tool_name(&toolbox("a__b"), "c");
+    let forged = name.as_str().strip_prefix("a__").expect("a prefix");
+    assert_ne!(tool_name(&a, forged), name);
+}
+
 proptest! {
     #[test]
     fn names_fit_every_vendor_and_two_tools_never_share_one(
