@@ -62,7 +62,8 @@ impl Digest {
     /// Reads what [`Self::to_hex`] writes.
     #[must_use]
     pub fn from_hex(text: &str) -> Option<Self> {
-        if text.len() != 64 || !text.is_ascii() {
+        let written = |b: u8| matches!(b, b'0'..=b'9' | b'a'..=b'f');
+        if text.len() != 64 || !text.bytes().all(written) {
             return None;
         }
         let mut bytes = [0; 32];

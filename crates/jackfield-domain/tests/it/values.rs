@@ -206,6 +206,25 @@ fn parts_that_are_cut_elsewhere_have_another_digest() {
 }
 
 #[test]
+fn only_what_a_digest_writes_is_read_as_one() {
+    let digest = Digest::of(b"abc");
+    let hex = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    assert_eq!(digest.to_hex(), hex);
+    assert_eq!(Digest::from_hex(hex), Some(digest));
+    for wrong in [
+        "",
+        &hex[1..],
+        &hex.to_uppercase(),
+        &hex.replacen("ba", "+a", 1),
+        &hex.replacen("ba", "g0", 1),
+        &format!("{hex}0"),
+        &"é".repeat(32),
+    ] {
+        assert_eq!(Digest::from_hex(wrong), None, "{wrong}");
+    }
+}
+
+#[test]
 fn ids_from_outside_are_checked() {
     for good in ["a", "A-9_z", &"x".repeat(64)] {
         assert_eq!(SessionId::parse(good).expect("good").as_str(), good);
