@@ -1,0 +1,22 @@
+//! The commands.
+
+pub mod ask;
+pub mod demo;
+pub mod tools;
+
+use crate::args::Command;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Runs a command.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(command: Command) -> Result<Exit, Fault> {
+    match command {
+        Command::Ask(ask) => ask::run(ask).await,
+        Command::Demo(demo) => demo::run(demo).await,
+        Command::Tools(tools) => tools::run(tools).await,
+    }
+}

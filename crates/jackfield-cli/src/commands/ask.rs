@@ -1,0 +1,161 @@
+//! `jackfield ask`: a question, and its answer.
+
+use std::io::{self, IsTerminal as _};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jackfield_assembly::{Assembled, Flags, MissingKey, Registry, Surroundings, load};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::Message;
+use jackfield_domain::setup::Opening;
+use jackfield_engine::{SendMessage, TurnReport};
+
+use crate::approval::Terminal;
+use crate::args::{Ask, Bounds, Output, Setup};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::question;
+use crate::render::{self, words};
+use crate::turn::{self, Asks};
+
+/// Asks the question.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(ask: Ask) -> Result<Exit, Fault> {
+    let question = question::read(&ask.question, question::input(), io::stdin())?;
+    let mut flags = flags(&ask.setup);
+    (flags.model, flags.system) = (ask.model, ask.system);
+    bound(&mut flags, &ask.bounds);
+    let assembled = assemble(&flags)?;
+    let provider = &assembled.options.model.provider;
+    if let Some(missing) = assembled.missing_keys.get(provider) {
+        return Err(no_key(provider, missing));
+    }
+    converse(assembled, &question, &ask.output, ask.yes).await
+}
+
+/// Sends the question, shows the turn, and gives the exit.
+///
+/// # Errors
+///
+/// A [`Fault`] if the turn failed.
+pub async fn converse(
+    assembled: Assembled,
+    question: &str,
+    output: &Output,
+    yes: bool,
+) -> Result<Exit, Fault> {
+    let Assembled {
+        engine,
+        mut options,
+        ..
+    } = assembled;
+    let asks = asks(output, yes);
+    options.policy.can_ask = !matches!(asks, Asks::Nobody);
+    options.can_supersede = render::can_supersede(output.json);
+    let model = options.model.clone();
+    let message = SendMessage {
+        opening: Opening::UserMessage(Message::user(question).into()),
+        options,
+        session: new_session()?,
+    };
+    let mut view = render::view(output.json, output.verbose);
+    let report = turn::run(&engine, message, &mut *view, asks).await?;
+    // Whoever read the answer went away with what they wanted.
+    let Some(TurnReport { end, .. }) = report else {
+        return Ok(Exit::Answered);
+    };
+    let exit = Exit::of(&end);
+    match end {
+        TurnEnd::Answered(_)
+        | TurnEnd::Cancelled(_)
+        | TurnEnd::Limited {
+            is_error: false, ..
+        } => Ok(exit),
+        TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
+        TurnEnd::Failed(failure) => {
+            Err(Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, &model)))
+        }
+        TurnEnd::Interrupted(failure) => {
+            let message = format!("the answer broke off: {}", failure.message);
+            Err(Fault::new(exit, message).with_help(words::help(&failure, &model)))
+        }
+        TurnEnd::Limited {
+            is_error: true,
+            limit,
+        } => {
+            let (what, key) = words::limit(limit);
+            Err(Fault::new(exit, what)
+                .with_help(format!("raise {key}, or set `on_limit = \"answer\"`")))
+        }
+    }
+}
+
+/// The engine of this process's configuration.
+///
+/// # Errors
+///
+/// A [`Fault`] with file, line and key of everything that is wrong.
+pub fn assemble(flags: &Flags) -> Result<Assembled, Fault> {
+    let surroundings = Surroundings::of_process().map_err(|error| {
+        Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
+    })?;
+    let config = load(&surroundings, flags)?;
+    Ok(Registry::default().assemble(&config, &surroundings.environment)?)
+}
+
+/// The flags that all commands with a configuration have.
+#[must_use]
+pub fn flags(setup: &Setup) -> Flags {
+    let mut flags = Flags::default();
+    (flags.allow, flags.config, flags.deny) = (
+        setup.allow.clone(),
+        setup.config.clone(),
+        setup.deny.clone(),
+    );
+    flags
+}
+
+/// Adds what the turn may do.
+pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
+    flags.rounds = bounds.max_rounds;
+    flags.tools = if bounds.no_tools { Some(false) } else { None };
+}
+
+fn asks(output: &Output, yes: bool) -> Asks {
+    if yes {
+        return Asks::Yes;
+    }
+    if output.json || !io::stderr().is_terminal() {
+        return Asks::Nobody;
+    }
+    Terminal::open().map_or(Asks::Nobody, Asks::Person)
+}
+
+fn no_key(provider: &str, missing: &MissingKey) -> Fault {
+    let page = missing
+        .page
+        .as_ref()
+        .map(|page| format!(" (get a key at {page})"))
+        .unwrap_or_default();
+    let way = match &missing.variable {
+        Some(variable) => format!("export {variable}=...{page}"),
+        None => format!("put the key where the configuration says{page}"),
+    };
+    Fault::new(
+        Exit::Configuration,
+        format!("there is no key for `{provider}`: {}", missing.why),
+    )
+    .with_help(format!("{way}; or run `jackfield demo`, which needs none"))
+}
+
+/// A session of its own for each run, as ids and idempotency keys are made of it.
+fn new_session() -> Result<SessionId, Fault> {
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
+    let id = format!("cli-{:x}-{:x}", now.as_nanos(), std::process::id());
+    SessionId::parse(&id).map_err(|error| Fault::new(Exit::Internal, error.to_string()))
+}

@@ -1,0 +1,72 @@
+//! `jackfield demo`: the same as `ask`, in front of a model that needs neither key nor network.
+
+use std::io::{self, IsTerminal as _};
+
+use jackfield_assembly::{Config, Environment, KeySource, ProviderConfig, Registry};
+use jackfield_demo::brain;
+use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::request::ModelRef;
+
+use crate::args::Demo;
+use crate::commands::ask;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Asks the demo model.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(demo: Demo) -> Result<Exit, Fault> {
+    let question = demo.question.join(" ");
+    let question = if question.trim().is_empty() {
+        QUESTION
+    } else {
+        &question
+    };
+    render::remark(
+        "this is the demo model: it follows rules and knows no more than its tools; no key, no network",
+    );
+    if demo.question.is_empty() {
+        render::remark(&format!("> {QUESTION}"));
+    }
+    let pace = if io::stdout().is_terminal() {
+        Pace::READABLE
+    } else {
+        Pace::UNPACED
+    };
+    let server = DemoServer::start(pace).await.map_err(|error| {
+        Fault::new(Exit::Internal, "the demo model does not start").because(&error)
+    })?;
+    let mut provider = ProviderConfig::default();
+    provider.base_url = Some(server.base_url().into());
+    provider.key = Some(KeySource::Variable(KEY.into()));
+    let mut config = Config::default();
+    config.options.model = ModelRef {
+        model: brain::NAME.into(),
+        provider: "claude".into(),
+    };
+    config.options.policy.rules.push(PolicyRule {
+        pattern: "builtin/*".into(),
+        verdict: Verdict::Allow,
+    });
+    config.options.tools = !demo.bounds.no_tools;
+    if let Some(rounds) = demo.bounds.max_rounds {
+        config.options.limits.rounds = rounds;
+    }
+    config.providers.insert("claude".into(), provider);
+    // The person's own configuration and keys have no part in it.
+    let environment = [(KEY, "opens-nothing")]
+        .into_iter()
+        .collect::<Environment>();
+    let assembled = Registry::default().assemble(&config, &environment)?;
+    ask::converse(assembled, question, &demo.output, false).await
+}
+
+/// What is asked where nothing is.
+const QUESTION: &str = "What is 15% of 2500, and what time is it in Tokyo?";
+
+/// The variable of a key that opens nothing.
+const KEY: &str = "JACKFIELD_DEMO_KEY";

@@ -1,0 +1,135 @@
+//! `jackfield tools`: what there is, and calls by hand.
+
+use std::io;
+
+use jackfield_assembly::Assembled;
+use jackfield_domain::tool::InputFormat;
+use jackfield_engine::{EngineError, Offered};
+use serde_json::{Map, Value};
+
+use crate::args::Tools;
+use crate::commands::ask;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Lists, shows or calls.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(tools: Tools) -> Result<Exit, Fault> {
+    let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
+        &tools;
+    let Assembled {
+        engine,
+        mut options,
+        ..
+    } = ask::assemble(&ask::flags(setup))?;
+    // What holds where somebody can be asked, which is what people want to know.
+    options.policy.can_ask = true;
+    let offered = engine.tools(&options).await;
+    for problem in &offered.problems {
+        render::remark(&format!(
+            "warning: {}: {}",
+            problem.toolbox, problem.message
+        ));
+    }
+    let out = &mut anstream::stdout();
+    let (exit, printed) = match tools {
+        Tools::List { json, .. } => (
+            Exit::Answered,
+            render::list(out, offered.catalog.iter(), json),
+        ),
+        Tools::Show { json, name, .. } => {
+            let tool = offered
+                .catalog
+                .tool(&name)
+                .ok_or_else(|| unknown(&offered, &name))?;
+            (Exit::Answered, render::show(out, tool, json))
+        }
+        Tools::Call {
+            arguments,
+            json,
+            name,
+            ..
+        } => {
+            let tool = offered
+                .catalog
+                .tool(&name)
+                .ok_or_else(|| unknown(&offered, &name))?;
+            let arguments = parse_arguments(&arguments, &tool.definition.input)?;
+            let result = engine.call_tool(&options, &name, arguments).await?;
+            let exit = if result.is_error {
+                Exit::Tool
+            } else {
+                Exit::Answered
+            };
+            (exit, render::called(out, &result, json))
+        }
+    };
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Fault::new(Exit::Internal, "standard output cannot be written").because(&error))
+        }
+        // Whoever read it went away with what they wanted.
+        Ok(()) | Err(_) => Ok(exit),
+    }
+}
+
+/// The arguments of a call: one JSON object, or `key=value` pairs.
+///
+/// The value of a pair is a text where the tool's schema says so, and otherwise JSON if it is JSON.
+///
+/// # Errors
+///
+/// A [`Fault`] that says what the arguments are instead.
+pub fn parse_arguments(
+    arguments: &[String],
+    input: &InputFormat,
+) -> Result<Map<String, Value>, Fault> {
+    if let [json] = arguments
+        && json.trim_start().starts_with('{')
+    {
+        return serde_json::from_str(json).map_err(|error| {
+            Fault::new(Exit::Usage, "the arguments are not a JSON object").because(&error)
+        });
+    }
+    let types = match input {
+        InputFormat::Json(schema) => schema.get("properties"),
+        InputFormat::Text(_) => None,
+    };
+    let pairs = arguments.iter().map(|pair| {
+        let (key, text) = pair.split_once('=').ok_or_else(|| {
+            let fault = Fault::new(
+                Exit::Usage,
+                format!("`{pair}` is neither a JSON object nor key=value"),
+            );
+            fault.with_help("jackfield tools call calculator expression='15% of 2500'")
+        })?;
+        let declared = types.and_then(|types| types.get(key)?.get("type"));
+        let as_text = declared.is_some_and(|declared| declared == "string");
+        let value = if as_text {
+            None
+        } else {
+            serde_json::from_str(text).ok()
+        };
+        Ok((
+            key.to_owned(),
+            value.unwrap_or_else(|| Value::String(text.to_owned())),
+        ))
+    });
+    pairs.collect()
+}
+
+fn unknown(offered: &Offered, name: &str) -> Fault {
+    let known = offered
+        .catalog
+        .iter()
+        .map(|tool| tool.definition.name.to_string());
+    EngineError::UnknownTool {
+        known: known.collect(),
+        name: name.to_owned(),
+    }
+    .into()
+}

@@ -1,0 +1,117 @@
+//! The exit codes: what a script learns from a run.
+//!
+//! | code | meaning |
+//! |---|---|
+//! | 0 | the question was answered, or the command did what it was asked for |
+//! | 1 | Jackfield itself failed |
+//! | 2 | the command line or the question was wrong |
+//! | 3 | the configuration was wrong, or a key is missing or not accepted |
+//! | 4 | the model's provider failed |
+//! | 5 | a limit was met, and `on_limit` is `"error"` |
+//! | 6 | the answer broke off; what had come was printed |
+//! | 7 | the tool of `tools call` failed |
+//! | 130 | cancelled |
+
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+
+/// How a run ended.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Exit {
+    /// The question was answered, or the command did what it was asked for.
+    Answered,
+    /// Jackfield itself failed.
+    Internal,
+    /// The command line or the question was wrong.
+    Usage,
+    /// The configuration was wrong, or a key is missing or not accepted.
+    Configuration,
+    /// The model's provider failed.
+    Provider,
+    /// A limit was met, and that is to be an error.
+    Limit,
+    /// The answer broke off; what had come was printed.
+    Interrupted,
+    /// The tool of `tools call` failed.
+    Tool,
+    /// Cancelled.
+    Cancelled,
+}
+
+impl Exit {
+    /// All of them, by code.
+    pub const ALL: [Self; 9] = [
+        Self::Answered,
+        Self::Internal,
+        Self::Usage,
+        Self::Configuration,
+        Self::Provider,
+        Self::Limit,
+        Self::Interrupted,
+        Self::Tool,
+        Self::Cancelled,
+    ];
+
+    /// The code.
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::Answered => 0,
+            Self::Internal => 1,
+            Self::Usage => 2,
+            Self::Configuration => 3,
+            Self::Provider => 4,
+            Self::Limit => 5,
+            Self::Interrupted => 6,
+            Self::Tool => 7,
+            Self::Cancelled => 130,
+        }
+    }
+
+    /// The exit of a turn that ended so.
+    #[must_use]
+    pub const fn of(end: &TurnEnd) -> Self {
+        match end {
+            TurnEnd::Answered(_)
+            | TurnEnd::Limited {
+                is_error: false, ..
+            } => Self::Answered,
+            TurnEnd::Cancelled(_) => Self::Cancelled,
+            // Only a program that brings tools of its own can be late with them.
+            TurnEnd::ClientExpired => Self::Internal,
+            TurnEnd::Failed(failure) => Self::of_failure(failure),
+            TurnEnd::Interrupted(_) => Self::Interrupted,
+            TurnEnd::Limited { is_error: true, .. } => Self::Limit,
+        }
+    }
+
+    const fn of_failure(failure: &ModelFailure) -> Self {
+        match failure.kind {
+            ModelFailureKind::Unauthenticated => Self::Configuration,
+            ModelFailureKind::ContextTooLong { .. }
+            | ModelFailureKind::Forbidden
+            | ModelFailureKind::Interrupted
+            | ModelFailureKind::InvalidRequest
+            | ModelFailureKind::ModelNotFound
+            | ModelFailureKind::Overloaded
+            | ModelFailureKind::ProtocolViolation
+            | ModelFailureKind::RateLimited
+            | ModelFailureKind::Timeout
+            | ModelFailureKind::Transport
+            | ModelFailureKind::Unsupported => Self::Provider,
+        }
+    }
+}
+
+/// The exit codes, for `--help`.
+pub const HELP: &str = "\
+Exit codes:
+  0    answered
+  1    Jackfield itself failed
+  2    the command line or the question was wrong
+  3    the configuration was wrong, or a key is missing or not accepted
+  4    the model's provider failed
+  5    a limit was met, and `on_limit` is \"error\"
+  6    the answer broke off; what had come was printed
+  7    the tool of `tools call` failed
+  130  cancelled";

@@ -1,0 +1,90 @@
+//! What stops a command: the cause in one line, its causes, and what to do about it.
+
+use std::error::Error;
+
+use jackfield_assembly::ConfigError;
+use jackfield_engine::EngineError;
+
+use crate::exit::Exit;
+
+/// What stops a command.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Fault {
+    /// The causes of each other, the first one before all.
+    pub causes: Vec<String>,
+    /// How the run ends.
+    pub exit: Exit,
+    /// What to do about it.
+    pub help: Vec<String>,
+    /// What happened, in a line; more lines are more of the same.
+    pub messages: Vec<String>,
+}
+
+impl Fault {
+    /// A fault of one line.
+    pub fn new(exit: Exit, message: impl Into<String>) -> Self {
+        Self {
+            causes: Vec::new(),
+            exit,
+            help: Vec::new(),
+            messages: vec![message.into()],
+        }
+    }
+
+    /// The same, with an error and its sources as the causes.
+    #[must_use]
+    pub fn because(mut self, error: &(dyn Error + 'static)) -> Self {
+        self.causes.extend(chain(Some(error)));
+        self
+    }
+
+    /// The same, with what to do about it.
+    #[must_use]
+    pub fn with_help(mut self, help: impl Into<String>) -> Self {
+        self.help.push(help.into());
+        self
+    }
+}
+
+impl From<ConfigError> for Fault {
+    fn from(error: ConfigError) -> Self {
+        let ConfigError::Wrong(problems) = &error else {
+            let mut fault = Self::new(Exit::Configuration, error.to_string());
+            fault.causes.extend(chain(error.source()));
+            return fault;
+        };
+        let mut help: Vec<String> = problems
+            .iter()
+            .filter_map(|problem| problem.help.clone())
+            .collect();
+        help.dedup();
+        Self {
+            causes: Vec::new(),
+            exit: Exit::Configuration,
+            help,
+            messages: problems.iter().map(ToString::to_string).collect(),
+        }
+    }
+}
+
+impl From<EngineError> for Fault {
+    fn from(error: EngineError) -> Self {
+        let exit = match &error {
+            EngineError::UnknownProvider { .. } => Exit::Configuration,
+            EngineError::UnknownTool { .. } => Exit::Usage,
+            EngineError::Busy { .. }
+            | EngineError::Journal(_)
+            | EngineError::NotCommitted { .. }
+            | EngineError::OwnershipLost { .. }
+            | _ => Exit::Internal,
+        };
+        let mut fault = Self::new(exit, error.to_string());
+        // The errors that are another's in all but name say the same once.
+        fault.causes.extend(chain(error.source()));
+        fault
+    }
+}
+
+fn chain<'e>(error: Option<&'e (dyn Error + 'static)>) -> impl Iterator<Item = String> + 'e {
+    std::iter::successors(error, |error| (*error).source()).map(ToString::to_string)
+}

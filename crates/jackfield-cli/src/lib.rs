@@ -1,0 +1,46 @@
+//! The `jackfield` command line: arguments, commands, and everything that is printed.
+//!
+//! [`args`] says what can be asked for, [`commands`] does it, [`render`] is the only place that
+//! prints, and [`exit`] has the exit codes.
+
+pub mod approval;
+pub mod args;
+pub mod commands;
+pub mod exit;
+pub mod fault;
+mod log;
+pub mod question;
+pub mod render;
+pub mod turn;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::Args;
+use crate::exit::Exit;
+
+/// Runs the command of this process's arguments.
+#[must_use]
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.color.as_choice().write_global();
+    log::start();
+    // Two workers, so that a tool that computes holds up neither Ctrl-C nor the answer.
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build();
+    let exit = match runtime {
+        Ok(runtime) => {
+            let ended = runtime.block_on(commands::run(args.command));
+            // A thread that is stuck must not hold the process.
+            runtime.shutdown_background();
+            ended.unwrap_or_else(|fault| render::fault(&fault))
+        }
+        Err(error) => render::fault(
+            &fault::Fault::new(Exit::Internal, "the runtime does not start").because(&error),
+        ),
+    };
+    ExitCode::from(exit.code())
+}

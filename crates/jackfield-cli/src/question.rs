@@ -1,0 +1,102 @@
+//! The question: from the command line, from standard input, or from both.
+
+use std::io::Read;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// What standard input is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Input {
+    /// A pipe or a file: somebody meant it to be read.
+    Given,
+    /// A terminal, or nothing at all.
+    NotGiven,
+}
+
+/// The question of these words and this standard input.
+///
+/// # Errors
+///
+/// A [`Fault`] if there is none, or standard input is not text or too much of it.
+pub fn read(words: &[String], input: Input, stdin: impl Read) -> Result<String, Fault> {
+    let waits = words.iter().any(|word| word == "-");
+    let words: Vec<&str> = words
+        .iter()
+        .map(String::as_str)
+        .filter(|word| *word != "-")
+        .collect();
+    let mut question = words.join(" ").trim().to_owned();
+    if waits || input == Input::Given {
+        let text = read_text(stdin)?;
+        let text = text.trim();
+        if !question.is_empty() && !text.is_empty() {
+            question.push_str("\n\n");
+        }
+        question.push_str(text);
+    }
+    if question.is_empty() {
+        let fault = Fault::new(Exit::Usage, "there is no question");
+        return Err(
+            fault.with_help("jackfield ask \"What is 15% of 2500?\", or pipe the question in")
+        );
+    }
+    Ok(question)
+}
+
+fn read_text(stdin: impl Read) -> Result<String, Fault> {
+    let mut bytes = Vec::new();
+    let read = stdin.take(MOST + 1).read_to_end(&mut bytes);
+    read.map_err(|error| Fault::new(Exit::Usage, "standard input cannot be read").because(&error))?;
+    if bytes.len() as u64 > MOST {
+        let fault = Fault::new(
+            Exit::Usage,
+            format!("standard input is larger than {} MB", MOST / 1_000_000),
+        );
+        return Err(
+            fault.with_help("no model reads that much at once: cut it, or ask about a part")
+        );
+    }
+    String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let fault = Fault::new(
+            Exit::Usage,
+            format!("standard input is not UTF-8: byte {at} does not belong"),
+        );
+        fault.with_help("convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`")
+    })
+}
+
+/// The most that is read.
+const MOST: u64 = 10_000_000;
+
+/// What the standard input of this process is.
+#[must_use]
+pub fn input() -> Input {
+    #[cfg(unix)]
+    {
+        use std::os::fd::AsFd as _;
+        use std::os::unix::fs::FileTypeExt as _;
+        // A character device is a terminal or /dev/null; neither holds a question.
+        let stdin = std::io::stdin();
+        let file = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
+        let kind = file
+            .and_then(|file| file.metadata())
+            .map(|metadata| metadata.file_type());
+        // A socket is what many programs give their children without a thought.
+        if kind.is_ok_and(|kind| kind.is_file() || kind.is_fifo()) {
+            Input::Given
+        } else {
+            Input::NotGiven
+        }
+    }
+    #[cfg(not(unix))]
+    {
+        use std::io::IsTerminal as _;
+        if std::io::stdin().is_terminal() {
+            Input::NotGiven
+        } else {
+            Input::Given
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The only place that prints: answers to standard output, everything else to standard error.
+
+mod blocks;
+pub mod event;
+pub mod human;
+pub mod json;
+pub mod plain;
+pub mod screen;
+mod spinner;
+mod tools;
+pub mod words;
+
+use std::io::{self, IsTerminal as _, Write};
+
+use jackfield_domain::wait::Wait;
+use jackfield_engine::TurnReport;
+
+pub use self::event::Event;
+pub use self::tools::{called, list, show};
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::human::{Human, Look};
+use crate::render::json::Json;
+use crate::render::screen::Screen;
+
+/// Shows a turn while it goes on.
+pub trait View: Send {
+    /// Shows a piece of news.
+    ///
+    /// # Errors
+    ///
+    /// Whoever read the answer is gone.
+    fn show(&mut self, event: &Event) -> io::Result<()>;
+
+    /// Asks about a wait, without waiting for the answer; only views at a terminal are asked to.
+    ///
+    /// # Errors
+    ///
+    /// Whoever read the answer is gone.
+    fn ask(&mut self, wait: &Wait) -> io::Result<()>;
+
+    /// Says something about the run itself.
+    ///
+    /// # Errors
+    ///
+    /// Whoever read the answer is gone.
+    fn say(&mut self, remark: &str) -> io::Result<()>;
+
+    /// Shows what came of the turn.
+    ///
+    /// # Errors
+    ///
+    /// Whoever read the answer is gone.
+    fn finish(&mut self, report: &TurnReport) -> io::Result<()>;
+}
+
+/// The view of this process: for people, or for programs.
+#[must_use]
+pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
+    if json {
+        return Box::new(Json::new(io::stdout()));
+    }
+    let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+    let look = Look {
+        terminal: out,
+        together: out && err,
+        verbose,
+        spins: err,
+    };
+    Box::new(Human::new(
+        Screen::new(io::stdout(), anstream::stderr(), look.together),
+        look,
+    ))
+}
+
+/// Whether an answer that was shown can be taken back: on a terminal by saying so, in JSON by its attempt.
+#[must_use]
+pub fn can_supersede(json: bool) -> bool {
+    json || io::stdout().is_terminal()
+}
+
+/// Prints what stops a command; gives the exit.
+pub fn fault(fault: &Fault) -> Exit {
+    // Nobody is there to be told that nobody is there.
+    let _told = write_fault(&mut anstream::stderr(), fault);
+    fault.exit
+}
+
+/// Writes what stops a command: the causes, then the help.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn write_fault(err: &mut impl Write, fault: &Fault) -> io::Result<()> {
+    let (bad, good) = (plain::BAD, plain::GOOD);
+    for message in &fault.messages {
+        writeln!(err, "{bad}error{bad:#}: {}", words::printable(message))?;
+    }
+    for cause in &fault.causes {
+        writeln!(err, "  caused by: {}", words::printable(cause))?;
+    }
+    for help in &fault.help {
+        writeln!(err, "{good}help{good:#}: {}", words::printable(help))?;
+    }
+    err.flush()
+}
+
+/// Says something that stops nothing.
+pub fn remark(text: &str) {
+    let dim = plain::DIM;
+    // Nobody is there to be told that nobody is there.
+    let _told = writeln!(anstream::stderr(), "{dim}{}{dim:#}", words::printable(text));
+}

@@ -1,0 +1,200 @@
+//! The blocks of a reply in their order, however their pieces come in.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+
+/// What can be shown of a reply, in the order in which it is to be shown.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Piece {
+    /// A whole call.
+    Call {
+        id: Option<ToolCallId>,
+        input: ToolInput,
+        name: Arc<str>,
+    },
+    /// A call begins; its arguments are not there yet.
+    CallBegan { name: Arc<str> },
+    /// More of the answer; never begins with white space after a beginning.
+    Text(String),
+    /// A text begins that says something.
+    TextBegan,
+    /// More of the reasoning.
+    Thinking(String),
+    /// Reasoning begins that says something.
+    ThinkingBegan,
+}
+
+/// The open blocks of a reply, in the order of their starts. Those behind the first wait for it.
+#[derive(Debug, Default)]
+pub(crate) struct Blocks {
+    open: VecDeque<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    began: bool,
+    call: Option<ToolCallId>,
+    ended: bool,
+    index: u32,
+    kind: Kind,
+    pending: Vec<Piece>,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Call {
+        arguments: String,
+        json: bool,
+        name: Arc<str>,
+    },
+    Other,
+    Text,
+    Thinking,
+}
+
+impl Blocks {
+    /// Takes a piece of the reply, and gives what can be shown now.
+    pub(crate) fn take(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<Piece> {
+        if let Delta::BlockStarted { index, start } = delta {
+            let mut open = Open::new(*index, start, call.cloned());
+            if let Kind::Call { name, .. } = &open.kind {
+                open.pending.push(Piece::CallBegan {
+                    name: Arc::clone(name),
+                });
+            }
+            self.open.push_back(open);
+        } else {
+            let found = self
+                .open
+                .iter_mut()
+                .find(|open| !open.ended && open.index == delta.index());
+            if let Some(open) = found {
+                open.take(delta);
+            }
+        }
+        let mut pieces = Vec::new();
+        while let Some(first) = self.open.front_mut() {
+            pieces.append(&mut first.pending);
+            if !first.ended {
+                break;
+            }
+            self.open.pop_front();
+        }
+        pieces
+    }
+}
+
+impl Open {
+    fn new(index: u32, start: &BlockStart, call: Option<ToolCallId>) -> Self {
+        let kind = match start {
+            BlockStart::Refusal | BlockStart::Text => Kind::Text,
+            BlockStart::Thinking { .. } => Kind::Thinking,
+            BlockStart::ToolCall { json, name, .. } => Kind::Call {
+                arguments: String::new(),
+                json: *json,
+                name: Arc::clone(name),
+            },
+            BlockStart::Whole(_) => Kind::Other,
+        };
+        Self {
+            began: false,
+            call,
+            ended: false,
+            index,
+            kind,
+            pending: Vec::new(),
+        }
+    }
+
+    fn take(&mut self, delta: &Delta) {
+        match (delta, &mut self.kind) {
+            (Delta::TextAppended { text, .. }, Kind::Text | Kind::Thinking) => {
+                let text = if self.began { text } else { text.trim_start() };
+                if text.is_empty() {
+                    return;
+                }
+                let thinking = matches!(self.kind, Kind::Thinking);
+                if !self.began {
+                    self.pending.push(if thinking {
+                        Piece::ThinkingBegan
+                    } else {
+                        Piece::TextBegan
+                    });
+                }
+                self.began = true;
+                let text = text.to_owned();
+                self.pending.push(if thinking {
+                    Piece::Thinking(text)
+                } else {
+                    Piece::Text(text)
+                });
+            }
+            (Delta::ArgumentsAppended { text, .. }, Kind::Call { arguments, .. }) => {
+                arguments.push_str(text);
+            }
+            (Delta::BlockEnded { .. }, kind) => {
+                self.ended = true;
+                if let Kind::Call {
+                    arguments,
+                    json,
+                    name,
+                } = kind
+                {
+                    let input = if *json {
+                        ToolInput::Json(JsonInput::parse(arguments))
+                    } else {
+                        ToolInput::Text(arguments.as_str().into())
+                    };
+                    self.pending.push(Piece::Call {
+                        id: self.call.take(),
+                        input,
+                        name: Arc::clone(name),
+                    });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jackfield_domain::delta::{BlockStart, Delta};
+
+    use super::{Blocks, Piece};
+
+    #[test]
+    fn a_later_block_waits_until_the_earlier_one_has_ended() {
+        let start = |index| Delta::BlockStarted {
+            index,
+            start: BlockStart::Text,
+        };
+        let text = |index, text: &str| Delta::TextAppended {
+            index,
+            text: text.into(),
+        };
+        let mut blocks = Blocks::default();
+        let mut shown = Vec::new();
+        for delta in [
+            start(0),
+            start(7),
+            text(7, "second"),
+            Delta::BlockEnded { index: 7 },
+            text(0, "\n first"),
+            Delta::BlockEnded { index: 0 },
+        ] {
+            shown.extend(blocks.take(&delta, None));
+        }
+        let expected = [
+            Piece::TextBegan,
+            Piece::Text("first".to_owned()),
+            Piece::TextBegan,
+            Piece::Text("second".to_owned()),
+        ];
+        assert_eq!(shown, expected);
+    }
+}

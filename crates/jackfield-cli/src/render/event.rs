@@ -1,0 +1,87 @@
+//! News that is kept until it is shown.
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
+use jackfield_domain::time::Now;
+use jackfield_engine::{News, Observer};
+use tokio::sync::mpsc::UnboundedSender;
+
+/// A piece of news of one's own.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Event {
+    /// A piece of a reply that is under way.
+    Delta {
+        /// The try that it belongs to.
+        attempt: ModelAttempt,
+        /// Our id of the call, if the piece belongs to a tool call.
+        call: Option<ToolCallId>,
+        /// The piece.
+        delta: Delta,
+    },
+    /// A fact, committed.
+    Fact {
+        /// The fact.
+        fact: Box<Fact>,
+        /// When it was decided.
+        now: Now,
+    },
+    /// A tool call is this far.
+    Progress {
+        /// The try.
+        attempt: ToolAttempt,
+        /// How much is done.
+        done: f64,
+        /// A word about it.
+        message: Option<String>,
+        /// Of how much, if that is known.
+        of: Option<f64>,
+    },
+}
+
+impl Event {
+    /// The news as one's own; nothing of kinds that came later than this.
+    #[must_use]
+    pub fn of(news: News<'_>) -> Option<Self> {
+        match news {
+            News::Delta {
+                attempt,
+                call,
+                delta,
+            } => Some(Self::Delta {
+                attempt,
+                call,
+                delta: delta.clone(),
+            }),
+            News::Fact { fact, now } => Some(Self::Fact {
+                fact: Box::new(fact.clone()),
+                now,
+            }),
+            News::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            } => Some(Self::Progress {
+                attempt: attempt.clone(),
+                done,
+                message: message.map(str::to_owned),
+                of,
+            }),
+            _ => None,
+        }
+    }
+}
+
+/// Passes news on to whoever shows it; never waits.
+#[derive(Debug)]
+pub struct Forward(pub UnboundedSender<Event>);
+
+impl Observer for Forward {
+    fn tell(&mut self, news: News<'_>) {
+        if let Some(event) = Event::of(news) {
+            // Whoever showed it may have gone; the turn goes on until it is told.
+            let _shown = self.0.send(event);
+        }
+    }
+}

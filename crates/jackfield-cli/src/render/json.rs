@@ -1,0 +1,375 @@
+//! A turn for programs: one JSON event a line, as docs/cli.md describes them.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use jackfield_domain::block::{RanBy, ToolCall};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse, TurnEnd};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::ids::{ModelAttempt, ToolCallId};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::note::Note;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::time::{MonoTime, Now};
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{Wait, WaitEndKind, WaitKind};
+use jackfield_engine::{CallReport, TurnReport};
+use serde_json::{Value, json};
+
+use crate::render::View;
+use crate::render::event::Event;
+use crate::render::words::{self, Status};
+
+/// Shows a turn to a program.
+#[derive(Debug)]
+pub struct Json<O> {
+    out: O,
+    started: Vec<(ToolCallId, MonoTime)>,
+    thinking: Vec<u32>,
+}
+
+impl<O: Write + Send> Json<O> {
+    /// A view that writes to this stream.
+    pub const fn new(out: O) -> Self {
+        Self {
+            out,
+            started: Vec::new(),
+            thinking: Vec::new(),
+        }
+    }
+
+    /// The stream, with everything that was written.
+    pub fn into_inner(self) -> O {
+        self.out
+    }
+
+    fn line(&mut self, event: &Value) -> io::Result<()> {
+        let mut line = serde_json::to_string(event)?;
+        line.push('\n');
+        self.out.write_all(line.as_bytes())?;
+        self.out.flush()
+    }
+
+    fn delta(&mut self, attempt: ModelAttempt, delta: &Delta) -> io::Result<()> {
+        match delta {
+            Delta::BlockStarted { index, start } => {
+                self.thinking.retain(|open| open != index);
+                if matches!(start, BlockStart::Thinking { .. }) {
+                    self.thinking.push(*index);
+                }
+                Ok(())
+            }
+            Delta::TextAppended { index, text } if !text.is_empty() => {
+                let event = if self.thinking.contains(index) {
+                    "thinking"
+                } else {
+                    "text"
+                };
+                self.line(&json!({
+                    "event": event,
+                    "round": attempt.round, "attempt": attempt.attempt, "block": index, "text": &**text,
+                }))
+            }
+            Delta::AnnotationAdded { .. }
+            | Delta::ArgumentsAppended { .. }
+            | Delta::BlockEnded { .. }
+            | Delta::StateSet { .. }
+            | Delta::TextAppended { .. } => Ok(()),
+        }
+    }
+
+    fn fact(&mut self, fact: &Fact, now: Now) -> io::Result<()> {
+        match fact {
+            Fact::TurnOpened { setup, turn, .. } => {
+                let tools: Vec<&str> = setup
+                    .catalog
+                    .iter()
+                    .map(|tool| tool.definition.name.as_str())
+                    .collect();
+                self.line(&json!({
+                    "event": "turn_started",
+                    "turn": turn.as_str(), "model": model(&setup.model), "tools": tools,
+                }))
+            }
+            Fact::ModelCallStarted { attempt, tools, .. } => {
+                let (allowed, why) = match tools {
+                    ToolUse::Allowed => (true, None),
+                    ToolUse::FirstRoundOnly => (false, Some("first_round_only")),
+                    ToolUse::LastRound(limit) => (false, Some(limit_kind(*limit))),
+                };
+                self.thinking.clear();
+                self.line(&json!({
+                    "event": "round_started",
+                    "round": attempt.round, "attempt": attempt.attempt,
+                    "tools_allowed": allowed, "why_not": why,
+                }))
+            }
+            Fact::ReplyReceived { attempt, reply } => {
+                for call in reply.message.calls() {
+                    self.line(&call_event(*attempt, call))?;
+                }
+                for one in &reply.end.notes {
+                    self.line(&with(json!({ "event": "note" }), note(one)))?;
+                }
+                Ok(())
+            }
+            Fact::ModelCallEnded {
+                attempt,
+                retry_at,
+                why,
+                ..
+            } => {
+                let (why, failed) = match why {
+                    ModelCallEnd::Cancelled => ("cancelled", None),
+                    ModelCallEnd::Failed(failed) => ("failed", Some(failure(failed))),
+                    ModelCallEnd::Lost => ("lost", None),
+                };
+                let wait = retry_at.map(|at| millis(at.since(now.wall)));
+                let event = if retry_at.is_some() {
+                    "retry"
+                } else {
+                    "model_call_ended"
+                };
+                self.line(&json!({
+                    "event": event,
+                    "round": attempt.round, "attempt": attempt.attempt,
+                    "why": why, "failure": failed, "after_ms": wait,
+                }))
+            }
+            Fact::CallStarted { attempt, .. } => {
+                self.started.retain(|(id, _)| *id != attempt.call);
+                self.started.push((attempt.call.clone(), now.mono));
+                self.line(&json!({
+                    "event": "tool_started", "id": attempt.call.as_str(), "attempt": attempt.attempt,
+                }))
+            }
+            Fact::CallClosed {
+                call, end, result, ..
+            } => {
+                let started = self.started.iter().find(|(id, _)| id == call);
+                let took = started.map(|(_, started)| millis(now.mono.since(*started)));
+                let status = Status::of(*end, result.is_error).code();
+                let event = json!({
+                    "event": "tool_finished",
+                    "id": call.as_str(), "status": status, "duration_ms": took,
+                });
+                self.line(&with(event, outcome(result)))
+            }
+            Fact::WaitOpened { wait } => self.line(&json!({
+                "event": "wait",
+                "id": wait.id.as_str(), "call": wait.call.as_str(), "kind": wait_kind(&wait.kind),
+                "expires_in_ms": millis(wait.deadline.since(now.wall)),
+            })),
+            Fact::WaitClosed { end, wait } => {
+                let how = match end.kind() {
+                    WaitEndKind::Answered => "answered",
+                    WaitEndKind::Cancelled => "cancelled",
+                    WaitEndKind::Expired => "expired",
+                    WaitEndKind::Superseded => "superseded",
+                };
+                self.line(&json!({ "event": "wait_ended", "id": wait.as_str(), "how": how }))
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallLost { .. }
+            | Fact::Late(_)
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. } => Ok(()),
+        }
+    }
+}
+
+impl<O: Write + Send> View for Json<O> {
+    fn show(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Delta { attempt, delta, .. } => self.delta(*attempt, delta),
+            Event::Fact { fact, now } => self.fact(fact, *now),
+            Event::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            } => self.line(&json!({
+                "event": "tool_progress",
+                "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
+            })),
+        }
+    }
+
+    fn ask(&mut self, _wait: &Wait) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn say(&mut self, remark: &str) -> io::Result<()> {
+        self.line(&json!({ "event": "remark", "text": remark }))
+    }
+
+    fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
+        self.line(&json!({
+            "event": "turn_ended",
+            "session": report.session.as_str(),
+            "turn": report.turn.as_str(),
+            "end": end(&report.end),
+            "answer": report.answer(),
+            "rounds": report.rounds,
+            "usage": usage(&report.usage),
+            "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
+            "notes": report.notes.iter().map(note).collect::<Vec<_>>(),
+        }))
+    }
+}
+
+/// The result of a tool, for programs.
+#[must_use]
+pub fn outcome(result: &ToolResult) -> Value {
+    let others = result
+        .content
+        .iter()
+        .filter(|part| part.as_text().is_none())
+        .count();
+    json!({
+        "is_error": result.is_error,
+        "result": result.to_text(),
+        "structured": result.structured.as_deref(),
+        "files": others,
+    })
+}
+
+fn call_event(attempt: ModelAttempt, call: &ToolCall) -> Value {
+    let ran_by = match call.ran_by {
+        RanBy::Client => "client",
+        RanBy::Engine => "engine",
+        RanBy::Provider => "provider",
+    };
+    json!({
+        "event": "tool_call",
+        "round": attempt.round, "id": call.id.as_str(), "name": call.name.as_str(),
+        "arguments": arguments(&call.input), "ran_by": ran_by,
+    })
+}
+
+/// The arguments as an object, or the text that is none.
+fn arguments(input: &ToolInput) -> Value {
+    match input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => Value::Object(serde_json::Map::clone(fields)),
+            Err(_) => json!(input.raw()),
+        },
+        ToolInput::Text(text) => json!(&**text),
+    }
+}
+
+fn call_report(report: &CallReport) -> Value {
+    let call = json!({
+        "id": report.call.id.as_str(),
+        "name": report.call.name.as_str(),
+        "toolbox": report.origin.as_ref().map(|origin| origin.toolbox.as_str()),
+        "arguments": arguments(&report.call.input),
+        "status": Status::of(report.end, report.result.is_error).code(),
+        "duration_ms": report.took.map(millis),
+    });
+    with(call, outcome(&report.result))
+}
+
+fn end(end: &TurnEnd) -> Value {
+    match end {
+        TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
+        TurnEnd::Cancelled(_) => json!({ "kind": "cancelled" }),
+        TurnEnd::ClientExpired => json!({ "kind": "client_expired" }),
+        TurnEnd::Failed(failed) => json!({ "kind": "failed", "failure": failure(failed) }),
+        TurnEnd::Interrupted(failed) => {
+            json!({ "kind": "interrupted", "failure": failure(failed) })
+        }
+        TurnEnd::Limited { is_error, limit } => {
+            json!({ "kind": "limited", "limit": limit_kind(*limit), "is_error": is_error })
+        }
+    }
+}
+
+fn finish(reason: &FinishReason) -> &str {
+    match reason {
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::ContextFull => "context_full",
+        FinishReason::Length => "length",
+        FinishReason::Paused => "paused",
+        FinishReason::Refused => "refused",
+        FinishReason::Stop => "stop",
+        FinishReason::StopSequence(_) => "stop_sequence",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Unrecognized(reason) => reason,
+    }
+}
+
+fn failure(failure: &ModelFailure) -> Value {
+    let kind = match failure.kind {
+        ModelFailureKind::ContextTooLong { .. } => "context_too_long",
+        ModelFailureKind::Forbidden => "forbidden",
+        ModelFailureKind::Interrupted => "interrupted",
+        ModelFailureKind::InvalidRequest => "invalid_request",
+        ModelFailureKind::ModelNotFound => "model_not_found",
+        ModelFailureKind::Overloaded => "overloaded",
+        ModelFailureKind::ProtocolViolation => "protocol_violation",
+        ModelFailureKind::RateLimited => "rate_limited",
+        ModelFailureKind::Timeout => "timeout",
+        ModelFailureKind::Transport => "transport",
+        ModelFailureKind::Unauthenticated => "unauthenticated",
+        ModelFailureKind::Unsupported => "unsupported",
+    };
+    json!({ "kind": kind, "message": failure.message })
+}
+
+const fn limit_kind(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::ActiveTime => "active_time",
+        LimitKind::NoProgress => "no_progress",
+        LimitKind::Rounds => "rounds",
+        LimitKind::Tokens => "tokens",
+    }
+}
+
+const fn wait_kind(kind: &WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Approval => "approval",
+        WaitKind::ClientResult => "client_result",
+        WaitKind::Elicitation { .. } => "elicitation",
+        WaitKind::UnknownOutcome => "unknown_outcome",
+    }
+}
+
+fn note(note: &Note) -> Value {
+    json!({
+        "code": note.code,
+        "kind": words::note_kind(note.kind),
+        "effect": words::note_effect(note.effect),
+        "path": note.path,
+    })
+}
+
+/// The first fields, and then the others.
+fn with(mut first: Value, others: Value) -> Value {
+    if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
+        first.extend(others);
+    }
+    first
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+        "reasoning_tokens": usage.reasoning,
+    })
+}
+
+fn model(model: &ModelRef) -> String {
+    format!("{}/{}", model.provider, model.model)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,138 @@
+//! Where text and chrome meet: two streams, which may be one terminal.
+
+use std::io::{self, Write};
+
+/// Standard output for the answer, standard error for everything else.
+#[derive(Debug)]
+pub struct Screen<O, E> {
+    err: E,
+    last: Last,
+    out: O,
+    /// Where the answer's stream is, by itself.
+    text: Text,
+    together: bool,
+}
+
+/// What was printed last, on either stream.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Last {
+    Chrome,
+    Nothing,
+    /// Chrome, in the middle of a line.
+    Part,
+    Text,
+}
+
+/// Where the answer's stream is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Text {
+    AtLineStart,
+    InLine,
+    Nothing,
+}
+
+impl<O: Write, E: Write> Screen<O, E> {
+    /// A screen; `together` says that both streams are one terminal.
+    pub const fn new(out: O, err: E, together: bool) -> Self {
+        Self {
+            err,
+            last: Last::Nothing,
+            out,
+            text: Text::Nothing,
+            together,
+        }
+    }
+
+    /// Begins a block of text: an empty line parts it from what was before.
+    pub fn begin(&mut self) -> io::Result<()> {
+        self.end_part()?;
+        let parted = match (self.together, self.last) {
+            (true, Last::Nothing) => 0,
+            (true, Last::Chrome | Last::Part) => 1,
+            (true, Last::Text) | (false, _) => self.lines_to_empty(),
+        };
+        self.feed(parted)
+    }
+
+    /// More of the answer.
+    pub fn text(&mut self, text: &str) -> io::Result<()> {
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.out.write_all(text.as_bytes())?;
+        self.out.flush()?;
+        self.text = if text.ends_with('\n') {
+            Text::AtLineStart
+        } else {
+            Text::InLine
+        };
+        self.last = Last::Text;
+        Ok(())
+    }
+
+    /// A line of chrome.
+    pub fn line(&mut self, line: impl std::fmt::Display) -> io::Result<()> {
+        self.leave()?;
+        writeln!(self.err, "{line}")?;
+        self.err.flush()
+    }
+
+    /// A piece of chrome that goes on with the next one.
+    pub fn part(&mut self, part: impl std::fmt::Display) -> io::Result<()> {
+        if self.last != Last::Part {
+            self.leave()?;
+        }
+        write!(self.err, "{part}")?;
+        self.last = Last::Part;
+        self.err.flush()
+    }
+
+    /// A question, whose answer ends the line.
+    pub fn question(&mut self, question: impl std::fmt::Display) -> io::Result<()> {
+        self.leave()?;
+        write!(self.err, "{question}")?;
+        self.err.flush()
+    }
+
+    /// Ends the answer with the end of a line.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.feed(usize::from(self.text == Text::InLine))
+    }
+
+    /// Goes to the start of a line, to print what is no answer; on a terminal an empty line parts
+    /// that from the text before it.
+    pub fn leave(&mut self) -> io::Result<()> {
+        self.end_part()?;
+        if self.together && self.last == Last::Text {
+            self.feed(self.lines_to_empty())?;
+        }
+        self.last = Last::Chrome;
+        Ok(())
+    }
+
+    fn end_part(&mut self) -> io::Result<()> {
+        if self.last == Last::Part {
+            writeln!(self.err)?;
+            self.err.flush()?;
+            self.last = Last::Chrome;
+        }
+        Ok(())
+    }
+
+    const fn lines_to_empty(&self) -> usize {
+        match self.text {
+            Text::AtLineStart => 1,
+            Text::InLine => 2,
+            Text::Nothing => 0,
+        }
+    }
+
+    fn feed(&mut self, lines: usize) -> io::Result<()> {
+        if lines > 0 {
+            self.out.write_all(&b"\n\n"[..lines])?;
+            self.out.flush()?;
+            self.text = Text::AtLineStart;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,48 @@
+//! The spinner: what is under way, on a terminal and nowhere else.
+
+use std::time::Duration;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Says what is under way, until something is printed.
+#[derive(Debug, Default)]
+pub(crate) struct Spinner {
+    bar: Option<ProgressBar>,
+    spins: bool,
+}
+
+impl Spinner {
+    /// A spinner; one that never spins, where there is no terminal.
+    pub(crate) const fn new(spins: bool) -> Self {
+        Self { bar: None, spins }
+    }
+
+    /// Spins beside these words.
+    pub(crate) fn say(&mut self, words: String) {
+        if !self.spins {
+            return;
+        }
+        if let Some(bar) = &self.bar {
+            bar.set_message(words);
+            return;
+        }
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
+        bar.set_style(ProgressStyle::default_spinner());
+        bar.set_message(words);
+        bar.enable_steady_tick(Duration::from_millis(100));
+        self.bar = Some(bar);
+    }
+
+    /// Leaves nothing behind.
+    pub(crate) fn clear(&mut self) {
+        if let Some(bar) = self.bar.take() {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+impl Drop for Spinner {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}

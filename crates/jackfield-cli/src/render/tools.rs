@@ -1,0 +1,186 @@
+//! Tools, for people and for programs.
+
+use std::io::{self, Write};
+
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Permission;
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use serde_json::{Value, json};
+
+use crate::render::json::outcome;
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::words;
+
+/// Prints a list of tools.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn list<'a>(
+    out: &mut impl Write,
+    tools: impl Iterator<Item = &'a CatalogEntry>,
+    as_json: bool,
+) -> io::Result<()> {
+    if as_json {
+        return document(out, &tools.map(described).collect());
+    }
+    let rows: Vec<[String; 4]> = tools
+        .map(|tool| {
+            let icon = tool.icon.as_deref().unwrap_or(" ");
+            let about = tool.title.as_ref().unwrap_or(&tool.definition.description);
+            [
+                format!("{icon} {}", tool.definition.name),
+                permission(&tool.permission).0.to_owned(),
+                format!(
+                    "{}/{}",
+                    tool.origin.toolbox,
+                    words::printable(&tool.origin.tool)
+                ),
+                words::shortened(about, 60),
+            ]
+        })
+        .collect();
+    if rows.is_empty() {
+        return writeln!(out, "there are no tools");
+    }
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths = [width(0), width(1), width(2)];
+    for [name, policy, origin, about] in &rows {
+        let style = style(policy);
+        writeln!(
+            out,
+            "{NAME}{name:0$}{NAME:#}  {style}{policy:1$}{style:#}  {DIM}{origin:2$}{DIM:#}  {about}",
+            widths[0], widths[1], widths[2],
+        )?;
+    }
+    out.flush()
+}
+
+/// Prints everything about a tool.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return document(out, &described(tool));
+    }
+    let icon = tool.icon.as_deref().unwrap_or_default();
+    let title = tool.title.as_deref().unwrap_or_default();
+    let heading = format!(
+        "{icon} {NAME}{}{NAME:#}  {}",
+        tool.definition.name,
+        words::printable(title)
+    );
+    writeln!(out, "{}", heading.trim())?;
+    let (policy, why) = permission(&tool.permission);
+    let style = style(policy);
+    let origin = words::printable(&tool.origin.tool).into_owned();
+    writeln!(
+        out,
+        "{}/{origin} · {style}{policy}{style:#} · {}",
+        tool.origin.toolbox,
+        safety(tool.safety).1
+    )?;
+    if let Some(why) = why {
+        writeln!(out, "{}", words::printable(why))?;
+    }
+    if let Some(limit) = tool.time_limit {
+        writeln!(out, "at most {} a call", words::time(limit))?;
+    }
+    writeln!(out, "\n{}", words::printable(&tool.definition.description))?;
+    match &tool.definition.input {
+        InputFormat::Json(schema) => {
+            writeln!(
+                out,
+                "\n{DIM}Arguments, as JSON Schema:{DIM:#}\n{}",
+                pretty(schema)?
+            )?;
+        }
+        InputFormat::Text(_) => writeln!(out, "\n{DIM}It takes free text.{DIM:#}")?,
+    }
+    if let Some(schema) = &tool.definition.output {
+        writeln!(
+            out,
+            "\n{DIM}Structured results, as JSON Schema:{DIM:#}\n{}",
+            pretty(schema)?
+        )?;
+    }
+    out.flush()
+}
+
+/// Prints what a tool answered.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn called(out: &mut impl Write, result: &ToolResult, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return document(out, &outcome(result));
+    }
+    let text = result.to_text();
+    match &result.structured {
+        Some(structured) if text.trim().is_empty() => writeln!(out, "{}", pretty(structured)?)?,
+        Some(_) | None => writeln!(out, "{}", text.trim_end())?,
+    }
+    out.flush()
+}
+
+fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
+    writeln!(out, "{}", pretty(value)?)?;
+    out.flush()
+}
+
+fn pretty(value: &Value) -> io::Result<String> {
+    Ok(serde_json::to_string_pretty(value)?)
+}
+
+fn described(tool: &CatalogEntry) -> Value {
+    let (policy, why) = permission(&tool.permission);
+    let input = match &tool.definition.input {
+        InputFormat::Json(schema) => (**schema).clone(),
+        InputFormat::Text(_) => Value::Null,
+    };
+    json!({
+        "name": tool.definition.name.as_str(),
+        "title": tool.title.as_deref(),
+        "icon": tool.icon.as_deref(),
+        "description": &*tool.definition.description,
+        "toolbox": tool.origin.toolbox.as_str(),
+        "tool": &*tool.origin.tool,
+        "policy": policy,
+        "policy_reason": why,
+        "safety": safety(tool.safety).0,
+        "input_schema": input,
+        "output_schema": tool.definition.output.as_deref(),
+    })
+}
+
+fn permission(permission: &Permission) -> (&'static str, Option<&str>) {
+    match permission {
+        Permission::Allow => ("allow", None),
+        Permission::Ask => ("ask", None),
+        Permission::Deny(why) => ("deny", Some(why)),
+    }
+}
+
+fn style(policy: &str) -> anstyle::Style {
+    match policy {
+        "allow" => GOOD,
+        "ask" => WARM,
+        _ => BAD,
+    }
+}
+
+const fn safety(safety: Safety) -> (&'static str, &'static str) {
+    match safety {
+        Safety::Idempotent => ("idempotent", "may be repeated"),
+        Safety::ReadOnly => ("read_only", "changes nothing"),
+        Safety::Unknown => ("unknown", "may change something each time"),
+    }
+}

@@ -1,0 +1,352 @@
+//! Values in words: calls, outcomes, ends, failures. Pure.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use jackfield_domain::fact::CallEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::note::{NoteEffect, NoteKind};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
+use serde_json::Value;
+
+/// The text without what a terminal would obey: control characters, and marks that turn text around.
+#[must_use]
+pub fn printable(text: &str) -> Cow<'_, str> {
+    if text.chars().any(obeyed) {
+        Cow::Owned(
+            text.chars()
+                .map(|c| {
+                    if obeyed(c) {
+                        char::REPLACEMENT_CHARACTER
+                    } else {
+                        c
+                    }
+                })
+                .collect(),
+        )
+    } else {
+        Cow::Borrowed(text)
+    }
+}
+
+fn obeyed(c: char) -> bool {
+    (c.is_control() && c != '\n' && c != '\t')
+        || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// The text in one line of at most this many characters.
+#[must_use]
+pub fn shortened(text: &str, most: usize) -> String {
+    let mut line = String::new();
+    for (place, word) in text.split_whitespace().enumerate() {
+        if place > 0 {
+            line.push(' ');
+        }
+        line.push_str(word);
+        if line.len() > most * 4 {
+            break;
+        }
+    }
+    let line = printable(&line).into_owned();
+    match line.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
+    }
+}
+
+/// The arguments of a call as they would be written: `expression: "15% of 2500"`.
+#[must_use]
+pub fn arguments(input: &ToolInput) -> String {
+    let text = match input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => {
+                let fields = fields
+                    .iter()
+                    .map(|(name, value)| format!("{name}: {}", compact(value)));
+                fields.collect::<Vec<_>>().join(", ")
+            }
+            Err(_) => input.raw().to_owned(),
+        },
+        ToolInput::Text(text) => text.to_string(),
+    };
+    shortened(&text, ARGUMENTS)
+}
+
+fn compact(value: &Value) -> String {
+    serde_json::to_string(value).unwrap_or_default()
+}
+
+/// What came of a call, in one line.
+#[must_use]
+pub fn outcome(result: &ToolResult) -> String {
+    let text = result.to_text();
+    let text = match &result.structured {
+        Some(structured) if text.trim().is_empty() => compact(structured),
+        Some(_) | None => text,
+    };
+    let others = result
+        .content
+        .iter()
+        .filter(|part| part.as_text().is_none())
+        .count();
+    let others = match others {
+        0 => String::new(),
+        1 => " [and 1 file]".to_owned(),
+        many => format!(" [and {many} files]"),
+    };
+    format!("{}{others}", shortened(&text, OUTCOME))
+}
+
+/// How a call is doing.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Status {
+    /// The turn was cancelled.
+    Cancelled,
+    /// It has its outcome.
+    Done,
+    /// A person or a rule said no.
+    Denied,
+    /// It ran, and says that it failed.
+    Failed,
+    /// It was not run.
+    NotRun,
+    /// It runs.
+    Running,
+    /// Nobody knows whether it took effect.
+    Unknown,
+    /// Somebody is asked.
+    Waiting,
+}
+
+impl Status {
+    /// The status of a call that ended so.
+    #[must_use]
+    pub const fn of(end: CallEnd, is_error: bool) -> Self {
+        match end {
+            CallEnd::Cancelled => Self::Cancelled,
+            CallEnd::Denied => Self::Denied,
+            CallEnd::ClientExpired | CallEnd::NotRun => Self::NotRun,
+            CallEnd::Reported => Self::Unknown,
+            CallEnd::ByClient | CallEnd::Ran => {
+                if is_error {
+                    Self::Failed
+                } else {
+                    Self::Done
+                }
+            }
+        }
+    }
+
+    /// The word for programs.
+    #[must_use]
+    pub const fn code(self) -> &'static str {
+        match self {
+            Self::Cancelled => "cancelled",
+            Self::Denied => "denied",
+            Self::Done => "done",
+            Self::Failed => "failed",
+            Self::NotRun => "not_run",
+            Self::Running => "running",
+            Self::Unknown => "unknown",
+            Self::Waiting => "waiting",
+        }
+    }
+
+    /// The words for people.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::NotRun => "not run",
+            Self::Unknown => "outcome unknown",
+            Self::Cancelled
+            | Self::Denied
+            | Self::Done
+            | Self::Failed
+            | Self::Running
+            | Self::Waiting => self.code(),
+        }
+    }
+
+    /// The sign for people.
+    #[must_use]
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Self::Cancelled | Self::NotRun => "-",
+            Self::Denied | Self::Failed => "✗",
+            Self::Done => "✓",
+            Self::Running => "▸",
+            Self::Unknown | Self::Waiting => "?",
+        }
+    }
+}
+
+/// A length of time, as exactly as people want it.
+#[must_use]
+pub fn time(took: Duration) -> String {
+    let seconds = took.as_secs();
+    match took.as_millis() {
+        0 => "<1 ms".to_owned(),
+        millis @ 1..1_000 => format!("{millis} ms"),
+        1_000..60_000 => format!("{:.1} s", took.as_secs_f64()),
+        _ => format!("{} min {} s", seconds / 60, seconds % 60),
+    }
+}
+
+/// What a turn used, in a line.
+#[must_use]
+pub fn usage(model: &ModelRef, usage: &Usage, rounds: u32, calls: usize, took: Duration) -> String {
+    let mut parts = vec![
+        format!("{}/{}", model.provider, model.model),
+        counted(u64::from(rounds), "round"),
+        counted(calls as u64, "call"),
+        format!("{} tokens in, {} out", usage.input, usage.output),
+        time(took),
+    ];
+    if usage.cache_read > 0 {
+        parts.insert(4, format!("{} from cache", usage.cache_read));
+    }
+    parts.join(" · ")
+}
+
+/// `1 call`, `2 calls`
+#[must_use]
+pub fn counted(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+/// What there is to say about an answer that is not simply whole.
+#[must_use]
+pub fn finish(finish: &FinishReason) -> Option<String> {
+    match finish {
+        FinishReason::ContentFilter => Some("the provider's filter ended the answer".to_owned()),
+        FinishReason::ContextFull => {
+            Some("the model's context is full: the answer is cut off".to_owned())
+        }
+        FinishReason::Length => Some(
+            "the answer is cut off: it reached the limit on output tokens; \
+             raise `max_output_tokens` under [settings]"
+                .to_owned(),
+        ),
+        FinishReason::Paused => Some("the provider paused the answer".to_owned()),
+        FinishReason::Refused => Some("the model declined to answer".to_owned()),
+        FinishReason::Unrecognized(reason) => Some(format!(
+            "the answer ended for a reason of the provider's own: {reason}"
+        )),
+        FinishReason::Stop | FinishReason::StopSequence(_) | FinishReason::ToolCalls => None,
+    }
+}
+
+/// A limit, and the key that moves it.
+#[must_use]
+pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
+    match limit {
+        LimitKind::ActiveTime => ("the time of the turn is used up", "`active` under [budget]"),
+        LimitKind::NoProgress => (
+            "the same call had the same outcome again and again",
+            "`repeats` under [limits]",
+        ),
+        LimitKind::Rounds => (
+            "the turn had all its rounds",
+            "`rounds` under [limits], or --max-rounds",
+        ),
+        LimitKind::Tokens => (
+            "the tokens of the turn are used up",
+            "`tokens` under [budget]",
+        ),
+    }
+}
+
+/// What was done with a value that does not fit.
+#[must_use]
+pub const fn note_kind(kind: NoteKind) -> &'static str {
+    match kind {
+        NoteKind::Approximated => "approximated",
+        NoteKind::Carried => "carried",
+        NoteKind::Dropped => "dropped",
+        NoteKind::Refused => "refused",
+    }
+}
+
+/// What suffers by it.
+#[must_use]
+pub const fn note_effect(effect: NoteEffect) -> &'static str {
+    match effect {
+        NoteEffect::Cosmetic => "cosmetic",
+        NoteEffect::Cost => "cost",
+        NoteEffect::Meaning => "meaning",
+        NoteEffect::Quality => "quality",
+    }
+}
+
+/// What to do about a failure of a model call.
+#[must_use]
+pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
+    let provider = &model.provider;
+    match failure.kind {
+        ModelFailureKind::ContextTooLong { limit, requested } => {
+            let by = limit
+                .zip(requested)
+                .map(|(limit, requested)| requested.saturating_sub(limit));
+            let by = by
+                .map(|by| format!(" by at least {by} tokens"))
+                .unwrap_or_default();
+            format!(
+                "shorten the question or what is piped in{by}, or take a model with a longer context"
+            )
+        }
+        ModelFailureKind::Forbidden => {
+            format!(
+                "look at the rights and the credit of the account that the key of `{provider}` belongs to"
+            )
+        }
+        ModelFailureKind::Interrupted => {
+            "ask again; what came before the break is not whole".to_owned()
+        }
+        ModelFailureKind::InvalidRequest => {
+            "look at [settings]: the provider does not take this request for this model".to_owned()
+        }
+        ModelFailureKind::ModelNotFound => {
+            format!(
+                "look at the name `{}`; take another with --model, or with `model` in jackfield.toml",
+                model.model
+            )
+        }
+        ModelFailureKind::Overloaded => {
+            "wait a little and ask again, or take another model with --model".to_owned()
+        }
+        ModelFailureKind::ProtocolViolation => {
+            format!(
+                "look at `base_url` under [providers.{provider}]: something else than the provider may answer there"
+            )
+        }
+        ModelFailureKind::RateLimited => {
+            "wait and ask again, or raise the limit of the account".to_owned()
+        }
+        ModelFailureKind::Timeout => "ask again, or raise `model_idle` under [limits]".to_owned(),
+        ModelFailureKind::Transport => {
+            format!(
+                "look at the network, at proxies, and at `base_url` under [providers.{provider}]"
+            )
+        }
+        ModelFailureKind::Unauthenticated => {
+            format!(
+                "look at the key of `{provider}`: `api_key_env` under [providers.{provider}] names its variable"
+            )
+        }
+        ModelFailureKind::Unsupported => {
+            "take another model with --model, or leave out what it cannot do".to_owned()
+        }
+    }
+}
+
+/// The most characters of arguments in a line.
+const ARGUMENTS: usize = 160;
+
+/// The most characters of an outcome in a line.
+const OUTCOME: usize = 200;
