@@ -97,7 +97,12 @@ impl<'o> Driver<'o> {
             }
         }
         self.wake = batch.wake;
-        self.workers.perform(batch.actions);
+        self.workers.perform(std::mem::take(&mut batch.actions));
+        self.tell(&batch);
+        Ok(())
+    }
+
+    fn tell(&mut self, batch: &Batch) {
         for news in &batch.news {
             match news {
                 Told::Delta {
@@ -127,7 +132,6 @@ impl<'o> Driver<'o> {
                 }
             }
         }
-        Ok(())
     }
 
     /// Waits for something to happen, and feeds it with everything else that has happened by then.

@@ -260,7 +260,16 @@ async fn run_tool(
 ) -> Result<ToolEnd, ToolError> {
     let toolbox = toolbox(shared, &run.tool.toolbox)?;
     if let Some(tool) = tool {
-        shared.validators.check(tool, &run.input).await?;
+        // Shorter than the whole, so that a schema that takes for ever is told from a tool that does.
+        let check = shared.validators.check(tool, &run.input);
+        tokio::time::timeout(run.time_limit.mul_f64(CHECK_SHARE), check)
+            .await
+            .map_err(|_| {
+                let name = &tool.definition.name;
+                let message =
+                    format!("checking the arguments against the schema of `{name}` takes too long");
+                ToolFailure::not_sent(ToolFailureKind::Timeout, message)
+            })??;
     }
     toolbox.call(run, events).await
 }
@@ -394,5 +403,7 @@ impl ToolEvents for Events {
     }
 }
 
+/// The part of a tool's time that checking its arguments may take.
+const CHECK_SHARE: f64 = 0.8;
 /// How many events may wait for the driver: a reader of the network waits from there on.
 const QUEUE: usize = 256;

@@ -1,1 +1,12 @@
 //! Integration tests of `jackfield-engine`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on should stop, and looks at few of many kinds"
+)]
+
+mod commits;
+mod fixture;
+mod ordering;
+mod robustness;
+mod running;

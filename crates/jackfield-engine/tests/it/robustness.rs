@@ -1,0 +1,216 @@
+//! Robustness: crashes of adapters, huge outcomes, hostile schemas, toolboxes that are gone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::fact::{CallEnd, TurnEnd};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::tool::InputFormat;
+use jackfield_engine::Engine;
+use jackfield_store_memory::MemoryJournal;
+use serde_json::json;
+
+use crate::fixture::{Log, Logged, OneTool, Rounds, Unreachable, engine, message, options};
+
+fn model(log: &Log, tool: &'static str) -> Rounds {
+    Rounds {
+        calls: 1,
+        log: log.clone(),
+        rounds: 1,
+        tool,
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_crashes_is_an_unknown_outcome_and_the_turn_goes_on() {
+    let log = Log::default();
+    let tool = OneTool::new(&log, |_| async { panic!("a bug in a tool") });
+    let engine = engine(
+        model(&log, "box__act"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    assert_eq!(report.end, TurnEnd::Answered(FinishReason::Stop));
+    assert_eq!(report.calls[0].end, CallEnd::Reported);
+    assert!(
+        report.answer().contains("the tool crashed"),
+        "{}",
+        report.answer()
+    );
+}
+
+#[tokio::test]
+async fn an_outcome_of_50_mb_is_cut_for_the_model_and_for_the_journal() {
+    let log = Log::default();
+    let tool = OneTool::new(&log, |_| async { ToolResult::text("x".repeat(50_000_000)) });
+    let engine = engine(
+        model(&log, "box__act"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    let answer = report.answer();
+    assert!(answer.len() < 257 * 1024, "{}", answer.len());
+    assert!(answer.contains("[cut: "), "the marker");
+    let kept = report.calls[0].result.size();
+    assert!((4_000_000..4_300_000).contains(&kept), "{kept}");
+}
+
+#[tokio::test]
+async fn arguments_that_break_the_schema_never_reach_the_tool() {
+    let log = Log::default();
+    let mut tool = OneTool::new(&log, |_| async { ToolResult::text("never") });
+    let schema = json!({"type": "object", "properties": {"n": {"type": "string"}}});
+    tool.spec.input = InputFormat::Json(Arc::new(schema));
+    let engine = engine(
+        model(&log, "box__act"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    assert!(report.answer().contains("`/n`"), "{}", report.answer());
+    assert_eq!(report.calls[0].end, CallEnd::NotRun);
+    assert!(
+        !log.all()
+            .iter()
+            .any(|logged| matches!(logged, Logged::ToolCalled(_)))
+    );
+}
+
+#[tokio::test]
+async fn a_schema_that_cannot_be_used_is_an_outcome_that_says_so() {
+    let log = Log::default();
+    for schema in [
+        json!({"type": "object", "$ref": "https://nowhere.invalid/schema.json"}),
+        json!({"type": "no such type"}),
+    ] {
+        let mut tool = OneTool::new(&log, |_| async { ToolResult::text("never") });
+        tool.spec.input = InputFormat::Json(Arc::new(schema));
+        let engine = engine(
+            model(&log, "box__act"),
+            tool,
+            Arc::new(MemoryJournal::default()),
+        );
+        let report = engine
+            .send(message(options()), &mut ())
+            .await
+            .expect("a report");
+        assert!(
+            report.answer().contains("cannot be used"),
+            "{}",
+            report.answer()
+        );
+    }
+}
+
+#[test]
+fn a_schema_that_takes_for_ever_ends_within_the_tools_time_limit() {
+    // Thirty levels of two branches each: 2^30 ways to look at one value.
+    let mut defs = serde_json::Map::new();
+    for level in 0..30 {
+        let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
+        defs.insert(format!("l{level}"), json!({"allOf": [next.clone(), next]}));
+    }
+    defs.insert("l30".to_owned(), json!({"type": "object"}));
+    let schema = json!({"$ref": "#/$defs/l0", "$defs": defs});
+    let log = Log::default();
+    let mut tool = OneTool::new(&log, |_| async { ToolResult::text("fine") });
+    tool.spec.input = InputFormat::Json(Arc::new(schema));
+    tool.spec.time_limit = Some(Duration::from_secs(3));
+    let engine = engine(
+        model(&log, "box__act"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    let report = runtime
+        .block_on(engine.send(message(options()), &mut ()))
+        .expect("a report");
+    // The thread that the schema holds is left behind: nothing can stop it.
+    runtime.shutdown_background();
+    assert_eq!(report.end, TurnEnd::Answered(FinishReason::Stop));
+    assert_eq!(report.calls[0].end, CallEnd::NotRun);
+    assert!(
+        report.answer().contains("takes too long"),
+        "{}",
+        report.answer()
+    );
+}
+
+#[tokio::test]
+async fn a_toolbox_that_is_gone_does_not_stop_the_others() {
+    let log = Log::default();
+    let tool = OneTool::new(&log, |_| async { ToolResult::text("still here") });
+    let gone = ToolboxId::parse("gone").expect("a valid id");
+    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        .model("provider", Arc::new(model(&log, "box__act")))
+        .toolbox(Arc::new(Unreachable(gone.clone())))
+        .toolbox(Arc::new(tool))
+        .build();
+    let offered = engine.tools(&options()).await;
+    assert_eq!(offered.problems.len(), 1);
+    assert_eq!(offered.problems[0].toolbox, gone);
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    assert_eq!(report.answer(), "still here");
+}
+
+#[tokio::test]
+async fn an_unknown_tool_is_an_outcome_that_names_what_there_is() {
+    let log = Log::default();
+    let tool = OneTool::new(&log, |_| async { ToolResult::text("never") });
+    let engine = engine(
+        model(&log, "invented"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    assert!(
+        report.answer().contains("The tools are: box__act."),
+        "{}",
+        report.answer()
+    );
+}
+
+#[tokio::test]
+async fn without_anybody_to_ask_a_tool_that_is_not_ours_is_denied_with_the_setting() {
+    let log = Log::default();
+    let tool = OneTool::new(&log, |_| async { ToolResult::text("never") });
+    let engine = engine(
+        model(&log, "box__act"),
+        tool,
+        Arc::new(MemoryJournal::default()),
+    );
+    let mut options = options();
+    options.policy.rules.clear();
+    let report = engine
+        .send(message(options), &mut ())
+        .await
+        .expect("a report");
+    assert_eq!(report.calls[0].end, CallEnd::Denied);
+    assert!(
+        report.answer().contains("`\"box/act\" = \"allow\"`"),
+        "{}",
+        report.answer()
+    );
+}
