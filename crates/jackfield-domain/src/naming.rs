@@ -36,7 +36,7 @@ fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
         toolbox.as_str().contains("__")
             || toolbox.as_str().ends_with('_')
             || tool.starts_with('_')
-            || ends_like_a_hash(tool)
+            || ends_like_a_hash(joined)
     });
     if name != joined || ambiguous || name.len() > ToolName::MAX {
         let digest = Digest::of_parts([toolbox.map_or("", ToolboxId::as_str), tool]).to_hex();
@@ -49,8 +49,8 @@ fn named(joined: &str, toolbox: Option<&ToolboxId>, tool: &str) -> ToolName {
 }
 
 /// Whether a name ends with `_` and eight hexadecimal digits.
-fn ends_like_a_hash(tool: &str) -> bool {
-    let digits = tool.len().checked_sub(9).and_then(|at| tool.get(at..));
+fn ends_like_a_hash(name: &str) -> bool {
+    let digits = name.len().checked_sub(9).and_then(|at| name.get(at..));
     digits.is_some_and(|end| {
         end.starts_with('_') && end.bytes().skip(1).all(|b| b.is_ascii_hexdigit())
     })

@@ -84,6 +84,12 @@ fn a_tool_cannot_take_the_hashed_name_of_another() {
     let name = tool_name(&toolbox("a__b"), "c");
     let forged = name.as_str().strip_prefix("a__").expect("a prefix");
     assert_ne!(tool_name(&a, forged), name);
+    // Cut so that the hash begins where a tool's name would.
+    let long = toolbox(&"x".repeat(54));
+    let name = tool_name(&long, &"y".repeat(20));
+    let forged = name.as_str().split_once("__").expect("two parts").1;
+    assert_eq!(forged.len(), 8);
+    assert_ne!(tool_name(&long, forged), name);
 }
 
 proptest! {
