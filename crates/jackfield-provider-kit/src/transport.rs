@@ -20,8 +20,8 @@ use thiserror::Error;
 pub struct Transport {
     client: reqwest::Client,
     settings: Arc<TransportSettings>,
-    /// Why nothing encrypted can be reached, if so.
-    untrusting: Option<Arc<str>>,
+    /// Whether this machine knows any certificate authority.
+    trusting: bool,
 }
 
 /// How requests are sent. There is no limit on the whole of a call: the loop keeps the time.
@@ -74,7 +74,7 @@ impl Transport {
     ///
     /// [`TransportError`] if the settings cannot be followed.
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
-        let (tls, untrusting) =
+        let (tls, trusting) =
             tls::configure().map_err(|source| TransportError::Client { source })?;
         let mut builder = reqwest::Client::builder()
             .tls_backend_preconfigured(tls)
@@ -97,7 +97,7 @@ impl Transport {
         Ok(Self {
             client,
             settings: Arc::new(settings),
-            untrusting: untrusting.map(Arc::from),
+            trusting,
         })
     }
 
@@ -110,10 +110,8 @@ impl Transport {
     /// [`ModelError`], classified: `BeforeSend` only where no connection came about.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::Peer::of(request.uri(), &self.settings);
-        if let Some(why) = self.untrusting.as_deref()
-            && request.uri().scheme_str() == Some("https")
-        {
-            return Err(peer.untrusted(why).into());
+        if !self.trusting && request.uri().scheme_str() == Some("https") {
+            return Err(peer.untrusted().into());
         }
         let request = match reqwest::Request::try_from(request) {
             Ok(request) => request,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use http::Uri;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_ports::chat_model::ModelError;
+use rustls::CertificateError;
 
 use super::TransportSettings;
 
@@ -33,12 +34,14 @@ impl Peer {
         }
     }
 
-    /// Nobody is trusted here.
-    pub(super) fn untrusted(&self, why: &str) -> ModelFailure {
+    /// This machine trusts nobody.
+    pub(super) fn untrusted(&self) -> ModelFailure {
         let host = &self.host;
         hopeless(
             ModelFailureKind::Transport,
-            format!("cannot check who {host} is ({why}): install the system's CA certificates"),
+            format!(
+                "cannot check who {host} is: this machine has no CA certificates; install them, or name a file of them in SSL_CERT_FILE"
+            ),
         )
     }
 
@@ -127,12 +130,16 @@ impl Peer {
         }
         if let Some(fault) = cause::<rustls::Error>(error) {
             if let rustls::Error::InvalidCertificate(why) = fault {
-                return hopeless(
-                    ModelFailureKind::Transport,
+                let message = if *why == CertificateError::UnknownIssuer {
+                    format!(
+                        "cannot be sure who {host} is: its certificate is from an authority that this machine does not know; add that to the system's, or name a file of them in SSL_CERT_FILE"
+                    )
+                } else {
                     format!(
                         "cannot be sure who {host} is ({why}): is base_url right, and this machine's clock?"
-                    ),
-                );
+                    )
+                };
+                return hopeless(ModelFailureKind::Transport, message);
             }
             return before_send(
                 ModelFailureKind::Transport,

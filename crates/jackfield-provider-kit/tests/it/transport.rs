@@ -123,7 +123,7 @@ async fn a_body_that_breaks_off_is_interrupted() {
 #[tokio::test]
 async fn a_server_that_says_nothing_is_left() {
     let mut settings = TransportSettings::default();
-    settings.read_idle = Duration::from_millis(50);
+    settings.read_idle = Duration::from_millis(400);
     let transport = Transport::new(settings).unwrap();
     for begin in ["", "HTTP/1.1 200 OK\r\n"] {
         let server = Server::start().await;
@@ -131,7 +131,7 @@ async fn a_server_that_says_nothing_is_left() {
         let error = ask(&transport, &server.base_url()).await.unwrap_err();
         assert_eq!(error.failure.kind, Kind::Timeout);
         assert!(
-            error.to_string().ends_with(" said nothing for 0.05 s"),
+            error.to_string().ends_with(" said nothing for 0.4 s"),
             "{error}"
         );
         server.closed_by_client(0).await;
