@@ -165,5 +165,6 @@ fn broken(violation: &ProtocolViolation) -> ModelFailure {
     )
 }
 
-const FIRST_BACKOFF: Duration = Duration::from_millis(500);
+/// The first pause before jitter, which takes away up to a half: no pause is shorter than 0.5 s.
+const FIRST_BACKOFF: Duration = Duration::from_secs(1);
 const LONGEST_BACKOFF: Duration = Duration::from_secs(8);

@@ -312,6 +312,36 @@ fn what_a_given_up_call_used_is_counted_and_what_it_said_is_not_heard() {
     assert_eq!(scene.transcript(), ["User: go", "Assistant: here"]);
 }
 
+#[test]
+fn the_pauses_before_trying_again_grow_from_half_a_second_to_eight_seconds() {
+    let limits = Limits {
+        model_retries: 8,
+        ..Limits::default()
+    };
+    let mut seen = Vec::new();
+    for session in 0..64 {
+        let id = SessionId::parse(&format!("s{session}")).expect("a valid id");
+        let opening = Opening::UserMessage(Arc::new(Message::user("go")));
+        let (mut scene, _) = Scene::open(
+            Session::new(id),
+            opening,
+            Arc::new(setup(limits)),
+            Vec::new(),
+        );
+        for n in 0..8 {
+            let _lines = scene.play(overloaded(RetryAdvice::Backoff));
+            let pause = scene.sleep().expect("a retry").as_millis();
+            let longest = 8000.min(1000 << n);
+            assert!((longest / 2..=longest).contains(&pause), "{n}: {pause}");
+            seen.push(pause);
+            let lines = scene.play(It::Passes(Duration::from_millis(8000)));
+            assert_eq!(lines, [format!("model 1.{}", n + 2)]);
+        }
+    }
+    let (shortest, longest) = (seen.iter().min(), seen.iter().max());
+    assert!(shortest < Some(&550) && longest > Some(&7800), "{seen:?}");
+}
+
 /// The end of a reply, without any further piece.
 fn says_nothing() -> It {
     crate::scene::reply(Vec::new(), FinishReason::Stop)
