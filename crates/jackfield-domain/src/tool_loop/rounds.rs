@@ -116,14 +116,9 @@ impl Decider<'_> {
         }
         let tokens = allowance.tokens?;
         // What the last reply and its request took is the least that the next request will take.
-        let reserve = self.turn.last_usage.total()
-            + u64::from(
-                self.turn
-                    .setup
-                    .settings
-                    .max_output_tokens
-                    .unwrap_or(RESERVED_OUTPUT),
-            );
+        let output = self.turn.setup.settings.max_output_tokens;
+        let output = u64::from(output.unwrap_or(RESERVED_OUTPUT));
+        let reserve = self.turn.last_usage.total().saturating_add(output);
         let left = tokens.saturating_sub(self.turn.usage.total());
         if left < reserve {
             Some(Spent::Nothing(LimitKind::Tokens))

@@ -415,3 +415,38 @@ fn every_call_has_a_clock_of_its_own() {
     ]);
     assert_eq!(scene.sleep(), Some(Duration::from_millis(1)));
 }
+
+#[test]
+fn numbers_that_no_provider_should_send_are_not_too_large() {
+    let allowance = Allowance {
+        active: None,
+        tokens: Some(u64::MAX),
+    };
+    let usage = Usage {
+        input: u64::MAX,
+        output: u64::MAX,
+        ..Usage::default()
+    };
+    let end = ReplyEnd {
+        usage: Some(usage),
+        ..ReplyEnd::new(FinishReason::ToolCalls)
+    };
+    let dear = It::Replies {
+        parts: vec![call("read", "{}")],
+        end: Some(end),
+    };
+    check(
+        spending(allowance),
+        &["model 1.1"],
+        vec![
+            (dear, &["run read"]),
+            (
+                finishes("read", "a"),
+                &[
+                    "read Ran: a",
+                    "end Limited { is_error: false, limit: Tokens }",
+                ],
+            ),
+        ],
+    );
+}
