@@ -11,7 +11,7 @@ use crate::outcome::ToolResult;
 use crate::policy::Permission;
 use crate::reply::FinishReason;
 use crate::request::{Attempt, ToolRun};
-use crate::tool::UnknownPolicy;
+use crate::tool::{InputFormat, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
@@ -78,10 +78,17 @@ impl Decider<'_> {
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
         };
-        if let ToolInput::Json(input) = &call.input
-            && let Err(fault) = input.object()
-        {
-            return not_run(words::malformed(fault));
+        match (&call.input, &tool.definition.input) {
+            (ToolInput::Json(input), _) => {
+                if let Err(fault) = input.object() {
+                    return not_run(words::malformed(fault));
+                }
+            }
+            // Nobody could hold it against the tool's schema.
+            (ToolInput::Text(_), InputFormat::Json(_)) => {
+                return not_run(words::malformed("free text was sent"));
+            }
+            (ToolInput::Text(_), InputFormat::Text(_)) => {}
         }
         match (&tool.permission, tool.ran_by) {
             (Permission::Deny(why), _) => Plan::Close(CallEnd::Denied, words::denied_by_rule(why)),

@@ -339,3 +339,25 @@ fn what_nobody_waits_for_changes_nothing() {
         ],
     );
 }
+
+#[test]
+fn free_text_for_a_tool_that_takes_json_is_never_run() {
+    let free = Part::Call {
+        arguments: "delete everything",
+        json: false,
+        name: "write",
+        ran_by: RanBy::Engine,
+    };
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![(
+            reply(vec![free], FinishReason::ToolCalls),
+            &[
+                "write NotRun error: The call was not run: its arguments are not a valid JSON \
+                 object (free text was sent). Send the call again with valid JSON.",
+                "model 2.1",
+            ],
+        )],
+    );
+}
