@@ -20,7 +20,7 @@ pub struct Setup {
     pub can_supersede: bool,
     /// The tools.
     pub catalog: Arc<Catalog>,
-    /// Which tools may or have to be called in the first round; later rounds are free.
+    /// Which tools may be called at all, and which have to be called in the first round.
     pub choice: ToolChoice,
     /// Limits.
     pub limits: Limits,

@@ -11,7 +11,7 @@ use crate::outcome::ToolResult;
 use crate::policy::Permission;
 use crate::reply::FinishReason;
 use crate::request::{Attempt, ToolRun};
-use crate::tool::{InputFormat, UnknownPolicy};
+use crate::tool::{InputFormat, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
@@ -78,6 +78,17 @@ impl Decider<'_> {
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
         };
+        // Some servers do not know the setting, or do not heed it.
+        match &setup.choice {
+            ToolChoice::Forbidden => return not_run(words::no_tool_allowed()),
+            ToolChoice::Only { tools, .. } if !tools.contains(&tool.definition.name) => {
+                return not_run(words::tool_not_allowed(&tool.definition.name));
+            }
+            ToolChoice::Auto
+            | ToolChoice::Named(_)
+            | ToolChoice::Only { .. }
+            | ToolChoice::Required => {}
+        }
         match (&call.input, &tool.definition.input) {
             (ToolInput::Json(input), _) => {
                 if let Err(fault) = input.object() {

@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use crate::failure::Disposition;
+use crate::ids::ToolName;
 use crate::limits::LimitKind;
 use crate::outcome::ToolResult;
 use crate::tool::Catalog;
@@ -55,6 +56,16 @@ pub(super) fn limit_reached(limit: Option<LimitKind>) -> ToolResult {
         None => "only the first round of a turn may use tools",
     };
     ToolResult::error(format!("The call was not run: {what}."))
+}
+
+pub(super) fn no_tool_allowed() -> ToolResult {
+    ToolResult::error("The call was not run: this turn may not use tools.")
+}
+
+pub(super) fn tool_not_allowed(name: &ToolName) -> ToolResult {
+    ToolResult::error(format!(
+        "The call was not run: this turn may not use `{name}`."
+    ))
 }
 
 pub(super) fn denied_by_rule(why: &str) -> ToolResult {

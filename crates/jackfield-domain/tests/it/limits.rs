@@ -417,6 +417,40 @@ fn every_call_has_a_clock_of_its_own() {
 }
 
 #[test]
+fn a_tool_that_the_caller_did_not_allow_is_not_run_even_if_the_server_ignores_that() {
+    let choosing = |choice| Setup {
+        choice,
+        ..setup(Limits::default())
+    };
+    check(
+        choosing(ToolChoice::Forbidden),
+        &["model 1.1 Forbidden"],
+        vec![(
+            calls(&["read"]),
+            &[
+                "read NotRun error: The call was not run: this turn may not use tools.",
+                "model 2.1 Forbidden",
+            ],
+        )],
+    );
+    let only = ToolChoice::Only {
+        required: false,
+        tools: vec![ToolName::parse("read").expect("a valid name")],
+    };
+    check(
+        choosing(only),
+        &["model 1.1 Only { required: false, tools: [read] }"],
+        vec![(
+            calls(&["write", "read"]),
+            &[
+                "write NotRun error: The call was not run: this turn may not use `write`.",
+                "run read",
+            ],
+        )],
+    );
+}
+
+#[test]
 fn numbers_that_no_provider_should_send_are_not_too_large() {
     let allowance = Allowance {
         active: None,
