@@ -78,6 +78,9 @@ impl Decider<'_> {
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
         };
+        if let Some(why) = self.restriction(&call.id) {
+            return not_run(words::restricted(&why));
+        }
         // Some servers do not know the setting, or do not heed it.
         match &setup.choice {
             ToolChoice::Forbidden => return not_run(words::no_tool_allowed()),
@@ -125,19 +128,27 @@ impl Decider<'_> {
                 return;
             };
             let (call, edited) = (Arc::clone(&next.call), next.edited.clone());
+            let attempts = next.attempts;
+            if self.restriction(&call.id).is_some() {
+                self.restrict(&call.id, attempts);
+                continue;
+            }
             let attempt = ToolAttempt {
                 call: call.id.clone(),
-                attempt: next.attempts + 1,
+                attempt: attempts + 1,
             };
             self.start(&call, edited, attempt);
         }
     }
 
     fn start(&mut self, call: &ToolCall, edited: Option<Arc<ToolInput>>, attempt: ToolAttempt) {
-        let Some(tool) = self.turn.setup.catalog.tool(call.name.as_str()) else {
-            return;
+        let setup = &self.turn.setup;
+        let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
+            // Only a journal that was tampered with leads here; it must not hold the turn up.
+            let result = words::no_such_tool(call.name.as_str(), &setup.catalog);
+            return self.close(&call.id, CallEnd::NotRun, result);
         };
-        let limits = &self.turn.setup.limits;
+        let limits = &setup.limits;
         let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
         let run = ToolRun {
             fresh: attempt.attempt > 1,

@@ -7,7 +7,6 @@ use crate::time::Now;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::input::Input;
 use crate::tool_loop::live::Live;
-use crate::tool_loop::recover::Restrictions;
 use crate::turn::{CallState, Running, Stage, Turn};
 
 /// One step in the making.
@@ -16,20 +15,16 @@ pub(super) struct Decider<'a> {
     pub(super) facts: Vec<Fact>,
     pub(super) live: &'a mut Live,
     pub(super) now: Now,
-    /// What today forbids of what has not started yet; empty but on recovery.
-    pub(super) restrictions: Restrictions,
     pub(super) turn: &'a mut Turn,
 }
 
 impl<'a> Decider<'a> {
-    pub(super) fn new(turn: &'a mut Turn, live: &'a mut Live, now: Now) -> Self {
-        let restrictions = Restrictions::default();
+    pub(super) const fn new(turn: &'a mut Turn, live: &'a mut Live, now: Now) -> Self {
         Self {
             actions: Vec::new(),
             facts: Vec::new(),
             live,
             now,
-            restrictions,
             turn,
         }
     }

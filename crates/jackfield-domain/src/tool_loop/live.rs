@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::time::{MonoTime, Now};
+use crate::tool_loop::recover::Restrictions;
 
 /// Beyond the durable state.
 #[derive(Clone, Debug, Default)]
@@ -16,6 +17,8 @@ pub(super) struct Live {
     busy_since: Option<MonoTime>,
     deadlines: BTreeMap<ToolAttempt, MonoTime>,
     reply: Option<LiveReply>,
+    /// What today forbids; empty unless the turn was recovered.
+    restrictions: Restrictions,
 }
 
 #[derive(Clone, Debug)]
@@ -25,11 +28,16 @@ struct LiveReply {
 }
 
 impl Live {
-    pub(super) fn with_active(active: Duration) -> Self {
+    pub(super) fn recovered(active: Duration, restrictions: Restrictions) -> Self {
         Self {
             active,
+            restrictions,
             ..Self::default()
         }
+    }
+
+    pub(super) const fn restrictions(&self) -> &Restrictions {
+        &self.restrictions
     }
 
     pub(super) const fn active(&self) -> Duration {

@@ -15,7 +15,8 @@ use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
 use crate::turn::{CallState, Running, Stage};
 use crate::wait::Delivery;
 
-/// What today forbids of calls that have not started. It can only take away, never allow.
+/// What today forbids of calls that have not started, for the rest of the turn. It can only take
+/// away, never allow.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Restrictions {
     /// By model-facing name.
@@ -47,14 +48,13 @@ impl ToolLoop {
     ) -> Option<(Self, Step)> {
         let folded = Session::fold(session.clone(), facts);
         let turn = folded.open_turn()?.clone();
-        let live = Live::with_active(turn.active);
+        let live = Live::recovered(turn.active, restrictions);
         let mut recovered = Self {
             live,
             session: session.clone(),
             turn,
         };
         let mut decider = Decider::new(&mut recovered.turn, &mut recovered.live, now);
-        decider.restrictions = restrictions;
         decider.recover(deliveries);
         let parts = decider_parts(decider);
         let step = recovered.finish(parts, now);
@@ -106,7 +106,7 @@ impl Decider<'_> {
     }
 
     /// A call that has not started, or not again, starts unless something forbids it today.
-    fn restrict(&mut self, call: &ToolCallId, attempts: u32) {
+    pub(super) fn restrict(&mut self, call: &ToolCallId, attempts: u32) {
         let Some(why) = self.restriction(call) else {
             return;
         };
@@ -148,10 +148,15 @@ impl Decider<'_> {
         }
     }
 
-    fn restriction(&self, call: &ToolCallId) -> Option<String> {
+    /// Why this call may not start today, if it may not.
+    pub(super) fn restriction(&self, call: &ToolCallId) -> Option<String> {
+        let restrictions = self.live.restrictions();
+        if restrictions.tools.is_empty() {
+            return None;
+        }
         let call = self.turn.open_call(call)?;
         let name = ToolName::parse(call.name.as_str()).ok()?;
-        self.restrictions
+        restrictions
             .tools
             .get(&name)
             .map(|restriction| match restriction {

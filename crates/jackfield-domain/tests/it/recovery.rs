@@ -300,3 +300,70 @@ fn a_crash_at_any_point_changes_nothing_where_every_call_may_be_repeated() {
         assert_eq!(end_after_crash, end);
     }
 }
+
+#[test]
+fn what_today_forbids_stays_forbidden_for_the_rest_of_the_turn() {
+    let restrictions = || {
+        let why = || Restriction::Denied("not today".into());
+        let tools = ["ask", "write"].map(|name| (ToolName::parse(name).expect("a name"), why()));
+        Restrictions {
+            tools: tools.into_iter().collect(),
+        }
+    };
+    let granted = Answer::Approval(Approval::Granted { edited: None });
+    check(
+        setup(Limits::default()),
+        &["model 1.1"],
+        vec![
+            (calls(&["ask"]), &["wait for approval of ask"]),
+            (
+                It::Crashes(restrictions()),
+                &["resumed 1", "wait for approval of ask"],
+            ),
+            (
+                answer("ask", granted),
+                &[
+                    "wait Answered",
+                    "ask NotRun error: The call was not run: not today.",
+                    "model 2.1",
+                ],
+            ),
+            (
+                calls(&["write", "ask", "read"]),
+                &[
+                    "write NotRun error: The call was not run: not today.",
+                    "ask NotRun error: The call was not run: not today.",
+                    "run read",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_retry_that_a_person_wants_is_not_made_where_today_forbids_it() {
+    check(
+        setup(Limits::default()),
+        &["model 1.1"],
+        vec![
+            (calls(&["careful"]), &["run careful"]),
+            (
+                It::Crashes(all_gone()),
+                &[
+                    "resumed 1",
+                    "careful lost: Crashed, Unknown, Ask",
+                    "wait for word about careful",
+                ],
+            ),
+            (
+                answer("careful", Answer::UnknownOutcome(UnknownAnswer::Retry)),
+                &[
+                    "wait Answered",
+                    "careful Reported error: Outcome unknown (the tool is no longer there): the \
+                     call may or may not have taken effect. Check before repeating it.",
+                    "model 2.1",
+                ],
+            ),
+        ],
+    );
+}
