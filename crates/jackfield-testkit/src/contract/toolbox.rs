@@ -1,1 +1,198 @@
-//! The contract of a toolbox.
+//! The contract of [`Toolbox`]: one test per clause.
+//!
+//! The author of a toolbox writes a [`ToolboxHarness`] and one line:
+//!
+//! ```text
+//! jackfield_testkit::toolbox_contract!(AcmeHarness);
+//! ```
+//!
+//! which becomes one test for each of [`CLAUSES`]. A clause that cannot be kept, or for which the
+//! toolbox has no such tool, is named with the reason; as soon as it is kept after all, that test
+//! fails:
+//!
+//! ```text
+//! jackfield_testkit::toolbox_contract!(AcmeHarness, except: {
+//!     dropping_a_call_cancels_it => "no tool of acme runs long enough to be cancelled",
+//! });
+//! ```
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_ports::toolbox::Toolbox;
+use serde_json::Value;
+
+use super::clause::{self, Clause};
+
+mod calls;
+mod ends;
+mod lists;
+mod scene;
+
+/// A toolbox to be tested, and the calls to test it by.
+///
+/// Calls that it has no tool for stay `None`; the clauses that need them have to be exceptions then.
+#[async_trait]
+pub trait ToolboxHarness: Send + Sync + Sized + 'static {
+    /// A toolbox, apart from all others, of which no tool has run.
+    async fn fresh() -> Self;
+
+    /// The toolbox.
+    fn toolbox(&self) -> Arc<dyn Toolbox>;
+
+    /// A call that comes back soon, with an outcome of two bytes or more that is no error. Called
+    /// again it gives the same outcome.
+    fn working(&self) -> SampleCall;
+
+    /// A call of which the tool itself says that it failed.
+    fn failing(&self) -> Option<SampleCall> {
+        None
+    }
+
+    /// A call that runs until it is cancelled.
+    fn lasting(&self) -> Option<SampleCall> {
+        None
+    }
+
+    /// A call in which the tool panics, or its process crashes.
+    fn crashing(&self) -> Option<SampleCall> {
+        None
+    }
+
+    /// How many times tools were run so far, whatever came of it.
+    fn runs(&self) -> Option<usize> {
+        None
+    }
+
+    /// Whether a tool is running.
+    fn is_running(&self) -> Option<bool> {
+        None
+    }
+}
+
+/// A call to test a toolbox by.
+#[derive(Clone, Debug)]
+pub struct SampleCall {
+    /// The arguments, a JSON object.
+    pub arguments: Value,
+    /// The tool's own name.
+    pub tool: Arc<str>,
+}
+
+impl SampleCall {
+    /// A call of this tool.
+    #[must_use]
+    pub fn new(tool: &str, arguments: Value) -> Self {
+        Self {
+            arguments,
+            tool: tool.into(),
+        }
+    }
+}
+
+/// Checks one clause; this is what the tests of [`toolbox_contract!`](crate::toolbox_contract) call.
+///
+/// `exceptions` are names of clauses, each with the reason why it is not kept.
+///
+/// # Panics
+///
+/// If the clause is not kept and no exception names it, or if it is kept although one does; also if
+/// there is no such clause.
+pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
+    clause::check(CLAUSES, clause, exceptions, || perform::<H>(clause));
+}
+
+/// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! toolbox_clauses {
+    ($callback:path { $($context:tt)* }) => {
+        $callback! {
+            { $($context)* }
+            /// `list` gives each tool once, by its own name.
+            the_list_gives_each_tool_once
+            /// The schema of each tool's arguments, and that of its structured results if it has one, is a JSON object.
+            every_schema_is_a_json_object
+            /// Two lists in a row say the same, so that digests of definitions can be compared.
+            the_list_stays_the_same
+            /// `call` runs the tool once.
+            a_call_runs_its_tool_once
+            /// A call that failed is not tried again.
+            a_failed_call_is_not_tried_again
+            /// What a tool says about its own failure is a result with `is_error`, in words.
+            a_failure_of_the_tools_own_is_a_result
+            /// A tool that does not exist is `NotSent` and `UnknownTool`, and nothing runs.
+            an_unknown_tool_is_proved_not_to_have_run
+            /// An outcome of exactly `max_bytes` is whole.
+            an_outcome_at_the_limit_is_whole
+            /// An outcome above `max_bytes` is cut to it, with a marker that says so.
+            an_outcome_above_the_limit_is_cut_with_a_marker
+            /// Dropping a call cancels it.
+            dropping_a_call_cancels_it
+            /// After a panic or a crash of a tool the call has ended, nobody claims that it was not run, and the toolbox goes on.
+            a_crash_of_a_tool_ends_its_call_alone
+            /// Taking up a call that the toolbox does not know runs nothing, and is not `NotSent`.
+            what_cannot_be_taken_up_is_not_run
+        }
+    };
+}
+
+/// Expands to one test per clause of the contract of `Toolbox`.
+///
+/// Takes a type that is a [`ToolboxHarness`](crate::contract::toolbox::ToolboxHarness), and perhaps
+/// `except: { clause => "reason" }`.
+#[macro_export]
+macro_rules! toolbox_contract {
+    ($harness:ty $(, except: { $($clause:ident => $reason:literal),+ $(,)? })? $(,)?) => {
+        $crate::toolbox_clauses! {
+            $crate::toolbox_tests { [$harness] [$($((stringify!($clause), $reason)),+)?] }
+        }
+    };
+}
+
+#[doc(hidden)]
+#[macro_export]
+macro_rules! toolbox_tests {
+    ({ [$harness:ty] $except:tt } $(#[doc = $text:literal] $name:ident)+) => {
+        $crate::toolbox_tests!(@each [$harness] $except $($name)+);
+    };
+    (@each [$harness:ty] $except:tt) => {};
+    (@each [$harness:ty] $except:tt $name:ident $($more:ident)*) => {
+        #[test]
+        fn $name() {
+            $crate::contract::toolbox::check::<$harness>(stringify!($name), &$except);
+        }
+
+        $crate::toolbox_tests!(@each [$harness] $except $($more)*);
+    };
+}
+
+macro_rules! dispatch {
+    ({} $(#[doc = $text:literal] $name:ident)+) => {
+        /// The clauses of the contract, by name.
+        pub const CLAUSES: &[Clause] = &[
+            $(Clause { name: stringify!($name), text: $text.trim_ascii() }),+
+        ];
+
+        /// Runs a clause in the caller's runtime. It panics where the clause is not kept.
+        #[must_use]
+        pub fn perform<H: ToolboxHarness>(
+            clause: &str,
+        ) -> Pin<Box<dyn Future<Output = ()> + Send>> {
+            match clause {
+                $(stringify!($name) => Box::pin(all::$name::<H>()),)+
+                other => panic!("there is no clause `{other}`"),
+            }
+        }
+    };
+}
+
+toolbox_clauses! { dispatch {} }
+
+/// The clauses, each as a function over a harness.
+mod all {
+    pub(super) use super::calls::*;
+    pub(super) use super::ends::*;
+    pub(super) use super::lists::*;
+}

@@ -189,7 +189,7 @@ impl Toolbox for Shared {
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let call = self.next_call(run)?;
         let entry = self.enter(CalledWhat::Run(Box::new(run.clone())));
-        self.play(call, entry, events).await
+        self.play(call, entry, run.max_bytes, events).await
     }
 
     async fn resume(
@@ -209,7 +209,7 @@ impl Toolbox for Shared {
             let kind = ToolFailureKind::Unavailable;
             return Err(ToolFailure::unknown(kind, "nothing is to be taken up").into());
         };
-        self.play(call, entry, events).await
+        self.play(call, entry, usize::MAX, events).await
     }
 }
 
@@ -294,6 +294,7 @@ impl Shared {
         &self,
         call: ScriptedCall,
         mut entry: Entry<'_>,
+        max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
         for act in call.acts {
@@ -306,7 +307,12 @@ impl Shared {
         match call.end {
             End::Come(end) => {
                 entry.ending = Ending::CameBack;
-                (*end).map_err(ToolError::from)
+                Ok(match (*end)? {
+                    ToolEnd::Finished(whole) => {
+                        ToolEnd::Finished(whole.cut(max_bytes).unwrap_or(whole))
+                    }
+                    asked @ ToolEnd::Asked { .. } => asked,
+                })
             }
             End::Panic => panic!("a scripted tool panics, as it was told to"),
         }

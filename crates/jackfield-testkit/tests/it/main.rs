@@ -6,3 +6,4 @@ mod fakes;
 mod journal_contract;
 mod mocks;
 mod server;
+mod toolbox_contract;

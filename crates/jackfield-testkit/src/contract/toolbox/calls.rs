@@ -1,0 +1,88 @@
+//! Clauses of calls.
+#![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
+
+use std::sync::Arc;
+
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::outcome::OutcomePart;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::wait::JobHandle;
+use serde_json::json;
+
+use super::scene::{Scene, soon};
+use super::{SampleCall, ToolboxHarness};
+
+pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for (id, runs) in [("one", 1), ("two", 2)] {
+        scene.result(&scene.run(id, scene.harness.working())).await;
+        assert_eq!(scene.runs(), runs);
+    }
+}
+
+pub(super) async fn a_failed_call_is_not_tried_again<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let failing = scene.harness.failing().expect("a call that fails");
+    scene.result(&scene.run("call", failing)).await;
+    assert_eq!(scene.runs(), 1);
+}
+
+pub(super) async fn an_unknown_tool_is_proved_not_to_have_run<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let call = SampleCall::new("no_such_tool", json!({}));
+    let failure = scene
+        .end(&scene.run("call", call))
+        .await
+        .expect_err("a failure");
+    assert_eq!(failure.kind, ToolFailureKind::UnknownTool, "{failure:?}");
+    assert_eq!(failure.disposition, Disposition::NotSent, "{failure:?}");
+    assert!(failure.message.contains("no_such_tool"), "{failure:?}");
+    assert_eq!(scene.harness.runs().unwrap_or(0), 0);
+}
+
+pub(super) async fn an_outcome_at_the_limit_is_whole<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let run = scene.run("whole", scene.harness.working());
+    let whole = scene.result(&run).await;
+    let limited = ToolRun {
+        max_bytes: whole.size(),
+        ..scene.run("limited", scene.harness.working())
+    };
+    assert_eq!(scene.result(&limited).await, whole);
+}
+
+pub(super) async fn an_outcome_above_the_limit_is_cut_with_a_marker<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let whole = scene
+        .result(&scene.run("whole", scene.harness.working()))
+        .await;
+    let limit = whole.size() / 2;
+    assert!(limit > 0, "the harness has an outcome of two bytes or more");
+    let limited = ToolRun {
+        max_bytes: limit,
+        ..scene.run("limited", scene.harness.working())
+    };
+    let mut cut = scene.result(&limited).await;
+    assert_eq!(cut.is_error, whole.is_error);
+    let marker = cut.content.pop();
+    let marker = marker
+        .as_ref()
+        .and_then(OutcomePart::as_text)
+        .unwrap_or_default();
+    let said_anyway = whole.to_text().contains(marker);
+    assert!(!said_anyway, "`{marker}` says nothing of a cut");
+    assert!(
+        cut.size() <= limit,
+        "{} bytes are more than {limit}",
+        cut.size()
+    );
+}
+
+pub(super) async fn what_cannot_be_taken_up_is_not_run<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let handle = JobHandle(Arc::new(json!({ "no": "such job" })));
+    let taken = soon(scene.toolbox.resume(&handle, None, &mut ())).await;
+    let failure = taken.expect_err("a failure").failure;
+    assert_ne!(failure.disposition, Disposition::NotSent, "{failure:?}");
+    assert_eq!(scene.harness.runs().unwrap_or(0), 0);
+}

@@ -1,0 +1,55 @@
+//! Clauses of calls that end in another way than they should.
+#![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
+
+use std::sync::Arc;
+
+use jackfield_domain::failure::Disposition;
+use jackfield_ports::toolbox::ToolEnd;
+
+use super::ToolboxHarness;
+use super::scene::{Scene, soon};
+
+pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let failing = scene.harness.failing().expect("a call that fails");
+    let result = scene.result(&scene.run("call", failing)).await;
+    assert!(result.is_error, "{result:?}");
+    assert!(!result.to_text().trim().is_empty(), "{result:?}");
+    let working = scene
+        .result(&scene.run("next", scene.harness.working()))
+        .await;
+    assert!(!working.is_error, "{working:?}");
+}
+
+pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let lasting = scene.harness.lasting().expect("a call that lasts");
+    let run = scene.run("call", lasting);
+    let toolbox = Arc::clone(&scene.toolbox);
+    let call = tokio::spawn(async move { toolbox.call(&run, &mut ()).await.is_ok() });
+    scene.until_running(true).await;
+    call.abort();
+    let ended = soon(call).await;
+    assert!(
+        ended.is_err_and(|error| error.is_cancelled()),
+        "the call ended by itself"
+    );
+    scene.until_running(false).await;
+    // The toolbox is as good as before.
+    scene
+        .result(&scene.run("next", scene.harness.working()))
+        .await;
+}
+
+pub(super) async fn a_crash_of_a_tool_ends_its_call_alone<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let crashing = scene.harness.crashing().expect("a call that crashes");
+    match scene.end(&scene.run("call", crashing)).await {
+        Ok(ToolEnd::Finished(result)) => assert!(result.is_error, "{result:?}"),
+        Ok(asked @ ToolEnd::Asked { .. }) => panic!("{asked:?}"),
+        Err(failure) => assert_ne!(failure.disposition, Disposition::NotSent, "{failure:?}"),
+    }
+    scene
+        .result(&scene.run("next", scene.harness.working()))
+        .await;
+}

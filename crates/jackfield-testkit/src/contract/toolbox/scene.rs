@@ -1,0 +1,87 @@
+//! What the clauses play with: a toolbox, and runs of its tools.
+#![expect(clippy::expect_used, reason = "a clause ends where its toolbox fails")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::failure::ToolFailure;
+use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::toolbox::{ToolEnd, Toolbox};
+
+use super::{SampleCall, ToolboxHarness};
+
+/// A fresh toolbox.
+pub(super) struct Scene<H> {
+    pub(super) harness: H,
+    pub(super) toolbox: Arc<dyn Toolbox>,
+}
+
+impl<H: ToolboxHarness> Scene<H> {
+    pub(super) async fn begin() -> Self {
+        let harness = H::fresh().await;
+        let toolbox = harness.toolbox();
+        Self { harness, toolbox }
+    }
+
+    /// A run of a call, each under an id of its own.
+    pub(super) fn run(&self, id: &str, call: SampleCall) -> ToolRun {
+        let SampleCall { arguments, tool } = call;
+        let fields = arguments.as_object().expect("arguments are an object");
+        let call = ToolCallId::parse(id).expect("a valid id");
+        ToolRun {
+            fresh: false,
+            input: ToolInput::Json(JsonInput::from(fields.clone())),
+            key: IdempotencyKey::derive(&call),
+            attempt: ToolAttempt { call, attempt: 1 },
+            max_bytes: 1 << 20,
+            time_limit: Duration::from_secs(30),
+            tool: ToolOrigin {
+                tool,
+                toolbox: self.toolbox.id().clone(),
+            },
+        }
+    }
+
+    /// The end of a run, which has to come.
+    pub(super) async fn end(&self, run: &ToolRun) -> Result<ToolEnd, ToolFailure> {
+        let end = soon(self.toolbox.call(run, &mut ())).await;
+        end.map_err(|error| error.failure)
+    }
+
+    /// The result of a run, which has to be one.
+    pub(super) async fn result(&self, run: &ToolRun) -> ToolResult {
+        match self.end(run).await {
+            Ok(ToolEnd::Finished(result)) => result,
+            other @ (Ok(ToolEnd::Asked { .. }) | Err(_)) => panic!("{other:?} from {run:?}"),
+        }
+    }
+
+    pub(super) fn runs(&self) -> usize {
+        self.harness.runs().expect("the harness counts runs")
+    }
+
+    /// Waits until a tool is running, or is not any more.
+    pub(super) async fn until_running(&self, running: bool) {
+        let settled = async {
+            while self
+                .harness
+                .is_running()
+                .expect("the harness tells what runs")
+                != running
+            {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        soon(settled).await;
+    }
+}
+
+/// What has to come, and comes: a toolbox that never answers fails here instead of hanging.
+pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
+    let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
+    answered.expect("an answer within 20 seconds")
+}

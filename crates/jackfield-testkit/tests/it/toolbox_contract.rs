@@ -1,0 +1,114 @@
+//! Every clause of the toolbox's contract can fail: for each there is a mistake that it catches.
+
+mod broken;
+
+use std::cell::Cell;
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use jackfield_testkit::contract::toolbox::{CLAUSES, check, perform};
+
+use self::broken::{Broken, Mistake};
+
+thread_local! {
+    /// The mistake of the toolboxes that are made on this thread.
+    static MISTAKE: Cell<Mistake> = const { Cell::new(Mistake::None) };
+}
+
+/// The clauses that a toolbox with this mistake does not keep.
+fn caught(mistake: Mistake) -> BTreeSet<&'static str> {
+    MISTAKE.set(mistake);
+    let broken = CLAUSES.iter().filter(|clause| {
+        let kept = catch_unwind(AssertUnwindSafe(|| {
+            // Paused, so that a toolbox that never answers costs no time.
+            let mut runtime = tokio::runtime::Builder::new_current_thread();
+            let runtime = runtime.enable_all().start_paused(true).build();
+            let runtime = runtime.unwrap_or_else(|error| panic!("{error}"));
+            runtime.block_on(perform::<Broken>(clause.name));
+        }));
+        kept.is_err()
+    });
+    broken.map(|clause| clause.name).collect()
+}
+
+#[test]
+fn a_toolbox_without_a_mistake_keeps_every_clause() {
+    assert_eq!(caught(Mistake::None), BTreeSet::new());
+}
+
+#[test]
+fn every_clause_catches_the_mistake_that_it_is_there_for() {
+    let mut catching = BTreeSet::new();
+    for (mistake, clause) in MISTAKES {
+        let caught = caught(*mistake);
+        assert!(
+            caught.contains(clause),
+            "{mistake:?} is caught by {caught:?}"
+        );
+        catching.insert(*clause);
+    }
+    let all: BTreeSet<_> = CLAUSES.iter().map(|clause| clause.name).collect();
+    let idle: Vec<_> = all.difference(&catching).collect();
+    assert!(idle.is_empty(), "no mistake is there for {idle:?}");
+}
+
+#[test]
+fn an_exception_has_to_be_a_clause_that_is_not_kept_and_to_have_a_reason() {
+    let clause = "the_list_gives_each_tool_once";
+    let ends = |mistake: Mistake, exceptions: &[(&str, &str)]| {
+        MISTAKE.set(mistake);
+        catch_unwind(AssertUnwindSafe(|| check::<Broken>(clause, exceptions))).is_ok()
+    };
+    assert!(ends(Mistake::None, &[]));
+    assert!(!ends(Mistake::ToolTwice, &[]));
+    assert!(ends(Mistake::ToolTwice, &[(clause, "a reason")]));
+    assert!(
+        !ends(Mistake::ToolTwice, &[(clause, " ")]),
+        "without a reason"
+    );
+    assert!(
+        !ends(Mistake::None, &[(clause, "a reason")]),
+        "although it is kept"
+    );
+    assert!(!ends(Mistake::None, &[("no_such_clause", "a reason")]));
+}
+
+/// Each mistake, and the clause that is there for it.
+const MISTAKES: &[(Mistake, &str)] = &[
+    (Mistake::ToolTwice, "the_list_gives_each_tool_once"),
+    (Mistake::SchemaIsText, "every_schema_is_a_json_object"),
+    (Mistake::ListChanges, "the_list_stays_the_same"),
+    (Mistake::RunsTwice, "a_call_runs_its_tool_once"),
+    (Mistake::TriesAgain, "a_failed_call_is_not_tried_again"),
+    (
+        Mistake::FailureIsError,
+        "a_failure_of_the_tools_own_is_a_result",
+    ),
+    (
+        Mistake::UnknownMayHaveRun,
+        "an_unknown_tool_is_proved_not_to_have_run",
+    ),
+    (Mistake::LimitTooLow, "an_outcome_at_the_limit_is_whole"),
+    (
+        Mistake::NeverCut,
+        "an_outcome_above_the_limit_is_cut_with_a_marker",
+    ),
+    (
+        Mistake::CutInSilence,
+        "an_outcome_above_the_limit_is_cut_with_a_marker",
+    ),
+    (Mistake::RunsOn, "dropping_a_call_cancels_it"),
+    (
+        Mistake::PanicGoesThrough,
+        "a_crash_of_a_tool_ends_its_call_alone",
+    ),
+    (
+        Mistake::CrashIsNotSent,
+        "a_crash_of_a_tool_ends_its_call_alone",
+    ),
+    (Mistake::ResumeRuns, "what_cannot_be_taken_up_is_not_run"),
+    (
+        Mistake::ResumeIsNotSent,
+        "what_cannot_be_taken_up_is_not_run",
+    ),
+];
