@@ -1,6 +1,6 @@
 //! The durable state of a turn: what the facts fold into, and nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -31,6 +31,8 @@ pub struct Turn {
     pub(crate) active: Duration,
     pub(crate) attempts: u32,
     pub(crate) client_expired: bool,
+    /// The model calls whose usage is in `usage`.
+    pub(crate) counted: BTreeSet<ModelAttempt>,
     pub(crate) failures: u32,
     pub(crate) id: TurnId,
     pub(crate) last_usage: Usage,
@@ -95,6 +97,7 @@ impl Turn {
             active: Duration::ZERO,
             attempts: 0,
             client_expired: false,
+            counted: BTreeSet::new(),
             failures: 0,
             id,
             last_usage: Usage::default(),
@@ -233,7 +236,13 @@ impl Turn {
                 }
                 self.stage = retry_at.map_or(Stage::Ready, Stage::Retrying);
             }
-            Fact::ReplyReceived { reply, .. } => self.receive(reply),
+            Fact::ReplyReceived { attempt, reply } => {
+                if let Some(usage) = reply.end.usage {
+                    self.count(*attempt, usage);
+                    self.last_usage = usage;
+                }
+                self.receive(reply);
+            }
             Fact::TurnEnded { end } => self.stage = Stage::Ended(end.clone()),
             Fact::TurnResumed { nth } => self.resumed = *nth,
             Fact::CallAccepted { attempt, handle } => {
@@ -287,19 +296,22 @@ impl Turn {
             }
             Fact::WaitClosed { end, wait } => self.close_wait(wait, end),
             Fact::Late(late) => {
-                if let Late::Usage { usage, .. } = late {
-                    self.usage += *usage;
+                if let Late::Usage { attempt, usage } = late {
+                    self.count(*attempt, *usage);
                 }
             }
             Fact::TurnOpened { .. } => {}
         }
     }
 
-    fn receive(&mut self, reply: &Arc<Reply>) {
-        if let Some(usage) = reply.end.usage {
+    /// Counts what a model call used, once.
+    fn count(&mut self, attempt: ModelAttempt, usage: Usage) {
+        if self.counted.insert(attempt) {
             self.usage += usage;
-            self.last_usage = usage;
         }
+    }
+
+    fn receive(&mut self, reply: &Arc<Reply>) {
         let message = without_blanks(&reply.message);
         let calls: Vec<Call> = reply
             .message

@@ -14,6 +14,7 @@ use crate::request::Attempt;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 use crate::turn::Stage;
+use crate::usage::Usage;
 
 impl Decider<'_> {
     pub(super) fn reply_delta(&mut self, attempt: ModelAttempt, delta: &Delta) {
@@ -29,22 +30,20 @@ impl Decider<'_> {
 
     pub(super) fn reply_ended(&mut self, attempt: ModelAttempt, end: ReplyEnd) {
         if !self.is_calling(attempt) {
-            if let Some(usage) = end.usage.filter(|_| self.was_calling(attempt)) {
-                self.decide(Fact::Late(Late::Usage { attempt, usage }));
-            }
-            return;
+            return self.late_usage(attempt, end.usage);
         }
+        let usage = end.usage;
         let Some(open) = self.live.reply().map(ReplyAccumulator::check_ended) else {
             return;
         };
         if let Err(violation) = open {
-            return self.reply_failed(attempt, broken(&violation));
+            return self.reply_unreadable(attempt, &violation, usage);
         }
         let Some(reply) = self.live.take_reply() else {
             return;
         };
         match reply.finish(end, &self.turn.setup.catalog) {
-            Err(violation) => self.reply_failed(attempt, broken(&violation)),
+            Err(violation) => self.reply_unreadable(attempt, &violation, usage),
             Ok(reply) => {
                 let finish = reply.end.finish.clone();
                 self.decide(Fact::ReplyReceived {
@@ -81,6 +80,28 @@ impl Decider<'_> {
                 Some(_) => TurnEnd::Interrupted(failure),
                 None => TurnEnd::Failed(failure),
             });
+        }
+    }
+
+    /// A reply came to its end and cannot be read: it is no use, and has its price all the same.
+    fn reply_unreadable(
+        &mut self,
+        attempt: ModelAttempt,
+        violation: &ProtocolViolation,
+        usage: Option<Usage>,
+    ) {
+        self.reply_failed(attempt, broken(violation));
+        self.late_usage(attempt, usage);
+    }
+
+    /// Counts what a model call used that is over, unless that is known already.
+    fn late_usage(&mut self, attempt: ModelAttempt, usage: Option<Usage>) {
+        let was_called = (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts);
+        if let Some(usage) = usage
+            && was_called
+            && !self.turn.counted.contains(&attempt)
+        {
+            self.decide(Fact::Late(Late::Usage { attempt, usage }));
         }
     }
 
@@ -148,10 +169,6 @@ impl Decider<'_> {
 
     fn is_calling(&self, attempt: ModelAttempt) -> bool {
         matches!(self.turn.stage, Stage::Calling(current) if current == attempt)
-    }
-
-    fn was_calling(&self, attempt: ModelAttempt) -> bool {
-        (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts)
     }
 }
 

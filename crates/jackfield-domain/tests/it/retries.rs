@@ -342,6 +342,64 @@ fn the_pauses_before_trying_again_grow_from_half_a_second_to_eight_seconds() {
     assert!(shortest < Some(&550) && longest > Some(&7800), "{seen:?}");
 }
 
+#[test]
+fn what_a_reply_used_is_counted_once() {
+    let first = ModelAttempt {
+        round: 1,
+        attempt: 1,
+    };
+    let usage = Usage {
+        input: 100,
+        output: 50,
+        ..Usage::default()
+    };
+    let end = ReplyEnd {
+        usage: Some(usage),
+        ..ReplyEnd::new(FinishReason::ToolCalls)
+    };
+    let again = Input::ReplyEnded {
+        attempt: first,
+        end: Box::new(end),
+    };
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (It::Told(again.clone()), &[]),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (It::Told(again), &[]),
+        ],
+    );
+    assert_eq!(scene.machine.turn().usage(), usage);
+}
+
+#[test]
+fn what_a_reply_used_that_cannot_be_read_is_counted() {
+    let attempt = ModelAttempt {
+        round: 1,
+        attempt: 1,
+    };
+    let (index, start) = (0, BlockStart::Text);
+    let delta = Delta::BlockStarted { index, start };
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (It::Told(Input::ReplyDelta { attempt, delta }), &[]),
+            (
+                says_nothing(),
+                &[
+                    "reply failed: ProtocolViolation",
+                    "late usage of 150 tokens",
+                    "end Failed(ProtocolViolation)",
+                ],
+            ),
+        ],
+    );
+    assert_eq!(scene.machine.turn().usage().total(), 150);
+}
+
 /// The end of a reply, without any further piece.
 fn says_nothing() -> It {
     crate::scene::reply(Vec::new(), FinishReason::Stop)
