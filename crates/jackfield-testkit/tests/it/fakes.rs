@@ -1,5 +1,6 @@
 //! The fakes do what they were told to, and notice what is done to them.
 
+mod contracts;
 mod journal;
 mod model;
 mod toolbox;

@@ -1,0 +1,103 @@
+//! Fakes without a fault keep the contracts of their ports.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool::Safety;
+use jackfield_ports::journal::Journal;
+use jackfield_ports::toolbox::Toolbox;
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::contract::journal::{JournalHarness, START};
+use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
+use jackfield_testkit::fakes::{Ending, FaultyJournal, Gate, ScriptedCall, ScriptedToolbox};
+use serde_json::json;
+
+mod journal {
+    jackfield_testkit::journal_contract!(super::WithoutFault);
+}
+
+mod toolbox {
+    jackfield_testkit::toolbox_contract!(super::Scripted, except: {
+        a_crash_of_a_tool_ends_its_call_alone => "whoever calls a scripted tool has to bear its panic",
+        what_cannot_be_taken_up_is_not_run => "it fails the test by design",
+    });
+}
+
+struct WithoutFault {
+    clock: Arc<AtomicI64>,
+    journal: FaultyJournal,
+}
+
+#[async_trait]
+impl JournalHarness for WithoutFault {
+    async fn fresh() -> Self {
+        let clock = Arc::new(AtomicI64::new(START.as_millis()));
+        let told = Arc::clone(&clock);
+        let now = move || WallTime::from_millis(told.load(Ordering::Relaxed));
+        let journal = FaultyJournal::new(Arc::new(MemoryJournal::with_clock(now)));
+        Self { clock, journal }
+    }
+
+    fn journal(&self) -> Arc<dyn Journal> {
+        Arc::new(self.journal.clone())
+    }
+
+    fn set_clock(&self, now: WallTime) {
+        self.clock.store(now.as_millis(), Ordering::Relaxed);
+    }
+}
+
+struct Scripted(ScriptedToolbox);
+
+#[async_trait]
+impl ToolboxHarness for Scripted {
+    async fn fresh() -> Self {
+        let id = ToolboxId::parse("scripted").unwrap_or_else(|invalid| panic!("{invalid}"));
+        let toolbox = ScriptedToolbox::new(id);
+        for tool in ["echo", "fail", "last", "crash"] {
+            toolbox.tool(tool, Safety::Unknown);
+        }
+        toolbox
+            .always("echo", ScriptedCall::text("Привет, мир"))
+            .always(
+                "fail",
+                ScriptedCall::result(ToolResult::error("it cannot be done")),
+            )
+            .always("last", ScriptedCall::text("never").held_at(&Gate::new()))
+            .always("crash", ScriptedCall::panicking());
+        Self(toolbox)
+    }
+
+    fn toolbox(&self) -> Arc<dyn Toolbox> {
+        self.0.port()
+    }
+
+    fn working(&self) -> SampleCall {
+        SampleCall::new("echo", json!({}))
+    }
+
+    fn failing(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("fail", json!({})))
+    }
+
+    fn lasting(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("last", json!({})))
+    }
+
+    fn crashing(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("crash", json!({})))
+    }
+
+    fn runs(&self) -> Option<usize> {
+        Some(self.0.runs().len())
+    }
+
+    fn is_running(&self) -> Option<bool> {
+        let calls = self.0.calls();
+        Some(calls.iter().any(|call| call.ending == Ending::Running))
+    }
+}
