@@ -130,7 +130,8 @@ impl Decider<'_> {
     fn answered(&mut self, finish: FinishReason) {
         match (self.turn.tool_use, finish) {
             // The provider wants its reply back as it is; the next round does that.
-            (_, FinishReason::Paused) => {}
+            (ToolUse::FirstRoundOnly, FinishReason::Paused) => self.begin_round(),
+            (ToolUse::Allowed | ToolUse::LastRound(_), FinishReason::Paused) => {}
             (ToolUse::LastRound(limit), _) => self.end_limited(limit),
             (ToolUse::Allowed | ToolUse::FirstRoundOnly, finish) => {
                 self.end(TurnEnd::Answered(finish));

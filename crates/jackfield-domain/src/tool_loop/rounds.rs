@@ -15,7 +15,6 @@ impl Decider<'_> {
         if self.turn.client_expired {
             return self.end(TurnEnd::ClientExpired);
         }
-        let round = self.turn.round + 1;
         if self.turn.round > 0 {
             // Calls came although tools were forbidden, or the provider wants to go on for ever.
             match self.turn.tool_use {
@@ -26,6 +25,12 @@ impl Decider<'_> {
                 ToolUse::Allowed => {}
             }
         }
+        self.begin_round();
+    }
+
+    /// Begins the next round, unless a limit says that there can be none.
+    pub(super) fn begin_round(&mut self) {
+        let round = self.turn.round + 1;
         let limits = self.turn.setup.limits;
         if round > limits.rounds.max(1) {
             return self.end_limited(LimitKind::Rounds);

@@ -451,6 +451,30 @@ fn a_tool_that_the_caller_did_not_allow_is_not_run_even_if_the_server_ignores_th
 }
 
 #[test]
+fn a_paused_reply_goes_back_even_where_only_the_first_round_has_tools() {
+    let one_round = Setup {
+        tools_after_first_round: false,
+        ..setup(Limits::default())
+    };
+    check(
+        one_round,
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (
+                finishes("read", "a"),
+                &["read Ran: a", "model 2.1 Forbidden"],
+            ),
+            (
+                reply(vec![text("hold on")], FinishReason::Paused),
+                &["model 3.1 Forbidden"],
+            ),
+            (says("it is a"), &["end Answered(Stop)"]),
+        ],
+    );
+}
+
+#[test]
 fn numbers_that_no_provider_should_send_are_not_too_large() {
     let allowance = Allowance {
         active: None,
