@@ -88,4 +88,28 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-domain",
         test: "loop_properties::an_answer_in_time_beats_the_expiry",
     },
+    Mutant {
+        name: "act-before-commit",
+        file: "crates/jackfield-engine/src/driver.rs",
+        from: "while !batch.steps.is_empty() {",
+        to: "self.workers.perform(std::mem::take(&mut batch.actions));\n        while !batch.steps.is_empty() {",
+        package: "jackfield-engine",
+        test: "ordering::nothing_is_performed_before_it_is_committed",
+    },
+    Mutant {
+        name: "tell-before-commit",
+        file: "crates/jackfield-engine/src/driver.rs",
+        from: "while !batch.steps.is_empty() {",
+        to: "self.tell(&batch);\n        while !batch.steps.is_empty() {",
+        package: "jackfield-engine",
+        test: "ordering::nothing_is_told_before_it_is_committed",
+    },
+    Mutant {
+        name: "stale-epoch-accepted",
+        file: "crates/jackfield-store-memory/src/session.rs",
+        from: "if append.epoch.0 != self.epoch {",
+        to: "if append.epoch.0 > self.epoch {",
+        package: "jackfield-store-memory",
+        test: "contract::an_older_owner_can_append_no_more",
+    },
 ];
