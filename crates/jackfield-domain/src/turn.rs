@@ -382,6 +382,10 @@ impl Turn {
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));
+        if self.tools.is_empty() {
+            // A call by a model that was sent no tools: from here on the history has one.
+            self.tools = Arc::new(definitions(&self.setup, &self.messages));
+        }
         self.stage = Stage::Ready;
     }
 

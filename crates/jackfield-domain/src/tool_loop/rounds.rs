@@ -46,7 +46,7 @@ impl Decider<'_> {
             }
             None if round >= limits.rounds
                 && limits.on_limit == OnLimit::Answer
-                && !self.turn.tools.is_empty() =>
+                && !self.turn.setup.catalog.is_empty() =>
             {
                 ToolUse::LastRound(LimitKind::Rounds)
             }
@@ -81,6 +81,10 @@ impl Decider<'_> {
         let setup = &self.turn.setup;
         let choice = match (tools, &setup.choice) {
             (ToolUse::FirstRoundOnly | ToolUse::LastRound(_), _) => ToolChoice::Forbidden,
+            // Stubs are not to be called.
+            (ToolUse::Allowed, _) if setup.catalog.is_empty() && !self.turn.tools.is_empty() => {
+                ToolChoice::Forbidden
+            }
             (ToolUse::Allowed, choice) if attempt.round == 1 => choice.clone(),
             // What had to be called has been called; what may be called stays the same.
             (ToolUse::Allowed, ToolChoice::Only { tools, .. }) => ToolChoice::Only {

@@ -13,22 +13,24 @@ use crate::setup::Setup;
 use crate::tool::{InputFormat, ToolDefinition};
 
 /// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
+///
+/// Never none if the history has calls, which some providers refuse.
 pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDefinition>> {
     let mut definitions: Vec<Arc<ToolDefinition>> = setup
         .catalog
         .iter()
         .map(|tool| Arc::clone(&tool.definition))
         .collect();
-    let mut gone = BTreeSet::new();
+    let mut gone: BTreeSet<ToolName> = BTreeSet::new();
     for call in messages.iter().flat_map(|message| message.calls()) {
         if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
-            gone.insert(call.name.as_str());
+            // A name that no tool can have is not sent as one; some stub there has to be.
+            let name = ToolName::parse(call.name.as_str());
+            gone.insert(name.unwrap_or_else(|_| ToolName::fallback()));
         }
     }
-    let names = gone
-        .into_iter()
-        .filter_map(|name| ToolName::parse(name).ok());
-    definitions.extend(names.map(|name| {
+    gone.retain(|name| setup.catalog.tool(name.as_str()).is_none());
+    definitions.extend(gone.into_iter().map(|name| {
         Arc::new(ToolDefinition {
             description: "No longer available. Do not call it.".into(),
             extensions: Vec::new(),

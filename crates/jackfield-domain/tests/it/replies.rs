@@ -238,3 +238,59 @@ fn a_tool_of_the_history_that_has_left_the_catalog_is_sent_as_a_stub() {
     );
     assert_eq!(rules::check_request(request.messages.iter()), Ok(()));
 }
+
+#[test]
+fn a_call_of_a_model_that_was_sent_no_tools_makes_a_stub_of_its_name() {
+    // A history with calls and a request without tools is refused by some.
+    let without = || Setup {
+        catalog: Arc::default(),
+        ..plain()
+    };
+    for (called, stub) in [("made_up", "made_up"), ("no name at all!", "tool")] {
+        let scene = check(
+            without(),
+            &["model 1.1"],
+            vec![(
+                calls(&[called]),
+                &[
+                    &format!(
+                        "{called} NotRun error: There is no tool named `{called}`. No tools are \
+                         available; answer without them."
+                    ),
+                    "model 2.1 Forbidden",
+                ],
+            )],
+        );
+        let request = scene.request.expect("a request");
+        let names: Vec<&str> = request
+            .tools
+            .iter()
+            .map(|tool| tool.name.as_str())
+            .collect();
+        assert_eq!(names, [stub]);
+    }
+}
+
+#[test]
+fn a_session_whose_tools_are_all_gone_answers_without_a_limit() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (says("first"), &["end Answered(Stop)"]),
+        ],
+    );
+    let without = Setup {
+        catalog: Arc::default(),
+        ..setup(Limits {
+            rounds: 1,
+            ..Limits::default()
+        })
+    };
+    let again = Opening::UserMessage(Arc::new(Message::user("again")));
+    let (mut scene, lines) = scene.next_turn(again, without);
+    assert_eq!(lines, ["model 1.1 Forbidden"]);
+    scene.go_on(vec![(says("second"), &["end Answered(Stop)"])]);
+}
