@@ -91,7 +91,9 @@ impl Turn {
             Opening::Transcript(transcript) => {
                 Messages::before(Arc::new(transcript.messages().to_vec()))
             }
-            Opening::ClientResults(results) => with_client_results(before, results),
+            Opening::ClientResults(results) => {
+                with_client_results(before, results, setup.limits.shown)
+            }
         };
         Self {
             active: Duration::ZERO,

@@ -46,9 +46,12 @@ pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDef
 }
 
 /// The messages up to the outcomes that a caller brings late, with those in place of what stood for them.
+///
+/// A model is shown as much of them as of any other.
 pub(super) fn with_client_results(
     before: &[Arc<Message>],
     results: &[Arc<ToolOutcome>],
+    shown: usize,
 ) -> Messages {
     let brought = |outcome: &ToolOutcome| results.iter().find(|new| new.call == outcome.call);
     let holds = |message: &Arc<Message>| {
@@ -74,7 +77,15 @@ pub(super) fn with_client_results(
         if let Content::ToolOutcome(outcome) = &block.content
             && let Some(new) = brought(outcome)
         {
-            block.content = Content::ToolOutcome(Arc::clone(new));
+            let new = match new.result.cut(shown) {
+                Some(result) => Arc::new(ToolOutcome {
+                    call: new.call.clone(),
+                    opaque: new.opaque.clone(),
+                    result,
+                }),
+                None => Arc::clone(new),
+            };
+            block.content = Content::ToolOutcome(new);
         }
     }
     messages[place] = Arc::new(message);

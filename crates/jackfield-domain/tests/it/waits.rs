@@ -394,3 +394,37 @@ fn the_turn_only_waits_when_nothing_runs() {
         .filter(|block| matches!(block.content, Content::ToolOutcome(_)));
     assert_eq!(closed.count(), 0, "half a round is not history");
 }
+
+#[test]
+fn a_late_result_is_cut_as_any_other() {
+    let limits = Limits {
+        shown: 10,
+        ..Limits::default()
+    };
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["client"]), &["wait for result of client"]),
+            (
+                passes(120_000),
+                &[
+                    "wait Expired",
+                    "client ClientExpired error: No result was sent within 120 s.",
+                    "end ClientExpired",
+                ],
+            ),
+        ],
+    );
+    let call = scene.call_named("client");
+    let outcome = ToolOutcome {
+        call,
+        opaque: Vec::new(),
+        result: ToolResult::text("x".repeat(100)),
+    };
+    let late = Opening::ClientResults(vec![Arc::new(outcome)]);
+    let (scene, _) = scene.next_turn(late, setup(limits));
+    let last = scene.transcript().pop();
+    let cut = "Tool: outcome xxxxxxxxxx\n[cut: 100 bytes were returned, at most 10 are shown]";
+    assert_eq!(last.as_deref(), Some(cut));
+}
