@@ -22,14 +22,19 @@ pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDef
         .map(|tool| Arc::clone(&tool.definition))
         .collect();
     let mut gone: BTreeSet<ToolName> = BTreeSet::new();
+    let mut nameless = false;
     for call in messages.iter().flat_map(|message| message.calls()) {
         if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
-            // A name that no tool can have is not sent as one; some stub there has to be.
-            let name = ToolName::parse(call.name.as_str());
-            gone.insert(name.unwrap_or_else(|_| ToolName::fallback()));
+            match ToolName::parse(call.name.as_str()) {
+                Ok(name) => _ = gone.insert(name),
+                Err(_) => nameless = true,
+            }
         }
     }
-    gone.retain(|name| setup.catalog.tool(name.as_str()).is_none());
+    // A name that no tool can have is not sent as one, but something has to be.
+    if nameless && definitions.is_empty() && gone.is_empty() {
+        gone.insert(ToolName::fallback());
+    }
     definitions.extend(gone.into_iter().map(|name| {
         Arc::new(ToolDefinition {
             description: "No longer available. Do not call it.".into(),

@@ -272,6 +272,29 @@ fn a_call_of_a_model_that_was_sent_no_tools_makes_a_stub_of_its_name() {
 }
 
 #[test]
+fn a_name_that_no_tool_can_have_makes_no_stub_where_there_are_tools() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (
+                calls(&["read", "no name at all!"]),
+                &[
+                    "no name at all! NotRun error: There is no tool named `no name at all!`. The \
+                 tools are: again, ask, careful, client, denied, read, write.",
+                    "run read",
+                ],
+            ),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (says("first"), &["end Answered(Stop)"]),
+        ],
+    );
+    let again = Opening::UserMessage(Arc::new(Message::user("again")));
+    let (scene, _) = scene.next_turn(again, plain());
+    assert_eq!(scene.request.expect("a request").tools.len(), 7);
+}
+
+#[test]
 fn a_session_whose_tools_are_all_gone_answers_without_a_limit() {
     let scene = check(
         plain(),
