@@ -4,7 +4,7 @@
 //! change is a new version of the form, beside this one.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::wait::Delivery;
@@ -79,24 +79,19 @@ fn deliveries_have_the_form_that_is_stored() {
     }
 }
 
-#[test]
-#[ignore = "writes the golden files, to be reviewed by eye"]
-fn write_the_golden_files() {
-    let steps = steps()
-        .into_iter()
-        .map(|(name, step)| (name, encode_envelope(&step)));
-    let deliveries = deliveries()
-        .into_iter()
-        .map(|(name, one)| (name, encode_delivery(&one)));
-    for (name, bytes) in steps.chain(deliveries) {
-        fs::write(path(name), pretty(&bytes.expect("a form"))).expect("written");
-    }
-}
-
-/// Compares the text, so that also the order of the fields counts.
+/// Compares the text, so that also the order of the fields counts. A form that differs is left beside
+/// the build, to be compared by eye.
 fn check(name: &str, bytes: &[u8]) {
     let golden = fs::read_to_string(path(name)).unwrap_or_default();
-    assert_eq!(pretty(bytes), golden, "{name}: the stored form has changed");
+    let actual = pretty(bytes);
+    if actual != golden {
+        let left = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.json"));
+        let written = fs::write(&left, &actual);
+        panic!(
+            "the stored form of {name} has changed: see {} ({written:?})",
+            left.display()
+        );
+    }
 }
 
 fn pretty(bytes: &[u8]) -> String {
