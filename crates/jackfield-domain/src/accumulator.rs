@@ -1,5 +1,6 @@
 //! The reply accumulator: streamed pieces and whole replies end in the same value.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use thiserror::Error;
@@ -53,6 +54,8 @@ pub enum ProtocolViolation {
 pub struct ReplyAccumulator {
     attempt: ModelAttempt,
     building: Vec<Building>,
+    /// The place of the block that began last under each number; no other one of it can be open.
+    latest: BTreeMap<u32, usize>,
     turn: TurnId,
     units: usize,
     visible: bool,
@@ -68,6 +71,7 @@ impl ReplyAccumulator {
         Self {
             attempt,
             building: Vec::new(),
+            latest: BTreeMap::new(),
             turn,
             units: 0,
             visible: false,
@@ -131,12 +135,9 @@ impl ReplyAccumulator {
     /// The id of the tool call in the block that began last under this number.
     #[must_use]
     pub fn call_id(&self, index: u32) -> Option<ToolCallId> {
-        let place = self
-            .building
-            .iter()
-            .rposition(|block| block.index == index)?;
+        let place = *self.latest.get(&index)?;
         match self.building.get(place)?.part {
-            Part::Call { .. } => Some(self.id_at(place)),
+            Part::Call { .. } => Some(id_at(&self.turn, self.attempt, place)),
             Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => None,
         }
     }
@@ -160,10 +161,16 @@ impl ReplyAccumulator {
     /// [`ProtocolViolation::NeverEnded`] if a block is still open.
     pub fn finish(self, end: ReplyEnd, catalog: &Catalog) -> Result<Reply, ProtocolViolation> {
         self.check_ended()?;
-        let ids: Vec<ToolCallId> = (0..self.building.len()).map(|n| self.id_at(n)).collect();
-        let building = self.building.into_iter().zip(ids);
+        let Self {
+            attempt,
+            building,
+            turn,
+            ..
+        } = self;
         let blocks = building
-            .map(|(block, id)| block.build(id, catalog))
+            .into_iter()
+            .enumerate()
+            .map(|(place, block)| block.build(|| id_at(&turn, attempt, place), catalog))
             .collect();
         let message = Message {
             blocks,
@@ -197,11 +204,7 @@ impl ReplyAccumulator {
     }
 
     fn start(&mut self, index: u32, start: &BlockStart) -> Result<(), ProtocolViolation> {
-        if self
-            .building
-            .iter()
-            .any(|block| block.open && block.index == index)
-        {
+        if self.open(index).is_ok() {
             return Err(ProtocolViolation::AlreadyOpen { index });
         }
         let part = match start {
@@ -238,6 +241,7 @@ impl ReplyAccumulator {
                 | Content::ToolOutcome(_) => Part::Whole(content.clone()),
             },
         };
+        self.latest.insert(index, self.building.len());
         self.building.push(Building {
             index,
             opaque: Vec::new(),
@@ -248,19 +252,18 @@ impl ReplyAccumulator {
     }
 
     fn open(&mut self, index: u32) -> Result<&mut Building, ProtocolViolation> {
-        // The last ones are the likeliest; an index may come again once its block has ended.
-        let found = self
-            .building
-            .iter_mut()
-            .rev()
-            .find(|block| block.open && block.index == index);
-        found.ok_or(ProtocolViolation::NotOpen { index })
+        let place = self.latest.get(&index);
+        let found = place.and_then(|place| self.building.get_mut(*place));
+        found
+            .filter(|block| block.open)
+            .ok_or(ProtocolViolation::NotOpen { index })
     }
+}
 
-    fn id_at(&self, place: usize) -> ToolCallId {
-        let place = u32::try_from(place).unwrap_or(u32::MAX);
-        ToolCallId::derive(&self.turn, self.attempt, place)
-    }
+/// The id of the call in the block at this place.
+fn id_at(turn: &TurnId, attempt: ModelAttempt, place: usize) -> ToolCallId {
+    let place = u32::try_from(place).unwrap_or(u32::MAX);
+    ToolCallId::derive(turn, attempt, place)
 }
 
 /// A block in the making.
@@ -294,7 +297,7 @@ enum Part {
 }
 
 impl Building {
-    fn build(self, id: ToolCallId, catalog: &Catalog) -> Block {
+    fn build(self, id: impl FnOnce() -> ToolCallId, catalog: &Catalog) -> Block {
         let content = match self.part {
             Part::Call {
                 arguments,
@@ -313,7 +316,7 @@ impl Building {
                     Some(_) | None => ran_by,
                 };
                 Content::ToolCall(Arc::new(ToolCall {
-                    id,
+                    id: id(),
                     input,
                     name,
                     ran_by,
