@@ -79,8 +79,11 @@ pub fn reply(request: &ModelRequest) -> Saying {
 enum Task {
     /// What this expression comes to.
     Calculate { expression: String },
-    /// What time or date it is, there.
-    Tell { date: bool, zone: Option<String> },
+    /// What time or date it is, there, written like this.
+    Tell {
+        format: &'static str,
+        zone: Option<String>,
+    },
 }
 
 /// What the user asked last, and what has come of it.
@@ -192,10 +195,11 @@ impl Task {
     fn arguments(&self) -> Map<String, Value> {
         let fields = match self {
             Self::Calculate { expression } => vec![("expression", json!(expression))],
-            Self::Tell { date, zone } => {
+            Self::Tell { format, zone } => {
                 let zone = zone.as_ref().map(|zone| ("timezone", json!(zone)));
-                let format = date.then(|| ("format", json!("date")));
-                zone.into_iter().chain(format).collect()
+                zone.into_iter()
+                    .chain([("format", json!(format))])
+                    .collect()
             }
         };
         let named = |(name, value): (&str, Value)| (name.to_owned(), value);
@@ -227,7 +231,7 @@ fn find_tasks(text: &str) -> Vec<Task> {
     let mut found: Vec<(usize, Task)> = arithmetic::find(text, language)
         .into_iter()
         .map(|(at, expression)| (at, Task::Calculate { expression }))
-        .chain(clock::find(text))
+        .chain(clock::find(text, language))
         .collect();
     found.sort_by_key(|(at, _)| *at);
     let mut tasks: Vec<Task> = Vec::new();

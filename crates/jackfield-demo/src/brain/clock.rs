@@ -7,12 +7,12 @@ use self::cues::{
     TIME_WORDS,
 };
 use super::Task;
-use super::language::is_han;
+use super::language::{Language, is_han};
 use super::places::{self, Named};
 use super::text::{first_of, has_any, is_letter, lower, stands_at};
 
 /// The questions about the time in a text, each with the place where it stands.
-pub(super) fn find(text: &str) -> Vec<(usize, Task)> {
+pub(super) fn find(text: &str, language: Language) -> Vec<(usize, Task)> {
     let own: Vec<char> = text.chars().collect();
     let lower = lower(text);
     let named = places::find(&lower);
@@ -26,10 +26,15 @@ pub(super) fn find(text: &str) -> Vec<(usize, Task)> {
         (_, _) => return Vec::new(),
     };
     let date_only = date.is_some() && time.is_none() && !has_any(&lower, TIME_WORDS);
-    let tell = |zone: Option<String>| Task::Tell {
-        date: date_only,
-        zone,
+    let format = match (language, date_only) {
+        (Language::Chinese, false) => "%Y年%-m月%-d日 %H:%M %Z",
+        (Language::Chinese, true) => "%Y年%-m月%-d日 (%A)",
+        (Language::English, false) => "human",
+        (Language::English, true) => "%A, %-d %B %Y",
+        (Language::Russian, false) => "%d.%m.%Y, %H:%M %Z",
+        (Language::Russian, true) => "%d.%m.%Y (%A)",
     };
+    let tell = |zone: Option<String>| Task::Tell { format, zone };
     let mut zones: Vec<(usize, String)> = unknown(&own, &lower, cue, &named);
     zones.extend(named.iter().map(|place| (place.at, place.zone.to_owned())));
     zones.sort();

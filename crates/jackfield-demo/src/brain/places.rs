@@ -36,14 +36,14 @@ pub(super) fn find(text: &[char]) -> Vec<Named> {
     found
 }
 
-/// What to call a time zone when telling its time: `in Tokyo`, `в Токио`, 东京.
+/// What to call a time zone when telling its time: `In Tokyo`, `в Токио`, 东京.
 pub(super) fn label(language: Language, zone: &str) -> String {
     let known = PLACES.iter().find(|place| place.zone == zone);
     match (language, known) {
         (Language::Chinese, Some(place)) => place.chinese.to_owned(),
-        (Language::English, Some(place)) => format!("in {}", place.english),
+        (Language::English, Some(place)) => format!("In {}", place.english),
         (Language::Russian, Some(place)) => place.russian.to_owned(),
-        (Language::English, None) => format!("in {zone}"),
+        (Language::English, None) => format!("In {zone}"),
         (Language::Russian, None) => format!("в {zone}"),
         (Language::Chinese, None) => zone.to_owned(),
     }

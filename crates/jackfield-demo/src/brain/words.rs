@@ -38,8 +38,10 @@ pub(super) fn result(expression: &str, said: &str) -> String {
 /// What time it is in a place.
 pub(super) fn time(language: Language, place: &str, said: &str) -> String {
     match language {
-        English => format!("The time {place}: {said}"),
-        Russian => format!("Время {place}: {said}"),
+        // A name may be that of several places, and then the tool lists them.
+        English if said.contains('\n') => format!("{place}: {said}"),
+        English => format!("{place} it is {said}"),
+        Russian => format!("Сейчас {place}: {said}"),
         Chinese => format!("{place}现在：{said}"),
     }
 }

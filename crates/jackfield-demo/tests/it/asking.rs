@@ -79,11 +79,15 @@ impl Talk {
     }
 }
 
-/// The calls in a form that is easily compared.
+/// The calls in a form that is easily compared; how a time is to be written is left out.
 pub(crate) fn calls(saying: &Saying) -> Vec<(String, Value)> {
     let calls = saying.calls.iter();
     calls
-        .map(|call| (call.tool.to_string(), Value::Object(call.arguments.clone())))
+        .map(|call| {
+            let mut arguments = call.arguments.clone();
+            arguments.remove("format");
+            (call.tool.to_string(), Value::Object(arguments))
+        })
         .collect()
 }
 

@@ -14,14 +14,6 @@ fn here() -> (String, Value) {
     ("current_datetime".to_owned(), json!({}))
 }
 
-fn date(zone: Option<&str>) -> (String, Value) {
-    let arguments = match zone {
-        Some(zone) => json!({ "timezone": zone, "format": "date" }),
-        None => json!({ "format": "date" }),
-    };
-    ("current_datetime".to_owned(), arguments)
-}
-
 #[test]
 fn places_are_known_in_three_languages() {
     let tokyo = || tell("Asia/Tokyo");
@@ -71,20 +63,24 @@ fn no_place_means_here() {
 }
 
 #[test]
-fn a_date_is_asked_for_as_a_date() {
-    check(&[
-        ("what's the date today", &[date(None)]),
-        ("What day is it today?", &[date(None)]),
-        (
-            "What is today's date in Tokyo?",
-            &[date(Some("Asia/Tokyo"))],
-        ),
-        ("какое сегодня число", &[date(None)]),
-        ("Какой сегодня день недели?", &[date(None)]),
-        ("今天几号", &[date(None)]),
-        ("今天是星期几？", &[date(None)]),
-        ("date and time, please", &[here()]),
-    ]);
+fn times_and_dates_are_asked_for_in_the_form_of_the_language() {
+    for (text, format) in [
+        ("What time is it?", "human"),
+        ("который час?", "%d.%m.%Y, %H:%M %Z"),
+        ("现在几点了？", "%Y年%-m月%-d日 %H:%M %Z"),
+        ("date and time, please", "human"),
+        ("what's the date today", "%A, %-d %B %Y"),
+        ("What day is it today?", "%A, %-d %B %Y"),
+        ("What is today's date in Tokyo?", "%A, %-d %B %Y"),
+        ("какое сегодня число", "%d.%m.%Y (%A)"),
+        ("Какой сегодня день недели?", "%d.%m.%Y (%A)"),
+        ("今天几号", "%Y年%-m月%-d日 (%A)"),
+        ("今天是星期几？", "%Y年%-m月%-d日 (%A)"),
+    ] {
+        let saying = Talk::asking(text).reply();
+        assert_eq!(saying.calls.len(), 1, "{text}");
+        assert_eq!(saying.calls[0].arguments["format"], format, "{text}");
+    }
 }
 
 #[test]

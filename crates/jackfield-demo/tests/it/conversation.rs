@@ -41,7 +41,7 @@ fn the_answer_is_made_of_what_the_tools_said() {
     assert!(answer.calls.is_empty());
     assert_eq!(
         answer.text,
-        "15% of 2500 = 375\nThe time in Tokyo: 2026-11-22 11:07"
+        "15% of 2500 = 375\nIn Tokyo it is 2026-11-22 11:07"
     );
 }
 
@@ -105,10 +105,7 @@ fn one_call_at_a_time_where_the_request_says_so() {
     let second = talk.reply();
     assert_eq!(calls(&second), [tell("Asia/Tokyo")]);
     talk.outcomes(&second, vec![ToolResult::text("noon")]);
-    assert_eq!(
-        talk.reply().text,
-        "15% of 2500 = 375\nThe time in Tokyo: noon"
-    );
+    assert_eq!(talk.reply().text, "15% of 2500 = 375\nIn Tokyo it is noon");
 }
 
 #[test]
@@ -119,7 +116,7 @@ fn only_offered_tools_are_called() {
     assert_eq!(calls(&saying), [tell("Asia/Tokyo")]);
     talk.outcomes(&saying, vec![ToolResult::text("noon")]);
     let answer = talk.reply().text;
-    assert!(answer.starts_with("The time in Tokyo: noon\n"), "{answer}");
+    assert!(answer.starts_with("In Tokyo it is noon\n"), "{answer}");
     assert!(answer.contains("(calculator)"), "{answer}");
 
     talk = Talk::asking("2+2");

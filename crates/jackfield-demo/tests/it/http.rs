@@ -55,7 +55,12 @@ pub(crate) async fn send(
     // A server that has read enough may close before it has read all.
     let _sent = stream.write_all(body.as_bytes()).await;
     let mut bytes = Vec::new();
-    let _read = stream.read_to_end(&mut bytes).await;
+    while !is_whole(&bytes) {
+        match stream.read_buf(&mut bytes).await {
+            Ok(1..) => {}
+            Ok(0) | Err(_) => break,
+        }
+    }
     let text = String::from_utf8(bytes).unwrap();
     let (head, rest) = text.split_once("\r\n\r\n").unwrap();
     let status = head.split(' ').nth(1).unwrap().parse().unwrap();
@@ -70,6 +75,27 @@ pub(crate) async fn send(
         head,
         body,
         chunks,
+    }
+}
+
+/// Whether the body has come to the end that its head promises; servers may keep connections open.
+fn is_whole(bytes: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(bytes).to_ascii_lowercase();
+    let Some((head, _)) = text.split_once("\r\n\r\n") else {
+        return false;
+    };
+    let body = bytes.len()
+        - bytes
+            .windows(4)
+            .position(|four| four == b"\r\n\r\n")
+            .unwrap()
+        - 4;
+    let length = head
+        .lines()
+        .find_map(|line| line.strip_prefix("content-length: "));
+    match length.and_then(|length| length.trim().parse::<usize>().ok()) {
+        Some(length) => body >= length,
+        None => head.contains("transfer-encoding: chunked") && bytes.ends_with(b"\r\n0\r\n\r\n"),
     }
 }
 
