@@ -1,1 +1,18 @@
+//! Integration tests of `jackfield-domain`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test that cannot go on should stop, and looks at few of many kinds"
+)]
 
+mod accumulator;
+mod examples;
+mod limits;
+mod loop_properties;
+mod recovery;
+mod replies;
+mod retries;
+mod scene;
+mod values;
+mod waits;
+mod world;

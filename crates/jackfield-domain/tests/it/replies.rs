@@ -277,11 +277,14 @@ fn a_name_that_no_tool_can_have_makes_no_stub_where_there_are_tools() {
         plain(),
         &["model 1.1"],
         vec![
-            (calls(&["read", "no name at all!"]), &[
-                "no name at all! NotRun error: There is no tool named `no name at all!`. The \
+            (
+                calls(&["read", "no name at all!"]),
+                &[
+                    "no name at all! NotRun error: There is no tool named `no name at all!`. The \
                  tools are: again, ask, careful, client, denied, read, write.",
-                "run read",
-            ]),
+                    "run read",
+                ],
+            ),
             (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
             (says("first"), &["end Answered(Stop)"]),
         ],
