@@ -174,17 +174,22 @@ impl Task {
             ToolChoice::Only { tools, .. } => tools.contains(&definition.name),
         };
         let mut arguments = self.arguments();
-        match &definition.input {
-            // A tool of this name that takes other arguments is another tool.
-            InputFormat::Json(schema) => {
-                let properties = schema.get("properties").and_then(Value::as_object)?;
-                let expression = arguments.contains_key("expression");
-                arguments.retain(|name, _| properties.contains_key(name));
-                if expression && arguments.is_empty() {
-                    return None;
-                }
-            }
-            InputFormat::Text(_) => return None,
+        let InputFormat::Json(schema) = &definition.input else {
+            return None;
+        };
+        let properties = schema.get("properties").and_then(Value::as_object)?;
+        arguments.retain(|name, _| properties.contains_key(name));
+        // A tool of this name that takes other arguments is another tool, or one that is gone.
+        let required = schema.get("required").and_then(Value::as_array);
+        let is_given = |name: &Value| {
+            name.as_str()
+                .is_some_and(|name| arguments.contains_key(name))
+        };
+        let is_another = properties.is_empty()
+            || required.is_some_and(|required| !required.iter().all(is_given))
+            || self.tool() == CALCULATOR && arguments.is_empty();
+        if is_another {
+            return None;
         }
         allowed.then(|| Call {
             tool: definition.name.clone(),

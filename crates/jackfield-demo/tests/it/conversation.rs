@@ -139,10 +139,38 @@ fn a_tool_behind_a_toolbox_is_called_by_its_whole_name() {
 
 #[test]
 fn a_tool_of_the_same_name_that_takes_other_arguments_is_not_called() {
-    let mut talk = Talk::asking("2+2");
-    let schema = json!({ "type": "object", "properties": { "left": {}, "right": {} } });
-    talk.request.tools = Arc::new(vec![definition("calculator", schema)]);
-    assert!(talk.reply().calls.is_empty());
+    for (name, schema) in [
+        (
+            "calculator",
+            json!({ "properties": { "left": {}, "right": {} } }),
+        ),
+        (
+            "calculator",
+            json!({ "properties": { "expression": {}, "digits": {} }, "required": ["expression", "digits"] }),
+        ),
+        // What stands for a tool that has gone.
+        ("current_datetime", json!({ "properties": {} })),
+        (
+            "current_datetime",
+            json!({ "properties": { "city": {} }, "required": ["city"] }),
+        ),
+    ] {
+        let mut talk = Talk::asking("2+2, and what time is it in Tokyo?");
+        talk.request.tools = Arc::new(vec![definition(name, schema.clone())]);
+        assert!(talk.reply().calls.is_empty(), "{schema}");
+    }
+}
+
+#[test]
+fn arguments_that_a_tool_does_not_take_are_left_out() {
+    let mut talk = Talk::asking("what time is it in Tokyo?");
+    let schema = json!({ "properties": { "timezone": {} } });
+    talk.request.tools = Arc::new(vec![definition("current_datetime", schema)]);
+    let saying = talk.reply();
+    let arguments = serde_json::Value::Object(saying.calls[0].arguments.clone());
+    assert_eq!(arguments, json!({ "timezone": "Asia/Tokyo" }));
+    talk.outcomes(&saying, vec![ToolResult::text("noon")]);
+    assert_eq!(talk.reply().text, "In Tokyo it is noon");
 }
 
 #[test]
