@@ -27,6 +27,7 @@ pub fn content() -> impl Strategy<Value = Content> + Clone {
         1 => provider_call().prop_map(|call| Content::ToolCall(Arc::new(call))),
         1 => tool_outcome().prop_map(|outcome| Content::ToolOutcome(Arc::new(outcome))),
     ]
+    .boxed()
 }
 
 /// Content of any kind that a reply may hold beside its calls.
@@ -39,14 +40,17 @@ pub fn reply_content() -> impl Strategy<Value = Content> + Clone {
         1 => image().prop_map(Content::Image),
         1 => audio().prop_map(Content::Audio),
     ]
+    .boxed()
 }
 
 /// Words out of this text, with a remark or none.
 pub fn text_content(
-    text: impl Strategy<Value = Arc<str>> + Clone,
+    text: impl Strategy<Value = Arc<str>> + Clone + 'static,
 ) -> impl Strategy<Value = Content> + Clone {
     let annotations = prop_oneof![4 => Just(Vec::new()), 1 => vec(annotation(), 1..3)];
-    (annotations, text).prop_map(|(annotations, text)| Content::Text(Text { annotations, text }))
+    (annotations, text)
+        .prop_map(|(annotations, text)| Content::Text(Text { annotations, text }))
+        .boxed()
 }
 
 /// A block of words that say something, with nothing hanging on it.
@@ -60,6 +64,7 @@ pub fn thinking() -> impl Strategy<Value = Thinking> + Clone {
         3 => text().prop_map(|text| Thinking { redacted: false, text }),
         1 => Just(Thinking { redacted: true, text: "".into() }),
     ]
+    .boxed()
 }
 
 /// A block of any kind, with what may hang on it.
@@ -69,29 +74,31 @@ pub fn block() -> impl Strategy<Value = Block> + Clone {
 
 /// Blocks of this content, with what may hang on them.
 pub(super) fn dressed(
-    content: impl Strategy<Value = Content> + Clone,
+    content: impl Strategy<Value = Content> + Clone + 'static,
 ) -> impl Strategy<Value = Block> + Clone {
     let seconds = select(&[None, Some(300), Some(3600)][..]);
     let cache = prop_oneof![
         4 => Just(None),
         1 => seconds.prop_map(|seconds| Some(CachePoint { seconds })),
     ];
-    (cache, content, opaque_states()).prop_map(|(cache, content, opaque)| Block {
-        cache,
-        content,
-        opaque,
-    })
+    (cache, content, opaque_states())
+        .prop_map(|(cache, content, opaque)| Block {
+            cache,
+            content,
+            opaque,
+        })
+        .boxed()
 }
 
 fn annotation() -> impl Strategy<Value = Annotation> + Clone {
     let dialect = select(&["claude", "openai-responses"][..]);
     let url = select(&["https://source.example/1", "https://source.example/2"][..]);
-    (json(), dialect, option::of(text()), option::of(url)).prop_map(
-        |(json, dialect, title, url)| Annotation {
+    (json(), dialect, option::of(text()), option::of(url))
+        .prop_map(|(json, dialect, title, url)| Annotation {
             json,
             dialect: dialect.into(),
             title,
             url: url.map(Arc::from),
-        },
-    )
+        })
+        .boxed()
 }

@@ -24,6 +24,7 @@ pub fn arguments() -> impl Strategy<Value = String> + Clone {
         1 => spaced,
         1 => select(&["", "  ", "{}", "{", "{\"a\": 1", "{\"a\": 1}}", "[1]", "null", "\"text\"", "{'a': 1}", "{\"a\": 1, \"a\": 2}", "天气"][..]).prop_map(str::to_owned),
     ]
+    .boxed()
 }
 
 /// Arguments of any kind.
@@ -33,6 +34,7 @@ pub fn tool_input() -> impl Strategy<Value = ToolInput> + Clone {
         1 => json_object().prop_map(|fields| ToolInput::Json(JsonInput::from(fields))),
         1 => text().prop_map(ToolInput::Text),
     ]
+    .boxed()
 }
 
 /// A tool's name as a model may write it: mostly well.
@@ -41,6 +43,7 @@ pub fn called_name() -> impl Strategy<Value = CalledName> + Clone {
         5 => select(&["search", "files__read", "clock"][..]).prop_map(CalledName::new),
         1 => text().prop_map(|name| CalledName::new(&name)),
     ]
+    .boxed()
 }
 
 fn upstream_id() -> impl Strategy<Value = Option<UpstreamId>> + Clone {
@@ -50,6 +53,7 @@ fn upstream_id() -> impl Strategy<Value = Option<UpstreamId>> + Clone {
         id: id.into(),
         owner,
     }))
+    .boxed()
 }
 
 /// A call that the engine or the client runs.
@@ -62,7 +66,9 @@ pub fn provider_call() -> impl Strategy<Value = ToolCall> + Clone {
     call(Just(RanBy::Provider))
 }
 
-fn call(ran_by: impl Strategy<Value = RanBy> + Clone) -> impl Strategy<Value = ToolCall> + Clone {
+fn call(
+    ran_by: impl Strategy<Value = RanBy> + Clone + 'static,
+) -> impl Strategy<Value = ToolCall> + Clone {
     (
         call_id(),
         tool_input(),
@@ -77,6 +83,7 @@ fn call(ran_by: impl Strategy<Value = RanBy> + Clone) -> impl Strategy<Value = T
             ran_by,
             upstream,
         })
+        .boxed()
 }
 
 /// An id of a call.
@@ -95,28 +102,31 @@ pub fn outcome_part() -> impl Strategy<Value = OutcomePart> + Clone {
         1 => document().prop_map(OutcomePart::Document),
         1 => audio().prop_map(OutcomePart::Audio),
     ]
+    .boxed()
 }
 
 /// What a tool may answer: nothing, several parts, an error.
 pub fn tool_result() -> impl Strategy<Value = ToolResult> + Clone {
     let structured =
         prop_oneof![3 => Just(None), 1 => json().prop_map(|json| Some(Arc::new(json)))];
-    (vec(outcome_part(), 0..3), any::<bool>(), structured).prop_map(
-        |(content, is_error, structured)| ToolResult {
+    (vec(outcome_part(), 0..3), any::<bool>(), structured)
+        .prop_map(|(content, is_error, structured)| ToolResult {
             content,
             is_error,
             structured,
-        },
-    )
+        })
+        .boxed()
 }
 
 /// The outcome of any call.
 pub fn tool_outcome() -> impl Strategy<Value = ToolOutcome> + Clone {
-    (call_id(), tool_result(), opaque_states()).prop_map(|(call, result, opaque)| ToolOutcome {
-        call,
-        result,
-        opaque,
-    })
+    (call_id(), tool_result(), opaque_states())
+        .prop_map(|(call, result, opaque)| ToolOutcome {
+            call,
+            result,
+            opaque,
+        })
+        .boxed()
 }
 
 /// The outcome of this call.

@@ -33,6 +33,7 @@ pub fn user_message() -> impl Strategy<Value = Message> + Clone {
             role: Role::User,
         }),
     ]
+    .boxed()
 }
 
 /// A message of whoever runs the conversation.
@@ -65,24 +66,27 @@ pub fn conversation() -> impl Strategy<Value = Vec<Arc<Message>>> + Clone {
         assistant_message(),
     );
     let open = (user_message(), vec(round(1..4), 0..3));
-    (vec(turn, 0..2), open).prop_map(|(turns, (user, rounds))| {
-        let mut messages = Vec::new();
-        for (system, user, rounds, answer) in turns {
-            messages.extend(system);
+    (vec(turn, 0..2), open)
+        .prop_map(|(turns, (user, rounds))| {
+            let mut messages = Vec::new();
+            for (system, user, rounds, answer) in turns {
+                messages.extend(system);
+                messages.push(user);
+                messages.extend(rounds.into_iter().flat_map(Round::into_messages));
+                messages.push(answer);
+            }
             messages.push(user);
             messages.extend(rounds.into_iter().flat_map(Round::into_messages));
-            messages.push(answer);
-        }
-        messages.push(user);
-        messages.extend(rounds.into_iter().flat_map(Round::into_messages));
-        with_own_ids(messages)
-    })
+            with_own_ids(messages)
+        })
+        .boxed()
 }
 
 /// The same as [`conversation`], as a request carries it.
 pub fn messages() -> impl Strategy<Value = Messages> + Clone {
     (conversation(), any::<prop::sample::Index>())
         .prop_map(|(messages, cut)| messages_from(&messages, cut.index(messages.len() + 1)))
+        .boxed()
 }
 
 /// These messages, of which the first `before` came before the turn.
@@ -128,8 +132,8 @@ fn round(calls: std::ops::Range<usize>) -> impl Strategy<Value = Round> + Clone 
         any::<bool>(),
         vec(dressed(reply_content()), 0..2),
     );
-    (before, at_provider, vec(call, calls), opaque_states()).prop_map(
-        |((text, with_text, more), at_provider, calls, opaque)| {
+    (before, at_provider, vec(call, calls), opaque_states())
+        .prop_map(|((text, with_text, more), at_provider, calls, opaque)| {
             let mut blocks = more;
             if with_text || calls.is_empty() {
                 blocks.push(text);
@@ -162,8 +166,8 @@ fn round(calls: std::ops::Range<usize>) -> impl Strategy<Value = Round> + Clone 
                 role: Role::Assistant,
             };
             Round { reply, outcomes }
-        },
-    )
+        })
+        .boxed()
 }
 
 /// Gives every call of a conversation an id of its own, and every outcome that of its call.

@@ -78,11 +78,12 @@ fn turn_end() -> impl Strategy<Value = TurnEnd> + Clone {
         1 => model_failure().prop_map(TurnEnd::Interrupted),
         1 => (any::<bool>(), limit_kind()).prop_map(|(is_error, limit)| TurnEnd::Limited { is_error, limit }),
     ]
+    .boxed()
 }
 
 /// A fact of any kind.
 pub fn fact() -> impl Strategy<Value = Fact> + Clone {
-    Union::new(fact_kinds().into_iter().map(|(_, strategy)| strategy))
+    Union::new(fact_kinds().into_iter().map(|(_, strategy)| strategy)).boxed()
 }
 
 /// One strategy for each kind of fact, under the kind's name.
@@ -289,14 +290,17 @@ pub fn envelope() -> impl Strategy<Value = Envelope> + Clone {
             step,
             version,
         })
+        .boxed()
 }
 
 /// Up to `most` steps, numbered on from `first`.
 pub fn envelopes(first: u64, most: usize) -> impl Strategy<Value = Vec<Envelope>> + Clone {
-    vec(envelope(), 0..=most).prop_map(move |mut envelopes| {
-        for (step, envelope) in (first..).zip(&mut envelopes) {
-            envelope.step = step;
-        }
-        envelopes
-    })
+    vec(envelope(), 0..=most)
+        .prop_map(move |mut envelopes| {
+            for (step, envelope) in (first..).zip(&mut envelopes) {
+                envelope.step = step;
+            }
+            envelopes
+        })
+        .boxed()
 }

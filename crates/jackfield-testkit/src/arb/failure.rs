@@ -41,14 +41,14 @@ pub fn model_failure() -> impl Strategy<Value = ModelFailure> + Clone {
         Just(RetryAdvice::Never),
     ];
     let phase = select(&[Phase::BeforeSend, Phase::BeforeFirstDelta, Phase::MidReply][..]);
-    (advice, model_failure_kind(), text(), phase).prop_map(|(advice, kind, message, phase)| {
-        ModelFailure {
+    (advice, model_failure_kind(), text(), phase)
+        .prop_map(|(advice, kind, message, phase)| ModelFailure {
             advice,
             kind,
             message: message.to_string(),
             phase,
-        }
-    })
+        })
+        .boxed()
 }
 
 /// What may happen to a tool call.
@@ -79,11 +79,11 @@ pub(super) fn disposition() -> impl Strategy<Value = Disposition> + Clone {
 
 /// A tool call that ended without an outcome.
 pub fn tool_failure() -> impl Strategy<Value = ToolFailure> + Clone {
-    (disposition(), tool_failure_kind(), text()).prop_map(|(disposition, kind, message)| {
-        ToolFailure {
+    (disposition(), tool_failure_kind(), text())
+        .prop_map(|(disposition, kind, message)| ToolFailure {
             disposition,
             kind,
             message: message.to_string(),
-        }
-    })
+        })
+        .boxed()
 }

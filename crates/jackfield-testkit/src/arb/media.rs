@@ -25,6 +25,7 @@ pub fn media_source(media_type: &'static str) -> impl Strategy<Value = MediaSour
         1 => state_owner().prop_map(|owner| MediaSource::File { id: "file_1".into(), owner }),
         1 => url.prop_map(|url| MediaSource::Url(url.into())),
     ]
+    .boxed()
 }
 
 /// A picture.
@@ -39,6 +40,7 @@ pub fn image() -> impl Strategy<Value = Image> + Clone {
     );
     (option::of(detail), media_source("image/png"))
         .prop_map(|(detail, source)| Image { detail, source })
+        .boxed()
 }
 
 /// A document.
@@ -59,10 +61,12 @@ pub fn document() -> impl Strategy<Value = Document> + Clone {
             source,
             title,
         })
+        .boxed()
 }
 
 /// A sound.
 pub fn audio() -> impl Strategy<Value = Audio> + Clone {
     (media_source("audio/wav"), option::of(text()))
         .prop_map(|(source, transcript)| Audio { source, transcript })
+        .boxed()
 }

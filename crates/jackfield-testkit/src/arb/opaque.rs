@@ -15,11 +15,13 @@ pub fn state_owner() -> impl Strategy<Value = StateOwner> + Clone {
     let dialect = select(&["claude", "openai-chat", "openai-responses"][..]);
     let endpoint = select(&["https://api.example", "http://127.0.0.1:8080"][..]);
     let model = select(&["model-a", "model-b"][..]);
-    (dialect, endpoint, model).prop_map(|(dialect, endpoint, model)| StateOwner {
-        dialect: dialect.into(),
-        endpoint: endpoint.into(),
-        model: model.into(),
-    })
+    (dialect, endpoint, model)
+        .prop_map(|(dialect, endpoint, model)| StateOwner {
+            dialect: dialect.into(),
+            endpoint: endpoint.into(),
+            model: model.into(),
+        })
+        .boxed()
 }
 
 /// A piece of opaque state of any scope.
@@ -30,12 +32,14 @@ pub fn opaque_state() -> impl Strategy<Value = OpaqueState> + Clone {
         1 => Just(StateScope::Reply),
         1 => any::<[u8; 32]>().prop_map(|bytes| StateScope::Prefix(Digest::from_bytes(bytes))),
     ];
-    (kind, json(), state_owner(), scope).prop_map(|(kind, json, owner, scope)| OpaqueState {
-        kind: kind.into(),
-        json,
-        owner,
-        scope,
-    })
+    (kind, json(), state_owner(), scope)
+        .prop_map(|(kind, json, owner, scope)| OpaqueState {
+            kind: kind.into(),
+            json,
+            owner,
+            scope,
+        })
+        .boxed()
 }
 
 /// What may hang on one block or message: one owner's state of one kind at most once.
@@ -52,29 +56,31 @@ pub fn opaque_states() -> impl Strategy<Value = Vec<OpaqueState>> + Clone {
         }
         kept
     });
-    prop_oneof![3 => Just(Vec::new()), 1 => some]
+    prop_oneof![3 => Just(Vec::new()), 1 => some].boxed()
 }
 
 /// A block that only its owner understands.
 pub fn opaque_block() -> impl Strategy<Value = OpaqueBlock> + Clone {
     let kind = select(&["container_upload", "mcp_list_tools"][..]);
-    (option::of(text()), json(), kind, state_owner()).prop_map(|(fallback, json, kind, owner)| {
-        OpaqueBlock {
+    (option::of(text()), json(), kind, state_owner())
+        .prop_map(|(fallback, json, kind, owner)| OpaqueBlock {
             fallback,
             json,
             kind: kind.into(),
             owner,
-        }
-    })
+        })
+        .boxed()
 }
 
 /// A field that one dialect alone knows.
 pub fn extension() -> impl Strategy<Value = Extension> + Clone {
     let dialect = select(&["claude", "openai-chat", "openai-responses"][..]);
     let path = select(&["/custom_a", "/custom_b"][..]);
-    (dialect, path, json()).prop_map(|(dialect, path, json)| Extension {
-        dialect: dialect.into(),
-        path: path.into(),
-        json,
-    })
+    (dialect, path, json())
+        .prop_map(|(dialect, path, json)| Extension {
+            dialect: dialect.into(),
+            path: path.into(),
+            json,
+        })
+        .boxed()
 }

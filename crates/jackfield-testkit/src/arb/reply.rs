@@ -34,6 +34,7 @@ pub fn finish_reason() -> impl Strategy<Value = FinishReason> + Clone {
         1 => text().prop_map(FinishReason::StopSequence),
         1 => text().prop_map(FinishReason::Unrecognized),
     ]
+    .boxed()
 }
 
 /// What a reply used: parts never above their totals.
@@ -54,6 +55,7 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
                 reasoning,
             },
         )
+        .boxed()
 }
 
 /// A note.
@@ -78,12 +80,14 @@ pub fn note() -> impl Strategy<Value = Note> + Clone {
             NoteKind::Refused,
         ][..],
     );
-    (code, effect, kind, text()).prop_map(|(code, effect, kind, path)| Note {
-        code,
-        effect,
-        kind,
-        path: path.to_string(),
-    })
+    (code, effect, kind, text())
+        .prop_map(|(code, effect, kind, path)| Note {
+            code,
+            effect,
+            kind,
+            path: path.to_string(),
+        })
+        .boxed()
 }
 
 /// The end of a reply.
@@ -105,6 +109,7 @@ pub fn reply_end() -> impl Strategy<Value = ReplyEnd> + Clone {
             upstream,
             usage,
         })
+        .boxed()
 }
 
 /// The blocks of a reply, in which every call has the id that the accumulator derives for its place
@@ -138,49 +143,53 @@ pub fn reply_blocks(
             ]
         }),
     ];
-    vec(item, 0..4).prop_map(move |items| {
-        let mut at_provider = None;
-        let mut blocks: Vec<Block> = items.into_iter().flatten().collect();
-        for (place, block) in (0..).zip(&mut blocks) {
-            let changed = match &block.content {
-                Content::ToolCall(call) => {
-                    let id = ToolCallId::derive(&turn, attempt, place);
-                    if call.ran_by == RanBy::Provider {
-                        at_provider = Some(id.clone());
+    vec(item, 0..4)
+        .prop_map(move |items| {
+            let mut at_provider = None;
+            let mut blocks: Vec<Block> = items.into_iter().flatten().collect();
+            for (place, block) in (0..).zip(&mut blocks) {
+                let changed = match &block.content {
+                    Content::ToolCall(call) => {
+                        let id = ToolCallId::derive(&turn, attempt, place);
+                        if call.ran_by == RanBy::Provider {
+                            at_provider = Some(id.clone());
+                        }
+                        Content::ToolCall(Arc::new(ToolCall {
+                            id,
+                            ..(**call).clone()
+                        }))
                     }
-                    Content::ToolCall(Arc::new(ToolCall {
-                        id,
-                        ..(**call).clone()
-                    }))
-                }
-                Content::ToolOutcome(outcome) => Content::ToolOutcome(Arc::new(ToolOutcome {
-                    call: at_provider.take().unwrap_or_else(|| outcome.call.clone()),
-                    ..(**outcome).clone()
-                })),
-                Content::Audio(_)
-                | Content::Document(_)
-                | Content::Image(_)
-                | Content::Opaque(_)
-                | Content::Refusal(_)
-                | Content::Text(_)
-                | Content::Thinking(_) => continue,
-            };
-            block.content = changed;
-        }
-        blocks
-    })
+                    Content::ToolOutcome(outcome) => Content::ToolOutcome(Arc::new(ToolOutcome {
+                        call: at_provider.take().unwrap_or_else(|| outcome.call.clone()),
+                        ..(**outcome).clone()
+                    })),
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Refusal(_)
+                    | Content::Text(_)
+                    | Content::Thinking(_) => continue,
+                };
+                block.content = changed;
+            }
+            blocks
+        })
+        .boxed()
 }
 
 /// A whole reply to this try of this turn.
 pub fn reply(turn: TurnId, attempt: ModelAttempt) -> impl Strategy<Value = Reply> + Clone {
-    (reply_blocks(turn, attempt), reply_end()).prop_map(|(blocks, end)| Reply {
-        message: Arc::new(Message {
-            blocks,
-            opaque: end.opaque.clone(),
-            role: Role::Assistant,
-        }),
-        end,
-    })
+    (reply_blocks(turn, attempt), reply_end())
+        .prop_map(|(blocks, end)| Reply {
+            message: Arc::new(Message {
+                blocks,
+                opaque: end.opaque.clone(),
+                role: Role::Assistant,
+            }),
+            end,
+        })
+        .boxed()
 }
 
 fn block(content: Content, opaque: Vec<jackfield_domain::opaque::OpaqueState>) -> Block {

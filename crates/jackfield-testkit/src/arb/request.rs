@@ -3,15 +3,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use jackfield_domain::block::RanBy;
 use jackfield_domain::ids::ToolName;
+use jackfield_domain::message::Messages;
+use jackfield_domain::naming;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
-use jackfield_domain::tool::ToolDefinition;
+use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use proptest::collection::vec;
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
+use serde_json::json;
 
 use super::conversation::messages;
 use super::opaque::extension;
@@ -59,6 +63,7 @@ fn response_format() -> impl Strategy<Value = ResponseFormat> + Clone {
         1 => Just(ResponseFormat::JsonObject),
         1 => of_schema,
     ]
+    .boxed()
 }
 
 /// A fraction in hundredths within these bounds, which every reader of JSON reads exactly.
@@ -94,30 +99,33 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
         option::weighted(0.2, word()),
         prop_oneof![3 => Just(Vec::new()), 1 => vec(words(), 1..3)],
     );
-    (sampling, thinking, rest).prop_map(|(sampling, thinking, rest)| {
-        let (frequency_penalty, presence_penalty, temperature, top_p, top_k, seed) = sampling;
-        let (effort, thinking, thinking_shown, verbosity) = thinking;
-        let (end_user, extensions, max_output_tokens, parallel_calls, format, tier, stop) = rest;
-        Settings {
-            effort,
-            end_user,
-            extensions,
-            frequency_penalty,
-            max_output_tokens,
-            parallel_calls,
-            presence_penalty,
-            response_format: format,
-            seed,
-            service_tier: tier,
-            stop,
-            temperature,
-            thinking,
-            thinking_shown,
-            top_k,
-            top_p,
-            verbosity,
-        }
-    })
+    (sampling, thinking, rest)
+        .prop_map(|(sampling, thinking, rest)| {
+            let (frequency_penalty, presence_penalty, temperature, top_p, top_k, seed) = sampling;
+            let (effort, thinking, thinking_shown, verbosity) = thinking;
+            let (end_user, extensions, max_output_tokens, parallel_calls, format, tier, stop) =
+                rest;
+            Settings {
+                effort,
+                end_user,
+                extensions,
+                frequency_penalty,
+                max_output_tokens,
+                parallel_calls,
+                presence_penalty,
+                response_format: format,
+                seed,
+                service_tier: tier,
+                stop,
+                temperature,
+                thinking,
+                thinking_shown,
+                top_k,
+                top_p,
+                verbosity,
+            }
+        })
+        .boxed()
 }
 
 /// A system prompt: no part, or a few of any origin.
@@ -131,11 +139,15 @@ pub fn system_prompt() -> impl Strategy<Value = SystemPrompt> + Clone {
         word().prop_map(PartOrigin::Server),
     ];
     let part = (origin, text()).prop_map(|(origin, text)| SystemPart { origin, text });
-    vec(part, 0..3).prop_map(|parts| SystemPrompt { parts })
+    vec(part, 0..3)
+        .prop_map(|parts| SystemPrompt { parts })
+        .boxed()
 }
 
 /// A request that a model may be sent: a valid conversation, tools each under a name of its own, and
 /// a choice among them.
+///
+/// As in the loop's requests, tools that only the history knows come after the others, as stubs.
 pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
     let tools = vec(tool_definition(), 0..3).prop_map(|tools| {
         let named: BTreeMap<ToolName, Arc<ToolDefinition>> = tools
@@ -148,14 +160,40 @@ pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
         let names = tools.iter().map(|tool| tool.name.clone()).collect();
         (tool_choice(names), Just(tools))
     });
-    (tools, messages(), model_ref(), settings(), system_prompt()).prop_map(
-        |((choice, tools), messages, model, settings, system)| ModelRequest {
-            choice,
-            messages,
-            model,
-            settings: Arc::new(settings),
-            system: Arc::new(system),
-            tools: Arc::new(tools),
-        },
-    )
+    (tools, messages(), model_ref(), settings(), system_prompt())
+        .prop_map(
+            |((choice, tools), messages, model, settings, system)| ModelRequest {
+                choice,
+                tools: Arc::new(with_stubs(tools, &messages)),
+                messages,
+                model,
+                settings: Arc::new(settings),
+                system: Arc::new(system),
+            },
+        )
+        .boxed()
+}
+
+/// These tools, and a stub for each tool that only the history knows.
+fn with_stubs(
+    mut tools: Vec<Arc<ToolDefinition>>,
+    messages: &Messages,
+) -> Vec<Arc<ToolDefinition>> {
+    let calls = messages.iter().flat_map(|message| message.calls());
+    for call in calls.filter(|call| call.ran_by != RanBy::Provider) {
+        // A name that no tool can have still stands for one.
+        let name = call.name.as_str();
+        let name = ToolName::parse(name).unwrap_or_else(|_| naming::bare_tool_name(name));
+        if tools.iter().all(|tool| tool.name != name) {
+            tools.push(Arc::new(ToolDefinition {
+                description: "No longer available. Do not call it.".into(),
+                extensions: Vec::new(),
+                input: InputFormat::Json(Arc::new(json!({ "type": "object", "properties": {} }))),
+                name,
+                output: None,
+                strict: None,
+            }));
+        }
+    }
+    tools
 }

@@ -26,6 +26,7 @@ pub fn permission() -> impl Strategy<Value = Permission> + Clone {
         1 => Just(Permission::Ask),
         1 => text().prop_map(Permission::Deny),
     ]
+    .boxed()
 }
 
 /// Rules over a few tools.
@@ -36,7 +37,9 @@ pub fn policy() -> impl Strategy<Value = Policy> + Clone {
         pattern: pattern.into(),
         verdict,
     });
-    (any::<bool>(), vec(rule, 0..3)).prop_map(|(can_ask, rules)| Policy { can_ask, rules })
+    (any::<bool>(), vec(rule, 0..3))
+        .prop_map(|(can_ask, rules)| Policy { can_ask, rules })
+        .boxed()
 }
 
 /// A length of time up to a minute, in milliseconds.
@@ -50,25 +53,27 @@ pub fn limits() -> impl Strategy<Value = Limits> + Clone {
     let counts = (0..3_u32, 1..4_u32, 1..4_u32, 1..5_u32);
     let sizes = (1..400_usize, 0..4_000_usize);
     let on_limit = select(&[OnLimit::Answer, OnLimit::Error][..]);
-    (times, counts, sizes, on_limit).prop_map(|(times, counts, sizes, on_limit)| {
-        let (approval, client_tool, model_idle, retry_after, tool_call) = times;
-        let (model_retries, parallel_calls, repeats, rounds) = counts;
-        let (shown, more) = sizes;
-        Limits {
-            approval,
-            client_tool,
-            model_idle,
-            model_retries,
-            on_limit,
-            parallel_calls,
-            repeats,
-            retry_after,
-            rounds,
-            shown,
-            stored: shown + more,
-            tool_call,
-        }
-    })
+    (times, counts, sizes, on_limit)
+        .prop_map(|(times, counts, sizes, on_limit)| {
+            let (approval, client_tool, model_idle, retry_after, tool_call) = times;
+            let (model_retries, parallel_calls, repeats, rounds) = counts;
+            let (shown, more) = sizes;
+            Limits {
+                approval,
+                client_tool,
+                model_idle,
+                model_retries,
+                on_limit,
+                parallel_calls,
+                repeats,
+                retry_after,
+                rounds,
+                shown,
+                stored: shown + more,
+                tool_call,
+            }
+        })
+        .boxed()
 }
 
 /// What a turn may spend.
@@ -78,6 +83,7 @@ pub fn allowance() -> impl Strategy<Value = Allowance> + Clone {
         option::weighted(0.2, 0..100_000_u64),
     )
         .prop_map(|(active, tokens)| Allowance { active, tokens })
+        .boxed()
 }
 
 /// The setup of a turn, with a choice among its own tools.
@@ -112,6 +118,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                 tools_after_first_round: flags.1,
             },
         )
+        .boxed()
 }
 
 /// What a turn may begin with. Client results answer calls that need not exist.
@@ -121,4 +128,5 @@ pub fn opening() -> impl Strategy<Value = Opening> + Clone {
         1 => vec(tool_outcome().prop_map(Arc::new), 1..3).prop_map(Opening::ClientResults),
         1 => conversation().prop_map(|messages| Opening::Transcript(Transcript::stored(messages))),
     ]
+    .boxed()
 }

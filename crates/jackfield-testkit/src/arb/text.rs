@@ -14,6 +14,7 @@ pub fn text() -> impl Strategy<Value = Arc<str>> + Clone {
         2 => select(AWKWARD).prop_map(Arc::from),
         2 => vec(any::<char>(), 0..8).prop_map(|chars| chars.into_iter().collect::<String>().into()),
     ]
+    .boxed()
 }
 
 /// Text that says something: never empty or blank.
@@ -23,6 +24,7 @@ pub fn words() -> impl Strategy<Value = Arc<str>> + Clone {
         2 => (select(AWKWARD), select(SPOKEN)).prop_map(|(one, two)| format!("{one}{two}").into()),
         1 => vec(any::<char>(), 0..8).prop_map(|chars| format!("x{}", chars.into_iter().collect::<String>()).into()),
     ]
+    .boxed()
 }
 
 /// A short name without anything odd: of a model, a kind, a place.
@@ -37,6 +39,7 @@ pub fn id(longest: usize) -> impl Strategy<Value = String> + Clone {
         4 => (select(&["a", "b", "id_1", "Id-2", "0"][..])).prop_map(str::to_owned),
         1 => anything.prop_map(|bytes| bytes.into_iter().map(char::from).collect()),
     ]
+    .boxed()
 }
 
 /// A JSON value: shallow, with keys in any order.
@@ -61,16 +64,19 @@ pub fn json() -> impl Strategy<Value = Value> + Clone {
             }),
         ]
     })
+    .boxed()
 }
 
 /// A JSON object.
 pub fn json_object() -> impl Strategy<Value = Map<String, Value>> + Clone {
-    vec((text(), json()), 0..3).prop_map(|fields| {
-        fields
-            .into_iter()
-            .map(|(key, value)| (key.to_string(), value))
-            .collect()
-    })
+    vec((text(), json()), 0..3)
+        .prop_map(|fields| {
+            fields
+                .into_iter()
+                .map(|(key, value)| (key.to_string(), value))
+                .collect()
+        })
+        .boxed()
 }
 
 const SPOKEN: &[&str] = &[

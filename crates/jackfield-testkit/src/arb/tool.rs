@@ -28,6 +28,7 @@ pub fn tool_name() -> impl Strategy<Value = ToolName> + Clone {
         id(ToolName::MAX),
     ]
     .prop_map(|text| naming::bare_tool_name(&text))
+    .boxed()
 }
 
 /// A toolbox's id.
@@ -62,6 +63,7 @@ pub fn input_format() -> impl Strategy<Value = InputFormat> + Clone {
         5 => schema().prop_map(|schema| InputFormat::Json(Arc::new(schema))),
         1 => option::of(grammar).prop_map(InputFormat::Text),
     ]
+    .boxed()
 }
 
 /// A tool as a model is told of it.
@@ -85,6 +87,7 @@ pub fn tool_definition() -> impl Strategy<Value = ToolDefinition> + Clone {
                 strict,
             },
         )
+        .boxed()
 }
 
 fn safety() -> impl Strategy<Value = Safety> + Clone {
@@ -115,11 +118,14 @@ pub fn tool_spec() -> impl Strategy<Value = ToolSpec> + Clone {
                 title,
             },
         )
+        .boxed()
 }
 
 /// Where a tool comes from.
 pub fn tool_origin() -> impl Strategy<Value = ToolOrigin> + Clone {
-    (text(), toolbox_id()).prop_map(|(tool, toolbox)| ToolOrigin { tool, toolbox })
+    (text(), toolbox_id())
+        .prop_map(|(tool, toolbox)| ToolOrigin { tool, toolbox })
+        .boxed()
 }
 
 /// One tool of a catalog.
@@ -161,11 +167,14 @@ pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
                 when_unknown,
             },
         )
+        .boxed()
 }
 
 /// A catalog of up to three tools.
 pub fn catalog() -> impl Strategy<Value = Catalog> + Clone {
-    vec(catalog_entry(), 0..4).prop_map(Catalog::from_iter)
+    vec(catalog_entry(), 0..4)
+        .prop_map(Catalog::from_iter)
+        .boxed()
 }
 
 /// A choice among these tools; a name or a list only where there are some.

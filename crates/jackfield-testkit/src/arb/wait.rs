@@ -23,10 +23,12 @@ pub fn job_handle() -> impl Strategy<Value = JobHandle> + Clone {
 
 /// A tool's question.
 pub fn question() -> impl Strategy<Value = Question> + Clone {
-    (text(), option::of(schema())).prop_map(|(message, schema)| Question {
-        message,
-        schema: schema.map(Arc::new),
-    })
+    (text(), option::of(schema()))
+        .prop_map(|(message, schema)| Question {
+            message,
+            schema: schema.map(Arc::new),
+        })
+        .boxed()
 }
 
 /// An open question of any kind.
@@ -38,12 +40,14 @@ pub fn wait() -> impl Strategy<Value = Wait> + Clone {
         (job_handle(), question())
             .prop_map(|(handle, question)| WaitKind::Elicitation { handle, question }),
     ];
-    (call_id(), wall_time(), wait_id(), kind).prop_map(|(call, deadline, id, kind)| Wait {
-        call,
-        deadline,
-        id,
-        kind,
-    })
+    (call_id(), wall_time(), wait_id(), kind)
+        .prop_map(|(call, deadline, id, kind)| Wait {
+            call,
+            deadline,
+            id,
+            kind,
+        })
+        .boxed()
 }
 
 /// An answer to a wait of any kind.
@@ -61,6 +65,7 @@ pub fn answer() -> impl Strategy<Value = Answer> + Clone {
         Just(Answer::UnknownOutcome(UnknownAnswer::Report)),
         Just(Answer::UnknownOutcome(UnknownAnswer::Retry)),
     ]
+    .boxed()
 }
 
 /// What a delivery may say.
@@ -69,16 +74,14 @@ pub fn delivery_body() -> impl Strategy<Value = DeliveryBody> + Clone {
         4 => (answer(), wait_id()).prop_map(|(answer, wait)| DeliveryBody::Answer { answer, wait }),
         1 => (cancel_cause(), turn_id()).prop_map(|(cause, turn)| DeliveryBody::Cancel { cause, turn }),
     ]
+    .boxed()
 }
 
 /// A delivery.
 pub fn delivery() -> impl Strategy<Value = Delivery> + Clone {
-    (wall_time(), delivery_body(), text(), delivery_id()).prop_map(|(at, body, by, id)| Delivery {
-        at,
-        body,
-        by,
-        id,
-    })
+    (wall_time(), delivery_body(), text(), delivery_id())
+        .prop_map(|(at, body, by, id)| Delivery { at, body, by, id })
+        .boxed()
 }
 
 /// How a wait may end.
@@ -90,6 +93,7 @@ pub fn wait_end() -> impl Strategy<Value = WaitEnd> + Clone {
         1 => Just(WaitEnd::Expired),
         1 => Just(WaitEnd::Superseded),
     ]
+    .boxed()
 }
 
 pub(super) fn cancel_cause() -> impl Strategy<Value = CancelCause> + Clone {

@@ -133,3 +133,18 @@ impl Seen {
         self.pieces += usize::from(texts > 2);
     }
 }
+
+#[test]
+fn strategies_fit_a_test_threads_stack() {
+    let sizes = [
+        ("conversation", size_of_val(&arb::conversation())),
+        ("envelope", size_of_val(&arb::envelope())),
+        ("model_request", size_of_val(&arb::model_request())),
+        ("setup", size_of_val(&arb::setup())),
+        ("block", size_of_val(&arb::block())),
+        ("tool_spec", size_of_val(&arb::tool_spec())),
+    ];
+    for (name, size) in sizes {
+        assert!(size <= 256, "{name} has {size} bytes in {sizes:?}");
+    }
+}
