@@ -4,12 +4,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use async_trait::async_trait;
-use jackfield_domain::ids::SessionId;
-use jackfield_domain::time::WallTime;
-use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_ports::journal::{Delivered, Journal};
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt, ToolCallId, TurnId};
+use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::wait::{CancelCause, DeliveryBody, JobHandle};
+use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, Refusal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::journal::{JournalHarness, START};
+use serde_json::json;
 
 jackfield_testkit::journal_contract!(Memory);
 
@@ -46,12 +48,63 @@ async fn without_a_clock_of_its_own_a_journal_takes_the_time_from_the_system() {
     journal.own(&session).await.expect("an epoch");
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
-        turn: jackfield_domain::ids::TurnId::derive(&session, 1),
+        turn: TurnId::derive(&session, 1),
     };
-    let id = jackfield_domain::ids::DeliveryId::parse("d").expect("a valid id");
+    let id = DeliveryId::parse("d").expect("a valid id");
     let delivered = journal.deliver(&session, id, "test".into(), body).await;
     assert_eq!(delivered.expect("an answer"), Delivered::Accepted);
     let deliveries = journal.inbox(&session, 0).await.expect("the inbox");
     // Some time after this was written.
     assert!(deliveries[0].at > WallTime::from_millis(1_750_000_000_000));
+}
+
+#[tokio::test]
+async fn what_has_no_form_is_refused_and_nothing_is_written() {
+    let journal = MemoryJournal::new();
+    let session = SessionId::parse("s").expect("a valid id");
+    let epoch = journal.own(&session).await.expect("an epoch");
+    // Deeper than anything that came over a wire, and than any record.
+    let deep = (0..500).fold(json!(null), |inner, _| json!([inner]));
+    let attempt = ToolAttempt {
+        call: ToolCallId::parse("call").expect("a valid id"),
+        attempt: 1,
+    };
+    let accepted = |number, handle| Envelope {
+        facts: vec![Fact::CallAccepted {
+            attempt: attempt.clone(),
+            handle: JobHandle(Arc::new(handle)),
+        }],
+        input: InputKind::ToolAccepted,
+        now: Now::default(),
+        step: number,
+        version: 1,
+    };
+    let append = Append {
+        epoch,
+        position: 0,
+        seen: 0,
+        session: session.clone(),
+        steps: vec![accepted(0, json!(1)), accepted(1, deep)],
+    };
+    let refused = journal.append(&append).await;
+    let unwritable = matches!(refused, Appended::Refused(Refusal::Unwritable));
+    assert!(unwritable, "{refused:?}");
+    assert_eq!(journal.load(&session).await.expect("the session").steps, []);
+}
+
+#[tokio::test]
+async fn an_append_to_a_session_that_nobody_owns_is_stale() {
+    let journal = MemoryJournal::new();
+    let session = SessionId::parse("s").expect("a valid id");
+    let append = Append {
+        epoch: Epoch(1),
+        position: 0,
+        seen: 0,
+        session: session.clone(),
+        steps: Vec::new(),
+    };
+    let refused = journal.append(&append).await;
+    let stale = matches!(refused, Appended::Refused(Refusal::StaleEpoch));
+    assert!(stale, "{refused:?}");
+    assert!(journal.load(&session).await.is_err());
 }
