@@ -6,12 +6,14 @@
 )]
 
 mod accumulator;
+mod choices;
 mod examples;
 mod limits;
 mod loop_properties;
 mod recovery;
 mod replies;
 mod retries;
+mod rules;
 mod scene;
 mod values;
 mod waits;
