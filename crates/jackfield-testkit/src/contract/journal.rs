@@ -155,7 +155,7 @@ macro_rules! journal_clauses {
 
 /// Expands to one test per clause of the contract of `Journal`.
 ///
-/// Takes a type that is a [`JournalHarness`](crate::contract::journal::JournalHarness), and perhaps
+/// Takes a type that is a [`JournalHarness`], and perhaps
 /// `except: { clause => "reason" }`.
 #[macro_export]
 macro_rules! journal_contract {

@@ -140,7 +140,7 @@ macro_rules! toolbox_clauses {
 
 /// Expands to one test per clause of the contract of `Toolbox`.
 ///
-/// Takes a type that is a [`ToolboxHarness`](crate::contract::toolbox::ToolboxHarness), and perhaps
+/// Takes a type that is a [`ToolboxHarness`], and perhaps
 /// `except: { clause => "reason" }`.
 #[macro_export]
 macro_rules! toolbox_contract {
