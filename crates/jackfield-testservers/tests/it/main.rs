@@ -1,1 +1,7 @@
-//! Integration tests of `jackfield-testservers`.
+//! The scripted servers are tested before anything is tested with them.
+
+mod breaking;
+mod checking;
+mod http;
+mod program;
+mod saying;

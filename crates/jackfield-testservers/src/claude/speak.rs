@@ -1,0 +1,196 @@
+//! What the vendor's server puts on the wire for a reply.
+//!
+//! Written by hand after the vendor's documents, so that no mapper of ours is judged by itself.
+
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::usage::Usage;
+use jackfield_testkit::server::Response;
+use serde_json::{Map, Value, json};
+
+use crate::script::{Part, Reply};
+
+/// The response that carries a reply: events, or one document.
+pub(super) fn respond(reply: &Reply, nth: usize, model: &str, stream: bool) -> Response {
+    let response = if stream {
+        Response::event_stream(events(reply, nth, model))
+    } else {
+        Response::json(200, message(reply, nth, model).to_string())
+    };
+    response.header("request-id", format!("req_scripted_{nth}"))
+}
+
+/// The response that refuses a request.
+pub(super) fn refuse(status: u16, kind: &str, message: &str, nth: usize) -> Response {
+    let id = format!("req_scripted_{nth}");
+    let body = json!({
+        "type": "error",
+        "error": { "type": kind, "message": message },
+        "request_id": id,
+    });
+    Response::json(status, body.to_string()).header("request-id", id)
+}
+
+fn message(reply: &Reply, nth: usize, model: &str) -> Value {
+    let blocks = reply.parts.iter().enumerate();
+    let blocks: Vec<Value> = blocks
+        .map(|(place, part)| whole(part, nth, place))
+        .collect();
+    let finish = reply.finish();
+    let (reason, sequence) = stop_reason(&finish);
+    json!({
+        "id": format!("msg_scripted_{nth}"),
+        "type": "message",
+        "role": "assistant",
+        "model": model,
+        "content": blocks,
+        "stop_reason": reason,
+        "stop_sequence": sequence,
+        "stop_details": null,
+        "usage": usage(&reply.usage),
+        "container": null,
+        "diagnostics": null,
+    })
+}
+
+fn events(reply: &Reply, nth: usize, model: &str) -> String {
+    let mut begun = message(reply, nth, model);
+    if let Some(fields) = begun.as_object_mut() {
+        let mut used = usage(&reply.usage);
+        used["output_tokens"] = json!(1);
+        fields.insert("content".to_owned(), json!([]));
+        fields.insert("stop_reason".to_owned(), Value::Null);
+        fields.insert("stop_sequence".to_owned(), Value::Null);
+        fields.insert("usage".to_owned(), used);
+    }
+    let mut text = event("message_start", json!({ "message": begun }));
+    text.push_str(&event("ping", json!({})));
+    for (index, part) in reply.parts.iter().enumerate() {
+        let block = started(part, nth, index);
+        text.push_str(&event(
+            "content_block_start",
+            json!({ "index": index, "content_block": block }),
+        ));
+        for delta in pieces(part) {
+            text.push_str(&event(
+                "content_block_delta",
+                json!({ "index": index, "delta": delta }),
+            ));
+        }
+        text.push_str(&event("content_block_stop", json!({ "index": index })));
+    }
+    let finish = reply.finish();
+    let (reason, sequence) = stop_reason(&finish);
+    let delta = json!({
+        "stop_reason": reason,
+        "stop_sequence": sequence,
+        "stop_details": null,
+        "container": null,
+    });
+    let used = json!({ "output_tokens": reply.usage.output });
+    text.push_str(&event(
+        "message_delta",
+        json!({ "delta": delta, "usage": used }),
+    ));
+    text.push_str(&event("message_stop", json!({})));
+    text
+}
+
+fn event(kind: &str, mut data: Value) -> String {
+    let mut fields = Map::from_iter([("type".to_owned(), json!(kind))]);
+    if let Some(data) = data.as_object_mut() {
+        fields.append(data);
+    }
+    format!("event: {kind}\ndata: {}\n\n", Value::Object(fields))
+}
+
+/// A block as a whole reply has it.
+fn whole(part: &Part, nth: usize, place: usize) -> Value {
+    let mut block = started(part, nth, place);
+    match part {
+        Part::Call { arguments, .. } => {
+            // Only a stream can carry what is no JSON; the vendor's whole replies are always objects.
+            block["input"] = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
+        }
+        Part::Text(text) => block["text"] = json!(text),
+        Part::Thinking { signature, text } => {
+            block["thinking"] = json!(text);
+            block["signature"] = json!(signature);
+        }
+    }
+    block
+}
+
+/// A block as it begins in a stream.
+fn started(part: &Part, nth: usize, place: usize) -> Value {
+    match part {
+        Part::Call { id, name, .. } => json!({
+            "type": "tool_use",
+            "id": id.clone().unwrap_or_else(|| format!("toolu_scripted_{nth}_{place}")),
+            "name": name,
+            "input": {},
+            "caller": { "type": "direct" },
+        }),
+        Part::Text(_) => json!({ "type": "text", "text": "", "citations": null }),
+        Part::Thinking { .. } => json!({ "type": "thinking", "thinking": "", "signature": "" }),
+    }
+}
+
+/// What follows in a stream.
+fn pieces(part: &Part) -> Vec<Value> {
+    match part {
+        Part::Call { arguments, .. } => {
+            let first = json!({ "type": "input_json_delta", "partial_json": "" });
+            // As the vendor does it: nothing at all stands for no arguments.
+            let arguments = if arguments == "{}" { "" } else { arguments };
+            let rest = cut(arguments)
+                .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+            std::iter::once(first).chain(rest).collect()
+        }
+        Part::Text(text) => cut(text)
+            .map(|piece| json!({ "type": "text_delta", "text": piece }))
+            .collect(),
+        Part::Thinking { signature, text } => {
+            let texts =
+                cut(text).map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
+            let signature = json!({ "type": "signature_delta", "signature": signature });
+            texts.chain(std::iter::once(signature)).collect()
+        }
+    }
+}
+
+/// A text in pieces of a few characters.
+fn cut(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let end = text
+            .char_indices()
+            .nth(PIECE)
+            .map_or(text.len(), |(end, _)| end);
+        let (piece, rest) = text.split_at(end);
+        text = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input.saturating_sub(usage.cache_read).saturating_sub(usage.cache_write),
+        "cache_creation_input_tokens": usage.cache_write,
+        "cache_read_input_tokens": usage.cache_read,
+        "output_tokens": usage.output,
+    })
+}
+
+fn stop_reason(finish: &FinishReason) -> (&str, Option<&str>) {
+    match finish {
+        FinishReason::ContentFilter | FinishReason::Refused => ("refusal", None),
+        FinishReason::ContextFull => ("model_context_window_exceeded", None),
+        FinishReason::Length => ("max_tokens", None),
+        FinishReason::Paused => ("pause_turn", None),
+        FinishReason::Stop => ("end_turn", None),
+        FinishReason::StopSequence(text) => ("stop_sequence", Some(text)),
+        FinishReason::ToolCalls => ("tool_use", None),
+        FinishReason::Unrecognized(reason) => (reason, None),
+    }
+}
+
+const PIECE: usize = 6;

@@ -1,0 +1,262 @@
+//! What a server says to one request.
+
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::usage::Usage;
+use jackfield_testkit::server::{Gate, Response, Step};
+use serde_json::Value;
+
+/// What a server says to one request, and how the connection fares meanwhile.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    pub(super) again: bool,
+    steps: Vec<(usize, Step)>,
+    recut: Option<usize>,
+    pub(crate) says: Says,
+    pub(super) when: Option<String>,
+}
+
+/// What a server says.
+#[derive(Clone, Debug)]
+pub(crate) enum Says {
+    /// A reply of the model.
+    Reply(Reply),
+    /// These bytes, whatever was asked.
+    Wire(Response),
+}
+
+/// A reply of the model.
+#[derive(Clone, Debug)]
+pub(crate) struct Reply {
+    pub(crate) finish: Option<FinishReason>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) usage: Usage,
+}
+
+/// One block of a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Part {
+    /// A tool call.
+    Call {
+        /// The arguments as the model writes them, JSON or not.
+        arguments: String,
+        /// The provider's id of the call; one is made up if there is none.
+        id: Option<String>,
+        /// The tool.
+        name: String,
+    },
+    /// Words.
+    Text(String),
+    /// Reasoning, with its signature.
+    Thinking {
+        /// What proves whose it is.
+        signature: String,
+        /// The text.
+        text: String,
+    },
+}
+
+impl Turn {
+    /// A reply of these blocks.
+    #[must_use]
+    pub fn reply(parts: impl IntoIterator<Item = Part>) -> Self {
+        Self::of(Says::Reply(Reply {
+            finish: None,
+            parts: parts.into_iter().collect(),
+            usage: USAGE,
+        }))
+    }
+
+    /// A reply of words.
+    #[must_use]
+    pub fn text(text: impl Into<String>) -> Self {
+        Self::reply([Part::Text(text.into())])
+    }
+
+    /// A reply that calls this tool.
+    #[must_use]
+    pub fn call(name: &str, arguments: &Value) -> Self {
+        Self::reply([]).and_call(name, arguments)
+    }
+
+    /// A response of this status and body, whatever was asked.
+    #[must_use]
+    pub fn status(status: u16, body: &Value) -> Self {
+        Self::wire(Response::json(status, body.to_string()))
+    }
+
+    /// An HTML page, such as a proxy gives.
+    #[must_use]
+    pub fn html(status: u16, page: &str) -> Self {
+        Self::wire(Response::html(status, page.to_owned()))
+    }
+
+    /// These bytes, whatever was asked.
+    #[must_use]
+    pub const fn wire(response: Response) -> Self {
+        Self::of(Says::Wire(response))
+    }
+
+    /// Adds a tool call to a reply.
+    #[must_use]
+    pub fn and_call(self, name: &str, arguments: &Value) -> Self {
+        self.and(Part::Call {
+            arguments: arguments.to_string(),
+            id: None,
+            name: name.to_owned(),
+        })
+    }
+
+    /// Adds a block to a reply.
+    #[must_use]
+    pub fn and(mut self, part: Part) -> Self {
+        if let Says::Reply(reply) = &mut self.says {
+            reply.parts.push(part);
+        }
+        self
+    }
+
+    /// Ends a reply for this reason: otherwise for its calls, or because the model was done.
+    #[must_use]
+    pub fn finish(mut self, finish: FinishReason) -> Self {
+        if let Says::Reply(reply) = &mut self.says {
+            reply.finish = Some(finish);
+        }
+        self
+    }
+
+    /// Says what a reply used; otherwise 100 tokens of input and 20 of output.
+    #[must_use]
+    pub const fn using(mut self, usage: Usage) -> Self {
+        if let Says::Reply(reply) = &mut self.says {
+            reply.usage = usage;
+        }
+        self
+    }
+
+    /// Is only for a request whose last message contains this.
+    #[must_use]
+    pub fn when(mut self, text: impl Into<String>) -> Self {
+        self.when = Some(text.into());
+        self
+    }
+
+    /// Comes again and again.
+    #[must_use]
+    pub const fn again(mut self) -> Self {
+        self.again = true;
+        self
+    }
+
+    /// Closes the connection after this many bytes of the body.
+    #[must_use]
+    pub fn cut_after(self, bytes: usize) -> Self {
+        self.step(bytes, Step::CutOff)
+    }
+
+    /// Resets the connection after this many bytes of the body.
+    #[must_use]
+    pub fn reset_after(self, bytes: usize) -> Self {
+        self.step(bytes, Step::Reset)
+    }
+
+    /// Falls silent for ever after this many bytes of the body.
+    #[must_use]
+    pub fn stall_after(self, bytes: usize) -> Self {
+        self.step(bytes, Step::Stall)
+    }
+
+    /// Waits at a gate after this many bytes of the body.
+    #[must_use]
+    pub fn pause_after(self, bytes: usize, gate: &Gate) -> Self {
+        self.step(bytes, Step::Pause(gate.clone()))
+    }
+
+    /// Cuts the body into pieces of this many bytes.
+    #[must_use]
+    pub const fn recut(mut self, size: usize) -> Self {
+        self.recut = Some(size);
+        self
+    }
+
+    /// Puts what befalls the connection into the response.
+    pub(crate) fn befall(&self, mut response: Response) -> Response {
+        for (bytes, step) in &self.steps {
+            response = match step {
+                Step::CutOff => response.cut_at(*bytes),
+                Step::Pause(_) | Step::Reset | Step::Send(_) | Step::Stall => {
+                    insert(response, *bytes, step)
+                }
+            };
+        }
+        match self.recut {
+            Some(size) => response.recut(size),
+            None => response,
+        }
+    }
+
+    const fn of(says: Says) -> Self {
+        Self {
+            again: false,
+            steps: Vec::new(),
+            recut: None,
+            says,
+            when: None,
+        }
+    }
+
+    fn step(mut self, bytes: usize, step: Step) -> Self {
+        self.steps.push((bytes, step));
+        self
+    }
+}
+
+impl Reply {
+    /// Why it ends.
+    pub(crate) fn finish(&self) -> FinishReason {
+        let calls = self
+            .parts
+            .iter()
+            .any(|part| matches!(part, Part::Call { .. }));
+        let usual = if calls {
+            FinishReason::ToolCalls
+        } else {
+            FinishReason::Stop
+        };
+        self.finish.clone().unwrap_or(usual)
+    }
+}
+
+/// Puts a step after this many bytes of the body, or at its end.
+fn insert(mut response: Response, bytes: usize, step: &Step) -> Response {
+    let mut left = Some(bytes);
+    let mut steps = Vec::new();
+    for known in std::mem::take(&mut response.steps) {
+        match (known, left) {
+            (Step::Send(mut piece), Some(there)) if there < piece.len() => {
+                steps.push(Step::Send(piece.split_to(there)));
+                steps.push(step.clone());
+                steps.push(Step::Send(piece));
+                left = None;
+            }
+            (Step::Send(piece), there) => {
+                left = there.map(|there| there - piece.len());
+                steps.push(Step::Send(piece));
+            }
+            (known, _) => steps.push(known),
+        }
+    }
+    if left.is_some() {
+        steps.push(step.clone());
+    }
+    response.steps = steps;
+    response
+}
+
+/// What a reply uses if the script does not say.
+const USAGE: Usage = Usage {
+    cache_read: 0,
+    cache_write: 0,
+    input: 100,
+    output: 20,
+    reasoning: 0,
+};
