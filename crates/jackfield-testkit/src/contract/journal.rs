@@ -135,6 +135,8 @@ macro_rules! journal_clauses {
             of_answers_at_once_one_is_accepted
             /// An answer to a closed wait is told how and when it ended, and by whom if somebody answered.
             a_closed_wait_says_how_it_ended
+            /// A closed wait stays as it ended, whatever is said of it afterwards.
+            a_closed_wait_is_not_opened_or_closed_again
             /// An answer to a wait that was never opened is told so.
             an_answer_to_no_wait_is_told_so
             /// An answer of a kind that the wait does not take finds no such wait, and does not keep the right one out.

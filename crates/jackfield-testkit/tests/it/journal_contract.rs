@@ -152,6 +152,10 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "of_answers_at_once_one_is_accepted",
     ),
     (Mistake::EndForgotten, "a_closed_wait_says_how_it_ended"),
+    (
+        Mistake::WaitReopened,
+        "a_closed_wait_is_not_opened_or_closed_again",
+    ),
     (Mistake::NoWaitAccepted, "an_answer_to_no_wait_is_told_so"),
     (
         Mistake::NoWaitAccepted,

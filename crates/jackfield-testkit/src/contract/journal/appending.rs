@@ -25,6 +25,8 @@ pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>()
     scene
         .expect(&scene.append(u64::MAX, vec![plain(u64::MAX)]), refused)
         .await;
+    // Nothing at all has no repetition either.
+    scene.expect(&scene.append(1, Vec::new()), refused).await;
     scene.holds(&[plain(0), plain(1)]).await;
 }
 

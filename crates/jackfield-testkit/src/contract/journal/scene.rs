@@ -181,11 +181,16 @@ pub(super) fn cancel() -> DeliveryBody {
     }
 }
 
-/// A step that closes the approval.
+/// A step that closes the approval, half a minute after it was opened.
 pub(super) fn closing(number: u64, end: WaitEnd) -> Envelope {
     let wait = approval().id;
-    step(number, vec![Fact::WaitClosed { end, wait }])
+    let mut step = step(number, vec![Fact::WaitClosed { end, wait }]);
+    step.now.wall = CLOSED;
+    step
 }
+
+/// When the approval is closed.
+pub(super) const CLOSED: WallTime = WallTime::from_millis(START.as_millis() + 30_000);
 
 /// The end of a wait by the delivery of this name.
 pub(super) fn answered(delivery: &str, by: &str) -> WaitEnd {

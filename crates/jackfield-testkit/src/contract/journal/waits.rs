@@ -2,14 +2,15 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::fact::Fact;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Answer, UnknownAnswer, WaitEnd, WaitEndKind, WaitKind};
 use jackfield_ports::journal::{Delivered, Refusal};
 
 use super::scene::{
-    DEADLINE, Scene, answer_to, answered, approval, closing, delivery_id, grant, granted, soon,
-    wait, wrong_answer,
+    CLOSED, DEADLINE, Scene, answer_to, answered, approval, closing, delivery_id, grant, granted,
+    soon, step, wait, wrong_answer,
 };
 use super::{JournalHarness, START};
 
@@ -105,7 +106,7 @@ pub(super) async fn of_answers_at_once_one_is_accepted<H: JournalHarness>() {
 
 pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
     let closed = |how, by: Option<&str>| Delivered::Closed {
-        at: START,
+        at: CLOSED,
         by: by.map(Into::into),
         how,
     };
@@ -127,6 +128,22 @@ pub(super) async fn a_closed_wait_says_how_it_ended<H: JournalHarness>() {
             .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 1));
         assert_eq!(scene.deliver("d", "Boris", grant()).await, told);
     }
+}
+
+pub(super) async fn a_closed_wait_is_not_opened_or_closed_again<H: JournalHarness>() {
+    let scene = Scene::<H>::asking(approval()).await;
+    scene.commit(1, vec![closing(1, WaitEnd::Cancelled)]).await;
+    let again = Fact::WaitOpened { wait: approval() };
+    scene.commit(2, vec![step(2, vec![again])]).await;
+    let mut expired = closing(3, WaitEnd::Expired);
+    expired.now.wall = DEADLINE;
+    scene.commit(3, vec![expired]).await;
+    let told = Delivered::Closed {
+        at: CLOSED,
+        by: None,
+        how: WaitEndKind::Cancelled,
+    };
+    assert_eq!(scene.deliver("d", "somebody", grant()).await, told);
 }
 
 pub(super) async fn an_answer_to_no_wait_is_told_so<H: JournalHarness>() {

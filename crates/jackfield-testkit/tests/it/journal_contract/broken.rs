@@ -64,6 +64,7 @@ pub(super) enum Mistake {
     StepsReversed,
     TimeLost,
     UnknownIsEmpty,
+    WaitReopened,
     WrittenPlaceCommitted,
 }
 
@@ -307,6 +308,8 @@ impl Journal for Mistaken {
                 *how == WaitEndKind::Answered
             }
             (Delivered::NoSuchWait, Mistake::NoWaitAccepted) => true,
+            // It had been closed, and was opened again.
+            (Delivered::Closed { .. }, Mistake::WaitReopened) => self.length(&session).await.0 > 2,
             (Delivered::Closed { .. } | Delivered::NoSuchWait, Mistake::RefusedKept) => {
                 self.keep(&session, id, by).await;
                 return Ok(delivered);
