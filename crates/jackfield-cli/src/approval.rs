@@ -32,6 +32,14 @@ pub struct Terminal {
     lines: BufReader<std::fs::File>,
 }
 
+impl From<std::fs::File> for Terminal {
+    fn from(file: std::fs::File) -> Self {
+        Self {
+            lines: BufReader::new(file),
+        }
+    }
+}
+
 impl Terminal {
     /// The terminal of this process, even where standard input is something else.
     ///
@@ -40,9 +48,7 @@ impl Terminal {
     /// There is none.
     pub fn open() -> io::Result<Self> {
         let path = if cfg!(windows) { "CONIN$" } else { "/dev/tty" };
-        Ok(Self {
-            lines: BufReader::new(std::fs::File::open(path)?),
-        })
+        Ok(std::fs::File::open(path)?.into())
     }
 
     /// Waits for a line; `None` if the person is gone.

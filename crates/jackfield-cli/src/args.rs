@@ -10,8 +10,15 @@ use crate::exit;
 #[derive(Clone, Debug, Parser)]
 #[command(name = "jackfield", version, after_help = with_exit_codes(TOP_EXAMPLES), max_term_width = 100)]
 pub struct Args {
-    /// When to use colours; NO_COLOR=1 is honoured, too.
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "WHEN")]
+    /// When to use colours: auto, always or never; NO_COLOR=1 is honoured, too.
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value_t,
+        value_name = "WHEN",
+        hide_possible_values = true
+    )]
     pub color: Color,
     /// The command.
     #[command(subcommand)]
@@ -76,6 +83,7 @@ pub struct Demo {
 #[derive(Clone, Debug, Subcommand)]
 pub enum Tools {
     /// List all tools: where each comes from, and whether it may run.
+    #[command(after_help = LIST_EXAMPLES)]
     List {
         /// Where the configuration is, and what it says about tools.
         #[command(flatten)]
@@ -85,6 +93,7 @@ pub enum Tools {
         json: bool,
     },
     /// Show everything about one tool.
+    #[command(after_help = SHOW_EXAMPLES)]
     Show {
         /// The tool, by the name that models see.
         name: String,
@@ -96,6 +105,7 @@ pub enum Tools {
         json: bool,
     },
     /// Call a tool by hand; you are asked for no approval.
+    #[command(after_help = CALL_EXAMPLES)]
     Call {
         /// The tool, by the name that models see.
         name: String,
@@ -205,3 +215,21 @@ Examples:
   jackfield tools show calculator
   jackfield tools call calculator expression='15% of 2500'
   jackfield tools call calculator '{\"expression\": \"15% of 2500\"}' --json";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  jackfield tools list
+  jackfield tools list --json | jq -r '.[].name'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  jackfield tools show calculator
+  jackfield tools show calculator --json | jq .input_schema";
+
+const CALL_EXAMPLES: &str = "\
+Examples:
+  jackfield tools call calculator expression='15% of 2500'
+  jackfield tools call current_datetime timezone=Asia/Tokyo
+  jackfield tools call calculator '{\"expression\": \"15% of 2500\"}' --json
+
+The exit code is 7 if the tool says that it failed.";

@@ -1,6 +1,7 @@
 //! One turn at the command line: shown as it goes, cancelled by Ctrl-C, its questions put to a person.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::io;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -43,9 +44,10 @@ pub async fn run(
     let (news, mut events) = mpsc::unbounded_channel();
     let mut forward = Forward(news);
     let mut table = Table::new(engine, message.session.clone(), asks);
+    let mut shown = Shown { broken: None, view };
     let mut sending = pin!(engine.send(message, &mut forward));
     let mut interrupt = pin!(tokio::signal::ctrl_c());
-    let (mut gone, mut interrupts) = (false, 0_u32);
+    let mut interrupts = 0_u32;
     let report = loop {
         tokio::select! {
             biased;
@@ -56,26 +58,46 @@ pub async fn run(
                     // Nothing holds what is left: it is what a crash would leave.
                     std::process::exit(i32::from(Exit::Cancelled.code()));
                 }
-                let _said = view.say("cancelling; Ctrl-C again leaves at once");
+                shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
             }
-            Some(line) = table.line() => gone |= table.answer(line, view).await?,
+            Some(line) = table.line() => table.answer(line, &mut shown).await?,
             Some(event) = events.recv(), if table.asked.is_none() => {
-                gone |= !gone && view.show(&event).is_err();
+                shown.with(|view| view.show(&event));
                 if let Event::Fact { fact, .. } = &event {
-                    gone |= table.see(fact, view).await?;
+                    table.see(fact, &mut shown).await?;
                 }
             }
             report = &mut sending => break report?,
         }
-        if gone {
+        if shown.broken.is_some() {
             table.cancel().await;
         }
     };
     while let Ok(event) = events.try_recv() {
-        gone |= !gone && view.show(&event).is_err();
+        shown.with(|view| view.show(&event));
     }
-    gone |= !gone && view.finish(&report).is_err();
-    Ok((!gone).then_some(report))
+    shown.with(|view| view.finish(&report));
+    match shown.broken {
+        None => Ok(Some(report)),
+        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(None),
+        Some(error) => {
+            Err(Fault::new(Exit::Internal, "the answer cannot be written").because(&error))
+        }
+    }
+}
+
+/// A view, until it cannot be written any more.
+struct Shown<'v> {
+    broken: Option<io::Error>,
+    view: &'v mut dyn View,
+}
+
+impl Shown<'_> {
+    fn with(&mut self, show: impl FnOnce(&mut dyn View) -> io::Result<()>) {
+        if self.broken.is_none() {
+            self.broken = show(self.view).err();
+        }
+    }
 }
 
 /// The questions that are on the table, and the one that a person is at.
@@ -133,13 +155,13 @@ impl<'a> Table<'a> {
     }
 
     /// Takes up a question, and forgets those that are closed.
-    async fn see(&mut self, fact: &Fact, view: &mut dyn View) -> Result<bool, Fault> {
+    async fn see(&mut self, fact: &Fact, shown: &mut Shown<'_>) -> Result<(), Fault> {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
                 let calls = reply.message.calls();
                 self.names
                     .extend(calls.map(|call| (call.id.clone(), call.name.as_str().to_owned())));
-                return Ok(false);
+                return Ok(());
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
             Fact::WaitClosed { wait, .. } => self.open.retain(|open| open.id != *wait),
@@ -152,13 +174,13 @@ impl<'a> Table<'a> {
             | Fact::ModelCallStarted { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. } => return Ok(false),
+            | Fact::TurnResumed { .. } => return Ok(()),
         }
-        self.ask_next(view).await
+        self.ask_next(shown).await
     }
 
-    /// Answers what needs nobody, and asks about the next of the rest; says whether the reader is gone.
-    async fn ask_next(&mut self, view: &mut dyn View) -> Result<bool, Fault> {
+    /// Answers what needs nobody, and asks about the next of the rest.
+    async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
         while self.asked.is_none() && !self.cancelled {
             let Some(wait) = self.open.pop_front() else {
                 break;
@@ -170,14 +192,12 @@ impl<'a> Table<'a> {
             let Some(person) = &self.asks else {
                 continue;
             };
-            if view.ask(&wait).is_err() {
-                return Ok(true);
-            }
+            shown.with(|view| view.ask(&wait));
             // A thread that is gone has said so by a line that is none.
             let _asked = person.wanted.send(());
             self.asked = Some(wait);
         }
-        Ok(false)
+        Ok(())
     }
 
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
@@ -207,16 +227,16 @@ impl<'a> Table<'a> {
     }
 
     /// Takes the person's line as the answer; asks again if it is none.
-    async fn answer(&mut self, line: Option<String>, view: &mut dyn View) -> Result<bool, Fault> {
+    async fn answer(&mut self, line: Option<String>, shown: &mut Shown<'_>) -> Result<(), Fault> {
         let Some(wait) = self.asked.take() else {
-            return Ok(false);
+            return Ok(());
         };
         let Some(answer) = self.understand(&wait, line) else {
             self.open.push_front(wait);
-            return self.ask_next(view).await;
+            return self.ask_next(shown).await;
         };
         self.deliver(&wait, answer).await?;
-        self.ask_next(view).await
+        self.ask_next(shown).await
     }
 
     fn understand(&mut self, wait: &Wait, line: Option<String>) -> Option<Answer> {

@@ -1,1 +1,13 @@
 //! Integration tests of `jackfield-cli`.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
+
+mod approvals;
+mod asking;
+mod exits;
+mod help;
+mod process;
+mod questions;
+mod rendering;
+mod scene;
+mod starting;
+mod tools;

@@ -1,0 +1,309 @@
+//! What is printed for which news.
+
+use anstream::adapter::strip_str;
+use jackfield_cli::exit::Exit;
+use jackfield_cli::fault::Fault;
+use jackfield_cli::render::human::{Human, Look};
+use jackfield_cli::render::json::Json;
+use jackfield_cli::render::screen::Screen;
+use jackfield_cli::render::words::{arguments, printable, shortened, time};
+use jackfield_cli::render::{View as _, write_fault};
+use jackfield_domain::delta::BlockStart;
+use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use crate::scene::{Scene, report};
+
+/// One terminal for both streams.
+#[derive(Clone, Default)]
+struct Tty(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Tty {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Tty {
+    fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+}
+
+const ON_TERMINAL: Look = Look {
+    spins: false,
+    terminal: true,
+    together: true,
+    verbose: false,
+};
+
+/// What a person sees on a terminal, without the colours.
+fn seen(scene: &Scene, look: Look, end: TurnEnd) -> String {
+    strip_str(&written(scene, look, end)).to_string()
+}
+
+/// What is written to a terminal.
+fn written(scene: &Scene, look: Look, end: TurnEnd) -> String {
+    let tty = Tty::default();
+    let screen = Screen::new(tty.clone(), tty.clone(), look.together);
+    let mut human = Human::new(screen, look);
+    for event in &scene.news {
+        human.show(event).unwrap();
+    }
+    human.finish(&report(end)).unwrap();
+    tty.text()
+}
+
+fn answered() -> TurnEnd {
+    TurnEnd::Answered(FinishReason::Stop)
+}
+
+/// Words, two calls in one reply, an answer.
+fn two_calls() -> Scene {
+    let (first, second) = (
+        r#"{"expression": "15% of 2500"}"#,
+        r#"{"zone": "Asia/Tokyo"}"#,
+    );
+    Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["\n\nLet me ", "look."])
+        .calls("c1", "calculator", first)
+        .calls("c2", "clock", second)
+        .replied(&[("c1", "calculator", first), ("c2", "clock", second)])
+        .started("c1")
+        .started("c2")
+        .wait(1_200)
+        .closed("c2", CallEnd::Ran, ToolResult::error("no such\nzone"))
+        .closed("c1", CallEnd::Ran, ToolResult::text("375"))
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["It is ", "375.\n"])
+        .replied(&[])
+}
+
+#[test]
+fn calls_stand_in_their_place_between_the_words() {
+    insta::assert_snapshot!(
+        "calls_on_a_terminal",
+        seen(&two_calls(), ON_TERMINAL, answered())
+    );
+}
+
+#[test]
+fn the_verbose_view_has_notes_and_whole_outcomes() {
+    let look = Look {
+        verbose: true,
+        ..ON_TERMINAL
+    };
+    insta::assert_snapshot!("calls_verbosely", seen(&two_calls(), look, answered()));
+}
+
+#[test]
+fn reasoning_is_for_the_verbose_view_and_apart_from_the_words() {
+    let scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(
+            BlockStart::Thinking { redacted: false },
+            &["Hm, ", "let me see."],
+        )
+        .says(BlockStart::Text, &["Yes."])
+        .replied(&[]);
+    let look = Look {
+        verbose: true,
+        ..ON_TERMINAL
+    };
+    let seen_verbosely = seen(&scene, look, answered());
+    assert!(
+        seen_verbosely.starts_with("Hm, let me see.\n\nYes.\n\n"),
+        "{seen_verbosely}"
+    );
+    assert!(seen(&scene, ON_TERMINAL, answered()).starts_with("Yes.\n\n"));
+}
+
+#[test]
+fn with_two_streams_the_answer_is_whole_on_its_own() {
+    let (mut out, mut err) = (Vec::new(), Vec::new());
+    let look = Look {
+        spins: false,
+        terminal: false,
+        together: false,
+        verbose: false,
+    };
+    let mut human = Human::new(
+        Screen::new(&mut out, anstream::StripStream::new(&mut err), false),
+        look,
+    );
+    for event in &two_calls().news {
+        human.show(event).unwrap();
+    }
+    human.finish(&report(answered())).unwrap();
+    drop(human);
+    assert_eq!(
+        String::from_utf8(out).unwrap(),
+        "Let me look.\n\nIt is 375.\n"
+    );
+    assert!(err.starts_with("⚙ calculator(".as_bytes()));
+}
+
+#[test]
+fn every_status_has_its_words() {
+    let mut scene = Scene::new().round(ToolUse::Allowed);
+    let ends = [
+        ("a", CallEnd::Cancelled),
+        ("b", CallEnd::Denied),
+        ("c", CallEnd::NotRun),
+        ("d", CallEnd::Reported),
+        ("e", CallEnd::ByClient),
+        ("f", CallEnd::ClientExpired),
+    ];
+    for (id, end) in ends {
+        scene = scene.calls(id, "tool", "{not json").closed(
+            id,
+            end,
+            ToolResult::text(format!("{end:?}")),
+        );
+    }
+    insta::assert_snapshot!("statuses", seen(&scene, ON_TERMINAL, answered()));
+}
+
+#[test]
+fn the_ends_of_turns_have_their_words() {
+    let scene = Scene::new()
+        .round(ToolUse::LastRound(LimitKind::Rounds))
+        .says(BlockStart::Text, &["As far as I know."]);
+    let ends = [
+        TurnEnd::Limited {
+            is_error: false,
+            limit: LimitKind::Rounds,
+        },
+        TurnEnd::Answered(FinishReason::Length),
+        TurnEnd::Answered(FinishReason::Refused),
+        TurnEnd::Cancelled(jackfield_domain::wait::CancelCause::Asked),
+    ];
+    let seen = ends.map(|end| seen(&scene, ON_TERMINAL, end));
+    insta::assert_snapshot!("ends", seen.join("--------\n"));
+}
+
+#[test]
+fn a_reply_that_is_tried_again_says_what_becomes_of_what_was_said() {
+    let scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["It is 3"])
+        .overloaded()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["It is 375."]);
+    let seen = seen(&scene, ON_TERMINAL, answered());
+    let expected = "It is 3\n\n! the provider is overloaded; trying again in 2.0 s \
+                    (what stands above will be said anew)\n\nIt is 375.\n\n";
+    assert!(seen.starts_with(expected), "{seen}");
+}
+
+#[test]
+fn a_question_names_the_call() {
+    let (scene, wait) = Scene::new()
+        .round(ToolUse::Allowed)
+        .calls("c1", "remove", r#"{"path": "a.txt"}"#)
+        .asked("c1");
+    let tty = Tty::default();
+    let screen = Screen::new(tty.clone(), tty.clone(), true);
+    let mut human = Human::new(screen, ON_TERMINAL);
+    for event in &scene.news {
+        human.show(event).unwrap();
+    }
+    human.ask(&wait).unwrap();
+    assert!(
+        strip_str(&tty.text()).to_string().ends_with(
+            "? may ⚙ remove(path: \"a.txt\") run? yes, all of this tool, or no and why: "
+        )
+    );
+}
+
+#[test]
+fn a_terminal_is_never_told_what_to_do() {
+    let bad = "\u{1b}]0;owned\u{7}\u{202e}x";
+    let arguments = serde_json::json!({ "a": bad }).to_string();
+    let scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &[bad])
+        .calls("c1", bad, &arguments)
+        .closed("c1", CallEnd::Ran, ToolResult::text(bad));
+    for verbose in [false, true] {
+        let seen = written(
+            &scene,
+            Look {
+                verbose,
+                ..ON_TERMINAL
+            },
+            answered(),
+        );
+        assert!(
+            !seen.contains("\u{1b}]") && !seen.contains(['\u{7}', '\u{202e}']),
+            "{seen:?}"
+        );
+    }
+}
+
+#[test]
+fn the_events_are_the_documented_ones() {
+    let (scene, _) = two_calls().overloaded().asked("c1");
+    let mut json = Json::new(Vec::new());
+    for event in &scene.news {
+        json.show(event).unwrap();
+    }
+    json.finish(&report(answered())).unwrap();
+    insta::assert_snapshot!("events", String::from_utf8(json.into_inner()).unwrap());
+}
+
+#[test]
+fn a_fault_is_its_messages_its_causes_and_what_to_do() {
+    let cause = std::io::Error::other("the disk is full");
+    let fault = Fault::new(Exit::Internal, "it cannot be written")
+        .because(&cause)
+        .with_help("make room");
+    let mut plain = anstream::StripStream::new(Vec::new());
+    write_fault(&mut plain, &fault).unwrap();
+    let expected = "error: it cannot be written\n  caused by: the disk is full\nhelp: make room\n";
+    assert_eq!(String::from_utf8(plain.into_inner()).unwrap(), expected);
+    let mut coloured = Vec::new();
+    write_fault(&mut coloured, &fault).unwrap();
+    assert!(
+        String::from_utf8(coloured)
+            .unwrap()
+            .starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: ")
+    );
+}
+
+#[test]
+fn texts_are_shortened_between_characters_and_made_one_line() {
+    assert_eq!(shortened("a\n b\t\tc", 10), "a b c");
+    assert_eq!(shortened("机器学习 и ещё", 4), "机器学习…");
+    assert_eq!(shortened(&"x".repeat(1_000_000), 3), "xxx…");
+    assert_eq!(
+        printable("a\u{1b}[31mb\n\tc\u{9b}"),
+        "a\u{fffd}[31mb\n\tc\u{fffd}"
+    );
+    let long = ToolInput::Text("y".repeat(500).into());
+    assert_eq!(arguments(&long).chars().count(), 161);
+    assert_eq!(arguments(&ToolInput::Json(JsonInput::parse(""))), "");
+}
+
+#[test]
+fn times_are_as_exact_as_people_want_them() {
+    for (millis, words) in [
+        (0, "<1 ms"),
+        (17, "17 ms"),
+        (1_249, "1.2 s"),
+        (61_000, "1 min 1 s"),
+    ] {
+        assert_eq!(time(Duration::from_millis(millis)), words);
+    }
+}

@@ -1,0 +1,109 @@
+//! What is wrong before anything is asked.
+
+use crate::process::jackfield;
+
+#[test]
+fn without_a_key_two_lines_say_what_to_do() {
+    let ran = jackfield(["ask", "hello"]).run();
+    assert_eq!((ran.code, ran.out.as_str()), (Some(3), ""));
+    let lines: Vec<&str> = ran.err.lines().collect();
+    assert_eq!(lines.len(), 2, "{lines:?}");
+    assert_eq!(
+        lines[0],
+        "error: there is no key for `claude`: ANTHROPIC_API_KEY is not set"
+    );
+    assert!(
+        lines[1].starts_with("help: export ANTHROPIC_API_KEY=..."),
+        "{lines:?}"
+    );
+    assert!(lines[1].contains("jackfield demo"), "{lines:?}");
+}
+
+#[test]
+fn a_wrong_configuration_is_told_with_file_line_and_key() {
+    let ran = jackfield(["ask", "hello"])
+        .configured("[limits]\nroundz = 3\nshown = 'big'")
+        .run();
+    assert_eq!(ran.code, Some(3));
+    assert_eq!(
+        ran.err,
+        "error: ~/.config/jackfield/jackfield.toml:3: key `limits.shown`: `big` is not a size such as \"256KiB\" or \"4MB\"\n\
+         error: ~/.config/jackfield/jackfield.toml:2: key `limits.roundz`: unknown; did you mean `rounds`?\n"
+    );
+}
+
+#[test]
+fn a_file_that_is_no_toml_or_not_there_is_told() {
+    let ran = jackfield(["tools", "list"]).configured("model = \n").run();
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.err.contains("jackfield.toml:1: this is not TOML"),
+        "{}",
+        ran.err
+    );
+    let ran = jackfield(["tools", "list", "--config", "gone.toml"]).run();
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.err.contains("gone.toml` cannot be read\n  caused by: "),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn an_unknown_model_is_told_by_the_flag_that_named_it() {
+    let ran = jackfield(["ask", "-m", "opus", "hello"]).run();
+    assert_eq!(ran.code, Some(3));
+    assert_eq!(
+        ran.err,
+        "error: --model: `opus` is neither an alias nor of the form `provider/model`\n\
+         help: write the provider before the model, as in `claude/opus`\n"
+    );
+}
+
+#[test]
+fn a_question_that_is_none_is_told() {
+    for run in [
+        jackfield(["ask"]),
+        jackfield(["ask", "  "]),
+        jackfield(["ask"]).stdin("\n"),
+    ] {
+        let ran = run.run();
+        assert_eq!(ran.code, Some(2));
+        assert!(
+            ran.err.starts_with("error: there is no question\nhelp: "),
+            "{}",
+            ran.err
+        );
+    }
+    let ran = jackfield(["ask", "-"]).stdin(b"caf\xe9").run();
+    assert_eq!(ran.code, Some(2));
+    assert!(
+        ran.err
+            .starts_with("error: standard input is not UTF-8: byte 3"),
+        "{}",
+        ran.err
+    );
+}
+
+#[test]
+fn what_clap_does_not_know_is_a_wrong_command_line() {
+    for arguments in [
+        ["ask", "--nonsense"],
+        ["tools", "dance"],
+        ["ask", "--max-rounds=0"],
+    ] {
+        assert_eq!(jackfield(arguments).run().code, Some(2), "{arguments:?}");
+    }
+}
+
+#[test]
+fn the_log_is_silent_until_it_is_asked_for() {
+    let ran = jackfield(["tools", "call", "calculator", "expression=1+1"]).run();
+    assert_eq!((ran.out.as_str(), ran.err.as_str()), ("2\n", ""));
+    let ran = jackfield(["demo", "1+1"])
+        .env("JACKFIELD_LOG", "trace")
+        .run();
+    assert!(ran.err.lines().count() > 10, "{}", ran.err);
+    assert!(!ran.err.contains("opens-nothing"), "{}", ran.err);
+}
