@@ -1,6 +1,6 @@
 //! Configuration, and the registry that knows every adapter.
 //!
-//! [`load`] reads files, environment and flags into a [`Config`]; [`Registry::assemble`] makes an
+//! [`load()`] reads files, environment and flags into a [`Config`]; [`Registry::assemble`] makes an
 //! engine of it. Nothing else in the project knows which adapters there are.
 
 mod assemble;
@@ -22,3 +22,8 @@ pub use self::load::{Flags, load};
 pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::surroundings::{Environment, Surroundings};
+
+/// The example of the README, held to compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
