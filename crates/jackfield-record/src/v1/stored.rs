@@ -36,7 +36,7 @@ pub(crate) trait Stored: Sized {
 /// A form whose value does not exist.
 #[derive(Debug, Error)]
 pub(crate) enum Invalid {
-    #[error("two tools are called `{0}`")]
+    #[error("two tools are called `{0}`, or it is not in the order of the names")]
     CatalogName(String),
     #[error("`{0}` is not a digest")]
     Digest(String),

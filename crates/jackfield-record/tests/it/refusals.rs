@@ -3,7 +3,10 @@
 use std::error::Error as _;
 use std::sync::Arc;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Fact;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::setup::Setup;
 use jackfield_domain::wait::JobHandle;
 use jackfield_record::{
     DecodeError, EncodeError, MAX_DEPTH, VERSION, decode_delivery, decode_envelope, encode_envelope,
@@ -153,6 +156,75 @@ fn a_value_that_does_not_exist_is_invalid() {
             "attempt": { "round": 1, "attempt": 1 }, "active": time, "tools": "allowed"
         } });
         check(started, "length of time");
+    }
+}
+
+#[test]
+fn a_catalog_in_another_order_or_with_a_name_twice_is_invalid() {
+    let bytes = encode_envelope(&samples::turn_opened()).expect("a form");
+    let record: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let catalog = "/step/facts/0/turn_opened/setup/catalog";
+    let arranged = |places: [usize; 3]| {
+        let mut record = record.clone();
+        let tools = record.pointer_mut(catalog).expect("the catalog");
+        *tools = places.map(|place| tools[place].clone()).to_vec().into();
+        record.to_string().into_bytes()
+    };
+    assert!(decode_envelope(&arranged([0, 1, 2])).is_ok());
+    for places in [[1, 0, 2], [0, 1, 1]] {
+        let (invalid, cause) = fault(&arranged(places));
+        assert!(
+            matches!(invalid, DecodeError::Invalid { .. }),
+            "{invalid:?}"
+        );
+        assert!(
+            cause.contains("two tools") || cause.contains("order"),
+            "{cause}"
+        );
+    }
+}
+
+#[test]
+fn a_digest_is_written_in_one_way() {
+    let digest = Digest::of(b"catalog").to_hex();
+    for text in [
+        digest.to_uppercase(),
+        digest[1..].to_owned(),
+        format!("+{}", &digest[1..]),
+    ] {
+        let bytes = encode_envelope(&samples::turn_opened()).expect("a form");
+        let mut record: Value = serde_json::from_slice(&bytes).expect("JSON");
+        let place = "/step/facts/0/turn_opened/setup/catalog/0/digest";
+        *record.pointer_mut(place).expect("a digest") = json!(text);
+        let (invalid, cause) = fault(record.to_string().as_bytes());
+        assert!(
+            matches!(invalid, DecodeError::Invalid { .. }),
+            "{text}: {invalid:?}"
+        );
+        assert!(cause.contains("digest"), "{text}: {cause}");
+    }
+}
+
+#[test]
+fn what_is_no_number_is_not_written() {
+    for fraction in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+        let mut step = samples::turn_opened();
+        step.facts.truncate(1);
+        if let [Fact::TurnOpened { setup, .. }] = &mut step.facts[..] {
+            let settings = Settings {
+                top_p: Some(fraction),
+                ..Settings::default()
+            };
+            *setup = Arc::new(Setup {
+                settings: Arc::new(settings),
+                ..Setup::clone(setup)
+            });
+        }
+        let written = encode_envelope(&step);
+        assert!(
+            matches!(written, Err(EncodeError::Unwritable { .. })),
+            "{fraction}"
+        );
     }
 }
 
