@@ -62,11 +62,13 @@ pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
         return Box::new(Json::new(io::stdout()));
     }
     let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+    // A terminal that cannot take a line back would keep every turn of the spinner.
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let look = Look {
+        spins: err && !dumb,
         terminal: out,
         together: out && err,
         verbose,
-        spins: err,
     };
     Box::new(Human::new(
         Screen::new(io::stdout(), anstream::stderr(), look.together),

@@ -1,7 +1,8 @@
 //! `jackfield ask`: a question, and its answer.
 
 use std::io::{self, IsTerminal as _};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::sync::mpsc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{Assembled, Flags, MissingKey, Registry, Surroundings, load};
 use jackfield_domain::fact::TurnEnd;
@@ -24,7 +25,7 @@ use crate::turn::{self, Asks};
 ///
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(ask: Ask) -> Result<Exit, Fault> {
-    let question = question::read(&ask.question, question::input(), io::stdin())?;
+    let question = read_question(&ask.question)?;
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
     bound(&mut flags, &ask.bounds);
@@ -34,6 +35,19 @@ pub async fn run(ask: Ask) -> Result<Exit, Fault> {
         return Err(no_key(provider, missing));
     }
     converse(assembled, &question, &ask.output, ask.yes).await
+}
+
+/// Reads the question, and says what it waits for if that takes long.
+fn read_question(words: &[String]) -> Result<String, Fault> {
+    let (read, reads) = mpsc::channel::<()>();
+    std::thread::spawn(move || {
+        if reads.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
+            render::remark("reading standard input until it ends; if none is meant: < /dev/null");
+        }
+    });
+    let question = question::read(words, question::input(), io::stdin());
+    drop(read);
+    question
 }
 
 /// Sends the question, shows the turn, and gives the exit.
@@ -159,3 +173,6 @@ fn new_session() -> Result<SessionId, Fault> {
     let id = format!("cli-{:x}-{:x}", now.as_nanos(), std::process::id());
     SessionId::parse(&id).map_err(|error| Fault::new(Exit::Internal, error.to_string()))
 }
+
+/// How long standard input is waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,5 +1,6 @@
 //! `jackfield ask` as a process, in front of a scripted Claude.
 
+use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Part, Turn};
 use serde_json::{Value, json};
@@ -326,6 +327,29 @@ async fn ctrl_c_ends_the_turn_in_one_step_and_keeps_what_was_said() {
         "{err}"
     );
     assert!(err.contains("! cancelled\n"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_the_reader_goes_away_the_turn_is_cancelled_and_nothing_is_said() {
+    use std::io::Read as _;
+
+    let gate = Gate::new();
+    let claude =
+        ScriptedClaude::start([Turn::text(WORDS.repeat(400)).pause_after(2_500, &gate)]).await;
+    let mut run = jackfield(["ask", "hello"]).at(&claude.base_url());
+    let ran = tokio::task::spawn_blocking(move || {
+        let mut child = run.spawn();
+        let mut out = child.stdout.take().unwrap();
+        out.read_exact(&mut [0; 4]).unwrap();
+        drop(out);
+        gate.open();
+        let output = child.wait_with_output().unwrap();
+        (
+            output.status.code(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    });
+    assert_eq!(ran.await.unwrap(), (Some(0), String::new()));
 }
 
 /// Said again and again, it is longer than what the servers here send before they break off.
