@@ -18,6 +18,7 @@ pub mod options;
 pub mod reply;
 pub mod request;
 pub mod stream;
+pub mod validator;
 pub mod wire;
 
 /// The name of this dialect in [`StateOwner`](jackfield_domain::opaque::StateOwner),

@@ -67,7 +67,9 @@ fn to_block(block: &Block, path: &str, notes: &mut Notes) -> Option<wire::Block>
         Content::Text(text) => {
             let mut citations = Vec::new();
             for (k, annotation) in text.annotations.iter().enumerate() {
-                if *annotation.dialect == *DIALECT {
+                if *annotation.dialect == *DIALECT && annotation.json.is_object() {
+                    let path = format_args!("{path}.annotations[{k}]");
+                    notes.check_source(annotation, path);
                     citations.push(annotation.json.clone());
                 } else {
                     let path = format_args!("{path}.annotations[{k}]");

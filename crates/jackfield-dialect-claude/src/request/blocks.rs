@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::{
-    Annotation, Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
+    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
 };
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::Role;
@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::Unsupported;
 use super::conversation::{At, Outward, plain};
 use crate::DIALECT;
-use crate::reply::{annotation_source, state};
+use crate::reply::state;
 use crate::wire;
 
 impl Outward<'_> {
@@ -26,9 +26,18 @@ impl Outward<'_> {
         block: &Block,
     ) -> Result<Option<wire::Block>, Unsupported> {
         Ok(match &block.content {
-            Content::Audio(audio) => self.audio(at, audio)?,
-            Content::Document(document) => self.document(at, document)?,
-            Content::Image(image) => self.image(at, image)?,
+            Content::Audio(audio) => {
+                self.withhold(at, block, &[]);
+                self.audio(at, audio)?
+            }
+            Content::Document(document) => {
+                self.withhold(at, block, &[]);
+                self.document(at, document)?
+            }
+            Content::Image(image) => {
+                self.withhold(at, block, &[]);
+                self.image(at, image)?
+            }
             Content::Opaque(opaque) => self.opaque(at, block, opaque),
             Content::Refusal(text) => {
                 self.withhold(at, block, &[]);
@@ -77,7 +86,8 @@ impl Outward<'_> {
                 && *annotation.dialect == *DIALECT
                 && annotation.json.is_object()
             {
-                self.check_source(at, k, annotation);
+                let path = format_args!("{at}.annotations[{k}]");
+                self.notes.check_source(annotation, path);
                 citations.push(annotation.json.clone());
             } else {
                 let path = format_args!("{at}.annotations[{k}]");
@@ -90,21 +100,6 @@ impl Outward<'_> {
             citations: (!citations.is_empty()).then_some(citations),
             cache_control: None,
         })
-    }
-
-    /// Title and address are not sent by themselves; the citation has them.
-    fn check_source(&mut self, at: At, k: usize, annotation: &Annotation) {
-        let (title, url) = annotation_source(&annotation.json);
-        for (ours, sent, field) in [
-            (&annotation.title, title, "title"),
-            (&annotation.url, url, "url"),
-        ] {
-            if ours.as_deref() != sent.as_deref() {
-                let path = format_args!("{at}.annotations[{k}].{field}");
-                self.notes
-                    .dropped(NoteEffect::Cosmetic, "annotation_source", path);
-            }
-        }
     }
 
     fn refusal(&mut self, at: At, text: &str) -> Option<wire::Block> {
@@ -246,8 +241,8 @@ impl Outward<'_> {
         let paired = state::result_of(&opaque.json).is_none_or(|id| self.complete.contains(id));
         let mine = opaque.owner == *self.owner && at.role != Role::System;
         let fields = state::fields_of(opaque).filter(|_| mine && paired);
+        self.withhold(at, block, &[]);
         if let Some(fields) = fields {
-            self.withhold(at, block, &[]);
             if opaque.fallback.is_some() {
                 let path = format_args!("{at}.fallback");
                 self.notes

@@ -106,7 +106,8 @@ pub(super) fn to_wire(
                 outward
                     .notes
                     .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
-                system.extend(blocks);
+                outward.forget_cache_points(n);
+                system.extend(blocks.into_iter().map(without_cache_point));
                 continue;
             }
             Role::System if profile.system_messages => wire::Role::System,
@@ -220,6 +221,16 @@ impl Outward<'_> {
         Ok(blocks)
     }
 
+    /// Drops the cache points of a message: the system prompt has none.
+    fn forget_cache_points(&mut self, n: usize) {
+        let here = format!("messages[{n}].");
+        while let Some(path) = self.cached.pop_if(|path| path.starts_with(&here)) {
+            let path = format_args!("{path}.cache");
+            self.notes
+                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+        }
+    }
+
     fn set_cache_point(&mut self, at: At, block: &Block, wire: &mut wire::Block) {
         let Some(point) = block.cache else { return };
         let Some(cache) = cache_control(wire) else {
@@ -265,6 +276,13 @@ fn cache_control(block: &mut wire::Block) -> Option<&mut Option<wire::CacheContr
         | wire::Block::RedactedThinking { .. }
         | wire::Block::Thinking { .. } => None,
     }
+}
+
+fn without_cache_point(mut block: wire::Block) -> wire::Block {
+    if let Some(cache) = cache_control(&mut block) {
+        *cache = None;
+    }
+    block
 }
 
 /// What the last message may be: a prefill, where the model takes one, without blanks at its end.

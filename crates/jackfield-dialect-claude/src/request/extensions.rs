@@ -97,6 +97,7 @@ fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &
             !matches!(second, "effort" | "format") && set(&mut config.extra, below, json)
         }
         "thinking" => match &mut body.thinking {
+            Some(thinking) if thinking.kind == "disabled" => false,
             Some(thinking) => {
                 !matches!(second, "budget_tokens" | "display" | "type")
                     && set(&mut thinking.extra, below, json)

@@ -2,7 +2,10 @@
 
 use std::fmt::Display;
 
+use jackfield_domain::block::Annotation;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+
+use crate::reply::annotation_source;
 
 /// The notes so far.
 #[derive(Debug, Default)]
@@ -35,6 +38,20 @@ impl Notes {
             path.to_string(),
         );
         self.0.push(note);
+    }
+
+    /// Title and address of a citation's source are not sent by themselves: the citation has them.
+    pub(crate) fn check_source(&mut self, annotation: &Annotation, path: impl Display) {
+        let (title, url) = annotation_source(&annotation.json);
+        for (ours, sent, field) in [
+            (&annotation.title, title, "title"),
+            (&annotation.url, url, "url"),
+        ] {
+            if ours.as_deref() != sent.as_deref() {
+                let path = format_args!("{path}.{field}");
+                self.dropped(NoteEffect::Cosmetic, "annotation_source", path);
+            }
+        }
     }
 
     /// All of them, in order.

@@ -16,7 +16,7 @@ impl Outward<'_> {
             .and_then(|(place, json)| Some((place, json.as_str()?)))
             .filter(|_| !self.toolsets.contains_key(&outcome.call));
         for k in (0..outcome.opaque.len()).filter(|k| Some(*k) != echoed.map(|(place, _)| place)) {
-            let path = format_args!("{at}.outcome_opaque[{k}]");
+            let path = format_args!("{at}.outcome.opaque[{k}]");
             self.notes
                 .dropped(NoteEffect::Quality, "state_withheld", path);
         }
@@ -36,8 +36,8 @@ impl Outward<'_> {
             parts.extend(self.part(at, k, part));
         }
         if let Some(json) = &result.structured {
-            let path = format_args!("{at}.structured");
             if parts.is_empty() {
+                let path = format_args!("{at}.result");
                 self.notes
                     .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
                 parts.push(plain(&json.to_string()));
@@ -48,6 +48,7 @@ impl Outward<'_> {
                 } else {
                     NoteEffect::Quality
                 };
+                let path = format_args!("{at}.result.structured");
                 self.notes.dropped(effect, "structured_not_sent", path);
             }
         }
@@ -55,7 +56,7 @@ impl Outward<'_> {
             .iter()
             .any(|part| matches!(part, wire::Block::Text { .. }));
         if result.is_error && !has_text {
-            let path = format_args!("{at}.content");
+            let path = format_args!("{at}.result.content");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "error_put_into_words", path);
             parts.push(plain("The tool failed and did not say why."));
@@ -68,7 +69,7 @@ impl Outward<'_> {
     }
 
     fn part(&mut self, at: At, k: usize, part: &OutcomePart) -> Option<wire::Block> {
-        let path = format_args!("{at}.content[{k}]");
+        let path = format_args!("{at}.result.content[{k}]");
         let words = match part {
             OutcomePart::Text(text) if text.trim().is_empty() => {
                 self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
@@ -89,7 +90,7 @@ impl Outward<'_> {
             OutcomePart::Image(image) => match self.image_source(&image.source) {
                 Some(source) => {
                     if let Some(effect) = detail_effect(image) {
-                        let path = format_args!("{at}.content[{k}].detail");
+                        let path = format_args!("{at}.result.content[{k}].detail");
                         self.notes.dropped(effect, "image_detail", path);
                     }
                     return Some(wire::Block::Image {

@@ -42,15 +42,6 @@ pub(super) fn to_wire(
     }
     let parallel = request.settings.parallel_calls;
     if tools.is_empty() {
-        if request.choice != ToolChoice::Auto {
-            let effect = match request.choice {
-                ToolChoice::Auto | ToolChoice::Forbidden => NoteEffect::Cosmetic,
-                ToolChoice::Named(_) | ToolChoice::Only { .. } | ToolChoice::Required => {
-                    NoteEffect::Meaning
-                }
-            };
-            notes.approximated(effect, "choice_without_tools", "choice");
-        }
         if parallel.is_some() {
             notes.dropped(
                 NoteEffect::Cosmetic,
@@ -89,6 +80,20 @@ fn chosen(request: &ModelRequest) -> Option<Vec<&str>> {
 
 /// Claude wants `tools` wherever the conversation has calls: their names are offered, and forbidden.
 fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -> Offered {
+    let told = if called.is_empty() {
+        ToolChoice::Auto
+    } else {
+        ToolChoice::Forbidden
+    };
+    if request.choice != told {
+        let effect = match request.choice {
+            ToolChoice::Auto | ToolChoice::Forbidden => NoteEffect::Cosmetic,
+            ToolChoice::Named(_) | ToolChoice::Only { .. } | ToolChoice::Required => {
+                NoteEffect::Meaning
+            }
+        };
+        notes.approximated(effect, "choice_without_tools", "choice");
+    }
     if called.is_empty() {
         return Offered {
             choice: None,
@@ -96,9 +101,6 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
         };
     }
     notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
-    if request.choice == ToolChoice::Auto {
-        notes.approximated(NoteEffect::Cosmetic, "choice_without_tools", "choice");
-    }
     let mut tools: Vec<wire::Tool> = Vec::new();
     for name in called {
         if !tools.iter().any(|tool| tool.name.as_ref() == Some(name)) {
@@ -126,16 +128,18 @@ fn choice(
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
     let disable_parallel_tool_use = request.settings.parallel_calls.map(|parallel| !parallel);
-    let auto = wire::ToolChoice::Auto {
-        disable_parallel_tool_use,
-    };
+    let auto = disable_parallel_tool_use
+        .is_some()
+        .then_some(wire::ToolChoice::Auto {
+            disable_parallel_tool_use,
+        });
     // Never together with thinking; the newest models refuse it altogether.
     let can_force = profile.forced_tools && !thinks;
     let any = wire::ToolChoice::Any {
         disable_parallel_tool_use,
     };
     match &request.choice {
-        ToolChoice::Auto => disable_parallel_tool_use.is_some().then_some(auto),
+        ToolChoice::Auto => auto,
         ToolChoice::Forbidden => Some(wire::ToolChoice::None),
         ToolChoice::Named(name) if can_force && offered(tools, name.as_str()) => {
             Some(wire::ToolChoice::Tool {
@@ -146,7 +150,7 @@ fn choice(
         ToolChoice::Required if can_force => Some(any),
         ToolChoice::Named(_) | ToolChoice::Required => {
             notes.approximated(NoteEffect::Meaning, "choice_not_forced", "choice");
-            Some(auto)
+            auto
         }
         ToolChoice::Only {
             required,
@@ -158,10 +162,10 @@ fn choice(
             }
             if *required && !can_force {
                 notes.approximated(NoteEffect::Meaning, "choice_not_forced", "choice");
-                return Some(auto);
+                return auto;
             }
             notes.approximated(NoteEffect::Cost, "choice_by_subset", "choice");
-            Some(if *required { any } else { auto })
+            if *required { Some(any) } else { auto }
         }
     }
 }

@@ -33,7 +33,10 @@ pub(super) enum Open {
         start: BlockStart,
         states: Vec<OpaqueState>,
     },
-    Thinking,
+    /// Reasoning; servers that only speak like the vendor may not sign it.
+    Thinking {
+        signed: bool,
+    },
 }
 
 /// Begins a block: what the vendor puts into the start is told at once, as far as it has its form.
@@ -72,10 +75,12 @@ pub(super) fn start(
                 &take_text(&mut fields, "thinking").unwrap_or_default(),
                 out,
             );
-            if let Some(signature) = take_text(&mut fields, "signature").filter(|s| !s.is_empty()) {
-                out.push(state_set(index, owner, state::SIGNATURE, json!(signature)));
-            }
-            Ok(Open::Thinking)
+            let signature = take_text(&mut fields, "signature").filter(|text| !text.is_empty());
+            let signed = signature.is_some();
+            out.extend(
+                signature.map(|text| state_set(index, owner, state::SIGNATURE, json!(text))),
+            );
+            Ok(Open::Thinking { signed })
         }
         "redacted_thinking" => {
             let data = take_text(&mut fields, "data").ok_or("redacted thinking has no data")?;
@@ -173,8 +178,9 @@ impl Open {
                     annotation: annotation(citation),
                 });
             }
-            (Self::Thinking, "thinking_delta") => append_text(index, &delta.thinking, out),
-            (Self::Thinking, "signature_delta") => {
+            (Self::Thinking { .. }, "thinking_delta") => append_text(index, &delta.thinking, out),
+            (Self::Thinking { signed }, "signature_delta") => {
+                *signed = true;
                 let signature = json!(delta.signature);
                 out.push(state_set(index, owner, state::SIGNATURE, signature));
             }
@@ -203,7 +209,14 @@ impl Open {
                 index,
                 text: text.into(),
             }),
-            Self::Call { given: None } | Self::Redacted | Self::Text | Self::Thinking => {}
+            Self::Call { given: None }
+            | Self::Redacted
+            | Self::Text
+            | Self::Thinking { signed: true } => {}
+            // Sent back to the same server as it came; Claude itself always signs.
+            Self::Thinking { signed: false } => {
+                out.push(state_set(index, owner, state::SIGNATURE, json!("")));
+            }
             Self::Opaque { mut fields, input } => {
                 if !input.is_empty() {
                     // Kept as text where it is broken: whoever understands it may still.

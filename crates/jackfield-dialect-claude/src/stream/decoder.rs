@@ -369,11 +369,9 @@ const EVENTS: [&str; 7] = [
 
 /// Whether an event that does not have the known form is one that need not have it.
 fn is_foreign(name: Option<&str>, data: &str) -> bool {
-    if data.trim().is_empty() {
-        return name.is_none_or(|name| !EVENTS.contains(&name));
-    }
     let Ok(event) = serde_json::from_str::<wire::Kind>(data) else {
-        return false;
+        // Of another event not even the data has to be JSON; `message` is what nameless ones are called.
+        return name.is_some_and(|name| name != "message" && !EVENTS.contains(&name));
     };
     let kind = event.kind.as_deref().or(name).unwrap_or_default();
     if kind != "content_block_delta" {

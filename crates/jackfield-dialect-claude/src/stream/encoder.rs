@@ -40,6 +40,7 @@ pub fn ping() -> SseEvent {
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
+    calls: u32,
     id: String,
     model: String,
     next: u32,
@@ -73,6 +74,7 @@ impl Encoder {
     pub fn new(id: impl Into<String>, model: impl Into<String>) -> Self {
         Self {
             begun: false,
+            calls: 0,
             id: id.into(),
             model: model.into(),
             next: 0,
@@ -133,6 +135,7 @@ impl Encoder {
             Delta::AnnotationAdded { index, annotation } => {
                 if let Some(block) = self.open(*index)
                     && *annotation.dialect == *DIALECT
+                    && annotation.json.is_object()
                 {
                     block.pieces.push(Piece::Annotation(annotation.clone()));
                 }
@@ -191,7 +194,7 @@ impl Encoder {
         })
     }
 
-    fn call_id(&self, start: &BlockStart) -> String {
+    fn call_id(&mut self, start: &BlockStart) -> String {
         let known = match start {
             BlockStart::ToolCall { upstream, .. } => upstream.as_ref(),
             BlockStart::Refusal
@@ -201,11 +204,10 @@ impl Encoder {
         };
         match known.filter(|upstream| !upstream.id.is_empty()) {
             Some(upstream) => (*upstream.id).to_owned(),
-            None => format!(
-                "toolu_{}_{}",
-                self.id,
-                self.next as usize + self.waiting.len()
-            ),
+            None => {
+                self.calls += 1;
+                format!("toolu_{}_{}", self.id, self.calls)
+            }
         }
     }
 
@@ -231,9 +233,15 @@ impl Encoder {
 
 impl Waiting {
     fn tell(&mut self, index: u32, out: &mut Vec<SseEvent>) {
-        if !self.told && (self.ended || !self.pieces.is_empty()) {
+        let says = |piece: &Piece| matches!(piece, Piece::Text(_));
+        if !self.told {
+            if !self.ended && !self.pieces.iter().any(says) {
+                return;
+            }
             let Some(content_block) = self.beginning() else {
-                self.pieces.clear();
+                if self.ended {
+                    self.pieces.clear();
+                }
                 return;
             };
             self.told = true;
@@ -263,6 +271,7 @@ impl Waiting {
             let signature = state::of_dialect(&self.states, state::SIGNATURE);
             if let BlockStart::Thinking { redacted: false } = self.start
                 && let Some(signature) = signature.and_then(Value::as_str)
+                && !signature.is_empty()
             {
                 let signature = signature.to_owned();
                 out.push(piece(index, BlockDelta::SignatureDelta { signature }));
