@@ -1,1 +1,18 @@
 //! Integration tests of `jackfield-dialect-claude`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test stops at the first surprise"
+)]
+
+mod arb;
+mod corpus;
+mod errors;
+mod examples;
+mod goldens;
+mod outline;
+mod profiles;
+mod reply_laws;
+mod request_laws;
+mod stream_laws;
+mod validator_rules;

@@ -1,0 +1,55 @@
+//! What is known of a model by its id.
+
+use jackfield_dialect_claude::options::Profile;
+
+#[test]
+fn unknown_ids_have_the_profile_of_the_newest_models() {
+    for id in [
+        "claude-opus-5-5",
+        "claude-fable-5-1",
+        "claude-mythos-preview",
+        "qwen3",
+        "",
+        "claude-opus-6",
+    ] {
+        assert_eq!(Profile::of(id), Profile::NEWEST, "{id}");
+    }
+}
+
+#[test]
+fn ids_of_every_form_are_read() {
+    let old = Profile::of("claude-sonnet-4-5");
+    for id in [
+        "claude-sonnet-4-5-20250929",
+        "anthropic.claude-sonnet-4-5-20250929-v1:0",
+        "claude-sonnet-4-5@20250929",
+        "us.anthropic.claude-haiku-4-5-20251001-v1:0",
+    ] {
+        assert_eq!(Profile::of(id), old, "{id}");
+    }
+    assert_eq!(
+        Profile::of("claude-3-5-haiku-20241022"),
+        Profile::of("anthropic/claude-3.5-sonnet")
+    );
+    assert!(!Profile::of("claude-sonnet-4-20250514").structured_output);
+}
+
+#[test]
+fn what_models_take_changed_with_their_versions() {
+    let of = |id: &str| Profile::of(id);
+    assert!(of("claude-opus-4-6").sampling && !of("claude-opus-4-7").sampling);
+    assert!(
+        !of("claude-opus-4-7").system_messages
+            && of("claude-opus-4-8").system_messages
+            && of("claude-sonnet-5").system_messages
+    );
+    assert!(
+        of("claude-fable-5").forced_tools
+            && !of("claude-fable-5-1").forced_tools
+            && !of("claude-haiku-5-5").forced_tools
+    );
+    assert!(of("claude-opus-5").thinking_off && !of("claude-opus-5-5").thinking_off);
+    assert!(of("claude-opus-4-5").effort && !of("claude-haiku-4-5").effort);
+    assert_eq!(of("claude-opus-4-6").api_version, "2023-06-01");
+    assert_eq!(of("claude-opus-4-7").api_version, "2026-10-21");
+}

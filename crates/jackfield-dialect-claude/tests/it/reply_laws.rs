@@ -1,0 +1,292 @@
+//! The laws of replies: told in pieces or whole, they are the same.
+
+use std::sync::Arc;
+
+use jackfield_dialect_claude::stream::{DecodeError, Decoder, Encoder, SseEvent};
+use jackfield_dialect_claude::{reply, wire};
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::{Content, ToolCall, UpstreamId};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::failure::Phase;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::tool::Catalog;
+use jackfield_testkit::arb as kit;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use crate::arb::{self, attempt, owner};
+use crate::outline;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
+        let events = encoded(&deltas, &reply.end);
+        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
+        let (message, _) = reply::to_wire(&reply, "model-a", "msg_1");
+        let bytes = serde_json::to_vec(&message).expect("wire forms can be written");
+        let message: wire::Message = serde_json::from_slice(&bytes).expect("a message");
+        let (whole, whole_end) = reply::from_wire(&message, &owner()).map_err(failed)?;
+        prop_assert_eq!(&streamed_end, &whole_end);
+        let streamed = accumulated(&streamed, streamed_end);
+        let whole = accumulated(&whole, whole_end);
+        let differences = outline::differences(
+            &outline::of_blocks(&streamed.message.blocks),
+            &outline::of_blocks(&whole.message.blocks),
+        );
+        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{message:#?}");
+    }
+
+    #[test]
+    fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
+        let (message, notes) = reply::to_wire(&reply, "model-a", "msg_1");
+        let (deltas, end) = reply::from_wire(&message, &owner()).map_err(failed)?;
+        let back = accumulated(&deltas, end);
+        prop_assert_eq!(&back.end.usage.unwrap_or_default(), &reply.end.usage.unwrap_or_default());
+        if reply.end.finish != FinishReason::ContentFilter {
+            prop_assert_eq!(&back.end.finish, &reply.end.finish);
+        }
+        if notes.is_empty() {
+            let differences = outline::differences(
+                &outline::of_blocks(&without_state(&reply.message).blocks),
+                &outline::of_blocks(&without_state(&back.message).blocks),
+            );
+            prop_assert!(differences.is_empty(), "{differences:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_cut_anywhere_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
+        let events = encoded(&deltas, &reply.end);
+        let cut = cut.index(events.len());
+        let mut decoder = Decoder::new(owner());
+        let mut told = false;
+        for event in &events[..cut] {
+            told |= !decoder.push(Some(event.event), &event.data).map_err(failed)?.is_empty();
+        }
+        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
+        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
+    }
+
+    #[test]
+    fn what_is_unknown_is_ignored_wherever_it_comes(
+        (reply, deltas) in told(),
+        places in prop::collection::vec((any::<Index>(), 0..UNKNOWN.len()), 1..6),
+    ) {
+        let plain = encoded(&deltas, &reply.end);
+        let mut events: Vec<(String, String)> = plain
+            .iter()
+            .map(|event| (event.event.to_owned(), with_unknown_fields(&event.data)))
+            .collect();
+        for (place, which) in places {
+            // Not before the beginning: a piece of an unknown kind still belongs to a reply.
+            let place = 1 + place.index(events.len());
+            let (name, data) = UNKNOWN[which];
+            events.insert(place, (name.to_owned(), data.to_owned()));
+        }
+        let mut decoder = Decoder::new(owner());
+        let mut out = Vec::new();
+        for (name, data) in &events {
+            out.extend(decoder.push(Some(name), data).map_err(failed)?);
+        }
+        let end = decoder.finish().map_err(failed)?;
+        prop_assert_eq!((out, end), decoded(&plain).map_err(failed)?);
+    }
+
+    #[test]
+    fn blocks_come_strictly_one_after_another((reply, deltas) in told()) {
+        let mut open: Option<u64> = None;
+        let mut next = 0;
+        let events = encoded(&deltas, &reply.end);
+        prop_assert_eq!(events[0].event, "message_start");
+        for event in &events {
+            let data: Value = serde_json::from_str(&event.data).expect("JSON");
+            prop_assert_eq!(data["type"].as_str(), Some(event.event));
+            let index = data["index"].as_u64();
+            match event.event {
+                "content_block_start" => {
+                    prop_assert_eq!((open, index), (None, Some(next)));
+                    open = index;
+                    next += 1;
+                }
+                "content_block_delta" => prop_assert_eq!(open, index),
+                "content_block_stop" => {
+                    prop_assert_eq!(open, index);
+                    open = None;
+                }
+                _ => prop_assert!(open.is_none()),
+            }
+        }
+    }
+}
+
+/// Events that no reader need know; the last one is a piece of a kind that no block has.
+const UNKNOWN: &[(&str, &str)] = &[
+    ("ping", "{\"type\":\"ping\"}"),
+    ("ping", ""),
+    ("heartbeat", "not even JSON"),
+    (
+        "content_block_checkpoint",
+        "{\"type\":\"content_block_checkpoint\",\"index\":\"all\",\"delta\":7}",
+    ),
+    (
+        "thread_created",
+        "{\"type\":\"thread_created\",\"message\":[],\"usage\":{\"input_tokens\":\"many\"}}",
+    ),
+];
+
+fn with_unknown_fields(data: &str) -> String {
+    let mut data: Value = serde_json::from_str(data).expect("JSON");
+    data["added_later"] = json!({ "type": "error", "nested": [null] });
+    for inner in ["delta", "message", "usage"] {
+        if data[inner].is_object() {
+            data[inner]["added_later"] = json!([1, "two"]);
+        }
+    }
+    data.to_string()
+}
+
+fn failed(error: DecodeError) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+/// A reply, and pieces of it in any order in which they may come.
+fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+    let both = arb::reply().prop_flat_map(|reply| {
+        let message = with_our_ids(&reply.message);
+        let deltas = kit::deltas_of(&message.blocks).prop_map(states_first);
+        (Just(reply), deltas)
+    });
+    both.boxed()
+}
+
+/// The id that a whole reply tells is ours; a stream tells the upstream one.
+fn with_our_ids(message: &Message) -> Message {
+    let mut message = message.clone();
+    for block in &mut message.blocks {
+        if let Content::ToolCall(call) = &block.content {
+            let upstream = UpstreamId {
+                id: call.id.as_str().into(),
+                owner: owner(),
+            };
+            block.content = Content::ToolCall(Arc::new(ToolCall {
+                upstream: Some(upstream),
+                ..(**call).clone()
+            }));
+        }
+    }
+    message
+}
+
+/// State of a call comes with its start, as every decoder tells it.
+fn states_first(deltas: Vec<Delta>) -> Vec<Delta> {
+    let mut sorted: Vec<Delta> = Vec::new();
+    for delta in deltas {
+        let place = match &delta {
+            Delta::StateSet { index, .. } => sorted
+                .iter()
+                .rposition(|known| matches!(known, Delta::BlockStarted { index: start, .. } if start == index))
+                .map(|start| {
+                    let states = sorted[start + 1..].iter();
+                    start + 1 + states.take_while(|known| matches!(known, Delta::StateSet { .. })).count()
+                }),
+            _ => None,
+        };
+        sorted.insert(place.unwrap_or(sorted.len()), delta);
+    }
+    sorted
+}
+
+pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
+    let mut encoder = Encoder::new("msg_1", "model-a");
+    let mut events: Vec<SseEvent> = deltas
+        .iter()
+        .flat_map(|delta| encoder.push(delta))
+        .collect();
+    events.extend(encoder.finish(end));
+    events
+}
+
+fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    let mut decoder = Decoder::new(owner());
+    let mut deltas = Vec::new();
+    for event in events {
+        deltas.extend(decoder.push(Some(event.event), &event.data)?);
+    }
+    Ok((deltas, decoder.finish()?))
+}
+
+pub(crate) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
+    let (turn, attempt) = attempt();
+    let mut accumulator = ReplyAccumulator::new(turn, attempt);
+    for delta in deltas {
+        accumulator
+            .push(delta)
+            .expect("decoders keep the rules of deltas");
+    }
+    accumulator
+        .finish(end, &Catalog::default())
+        .expect("all blocks ended")
+}
+
+/// A client is shown state without its owner, and gives it back in somebody's name.
+fn without_state(message: &Message) -> Message {
+    let mut message = Message::new(Role::Assistant, message.blocks.clone());
+    for block in &mut message.blocks {
+        block.opaque.clear();
+        if let Content::Opaque(opaque) = &mut block.content {
+            opaque.owner = owner();
+            opaque.fallback = None;
+        }
+    }
+    message
+}
+
+#[test]
+fn text_arguments_are_told_as_json_and_read_back_as_text() {
+    let start = BlockStart::ToolCall {
+        json: false,
+        name: "shell".into(),
+        ran_by: jackfield_domain::block::RanBy::Engine,
+        upstream: None,
+    };
+    let deltas = [
+        Delta::BlockStarted { index: 0, start },
+        Delta::ArgumentsAppended {
+            index: 0,
+            text: "echo \"a\n".into(),
+        },
+        Delta::ArgumentsAppended {
+            index: 0,
+            text: "\\b\"".into(),
+        },
+        Delta::BlockEnded { index: 0 },
+    ];
+    let events = encoded(&deltas, &ReplyEnd::new(FinishReason::ToolCalls));
+    let mut request = crate::examples::request();
+    request.tools = Arc::new(vec![Arc::new(jackfield_domain::tool::ToolDefinition {
+        description: "".into(),
+        extensions: Vec::new(),
+        input: jackfield_domain::tool::InputFormat::Text(None),
+        name: jackfield_domain::ids::ToolName::parse("shell").expect("a name"),
+        output: None,
+        strict: None,
+    })]);
+    let mut decoder = Decoder::for_request(owner(), &request);
+    let mut read = Vec::new();
+    for event in &events {
+        read.extend(
+            decoder
+                .push(Some(event.event), &event.data)
+                .expect("sound events"),
+        );
+    }
+    let end = decoder.finish().expect("a whole reply");
+    let reply = accumulated(&read, end);
+    let call = reply.message.calls().next().expect("a call");
+    let text = jackfield_domain::tool_input::ToolInput::Text("echo \"a\n\\b\"".into());
+    assert_eq!(call.input, text);
+}
