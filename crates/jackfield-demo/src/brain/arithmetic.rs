@@ -4,6 +4,7 @@ mod grammar;
 mod numerals;
 mod tokens;
 
+use self::tokens::{Kind, Token};
 use super::language::Language;
 use super::text::{has_any, lower};
 
@@ -15,17 +16,67 @@ pub(super) fn find(text: &str, language: Language) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(token) = tokens.get(at) {
-        let Some(span) = grammar::longest(&tokens, at) else {
+        let bullet = is_bullet(&lower, &tokens, at);
+        let Some(span) = grammar::longest(&tokens, at).filter(|_| !bullet) else {
             at += 1;
             continue;
         };
-        at = span.end;
         let end = tokens.get(span.end - 1).map_or(token.end, |last| last.end);
-        if span.is_sum && (asks || !is_doubtful(&lower, token.at, end)) {
+        let is_whole =
+            !goes_on_before(&lower, &tokens, at) && !goes_on_after(&lower, &tokens, span.end);
+        if span.is_sum && is_whole && (asks || !is_doubtful(&lower, token.at, end)) {
             found.push((token.at, span.text));
         }
+        at = span.end;
     }
     found
+}
+
+/// Whether this sign is punctuation: it begins an item of a list, or is a dash between words.
+fn is_bullet(text: &[char], tokens: &[Token], at: usize) -> bool {
+    let Some(token) = tokens.get(at) else {
+        return false;
+    };
+    let last = at.checked_sub(1).and_then(|before| tokens.get(before));
+    let before = text.get(..token.at).unwrap_or_default();
+    let begins_line = matches!(before.iter().rev().find(|c| **c != ' '), None | Some('\n'));
+    let is_dash = token.kind == Kind::Operator("-")
+        && last.is_some_and(|last| {
+            last.kind == Kind::Other && last.end < token.at && last.end - last.at > 1
+        });
+    matches!(token.kind, Kind::Operator(_))
+        && text.get(token.end) == Some(&' ')
+        && (begins_line || is_dash)
+}
+
+/// Whether a span is the end of something that cannot be read as a whole: `x^2 + 3`.
+fn goes_on_before(text: &[char], tokens: &[Token], at: usize) -> bool {
+    let before = at.checked_sub(1);
+    let last = before.and_then(|before| Some((before, tokens.get(before)?)));
+    let (Some(token), Some((before, last))) = (tokens.get(at), last) else {
+        return false;
+    };
+    let touches = last.end == token.at || text.get(token.end) == Some(&' ');
+    let is_minus = token.kind == Kind::Operator("-");
+    let joins = matches!(token.kind, Kind::Operator(_)) && (touches || !is_minus);
+    let is_sign = matches!(last.kind, Kind::Operator(_));
+    (is_sign && !is_bullet(text, tokens, before)) || (joins && is_name(text, last))
+}
+
+/// Whether a span is the beginning of something that cannot be read as a whole: `3 * x`.
+fn goes_on_after(text: &[char], tokens: &[Token], end: usize) -> bool {
+    let Some([sign, next]) = tokens.get(end..end + 2) else {
+        return false;
+    };
+    // A dash between spaces is punctuation.
+    let is_dash = sign.kind == Kind::Operator("-") && sign.end != next.at;
+    matches!(sign.kind, Kind::Operator(_)) && !is_dash && is_name(text, next)
+}
+
+/// Whether a token that is no arithmetic has letters or digits.
+fn is_name(text: &[char], token: &Token) -> bool {
+    let c = text.get(token.at);
+    token.kind == Kind::Other && c.is_some_and(|c| c.is_alphanumeric())
 }
 
 /// Whether a span is likelier a date, a range or `24/7`: digits with hyphens or slashes right between

@@ -125,6 +125,38 @@ fn several_questions_are_several_calls() {
 }
 
 #[test]
+fn numbers_are_read_as_they_are_written() {
+    check(&[
+        ("12,5 + 3", &["12.5 + 3"]),
+        ("1 000 + 1", &["1000 + 1"]),
+        ("1,000,000 / 8", &["1000000 / 8"]),
+        ("сколько будет 1,500 + 2", &["1.500 + 2"]),
+        ("посчитай 10% от 1 000 000,5", &["10% of 1000000.5"]),
+        ("the sum of 1,2,3", &["1 + 2 + 3"]),
+        ("two hundred and fifty times 4", &["250 * 4"]),
+        ("三百二十一加一", &["321 + 1"]),
+        ("5 factorial", &["5!"]),
+        ("20% off 80", &["80 - 20%"]),
+    ]);
+}
+
+#[test]
+fn half_an_expression_is_not_answered() {
+    check(&[
+        ("x^2 + 3", &[]),
+        ("what is 3 * x", &[]),
+        ("solve 2 + 3 * y = 17", &[]),
+        ("0x10 + 1", &[]),
+        ("room B-12 + 3", &[]),
+        ("y + 3 + 2", &[]),
+        ("- 2+3\n- 4*5", &["2 + 3", "4 * 5"]),
+        ("2+2 - easy, right?", &["2 + 2"]),
+        ("One question - 2+2", &["2 + 2"]),
+        ("what is -5 + 3", &["-5 + 3"]),
+    ]);
+}
+
+#[test]
 fn numbers_in_other_uses_are_left_alone() {
     check(&[
         ("I have 3 apples", &[]),

@@ -119,8 +119,10 @@ impl Grammar<'_> {
                 is_sum: span.is_sum,
                 text: format!("{} {unit}", span.text),
             },
-            // A sum that ends a sentence with emphasis is not a factorial.
-            Kind::Factorial if self.touches(span.end) => worked_out(format!("{}!", span.text)),
+            // `5 !` ends a sentence; `5 factorial` is a word apart.
+            Kind::Factorial if self.touches(span.end) || self.is_word(span.end) => {
+                worked_out(format!("{}!", span.text))
+            }
             Kind::Power(power) => worked_out(format!("{}^{power}", span.text)),
             Kind::RootOf(name) => worked_out(format!("{name}({})", span.text)),
             Kind::Of if span.text.ends_with('%') => {
@@ -129,6 +131,14 @@ impl Grammar<'_> {
                     end: whole.end,
                     is_sum: true,
                     text: format!("{} of {}", span.text, whole.text),
+                }
+            }
+            Kind::Off if span.text.ends_with('%') => {
+                let whole = self.operand(next, depth + 1)?;
+                Span {
+                    end: whole.end,
+                    is_sum: true,
+                    text: format!("{} - {}", whole.text, span.text),
                 }
             }
             Kind::PartsOf => match (self.operand(next, depth + 1)?, self.kind(next + 1)) {
@@ -221,6 +231,13 @@ impl Grammar<'_> {
             is_sum: true,
             text,
         })
+    }
+
+    /// Whether this token has more than one character.
+    fn is_word(&self, at: usize) -> bool {
+        self.tokens
+            .get(at)
+            .is_some_and(|token| token.end > token.at + 1)
     }
 
     /// Whether nothing stands between this token and the one before it.

@@ -4,8 +4,8 @@ use crate::brain::language::Language;
 
 /// A number in digits at the beginning of a text, as the calculator writes it, and its length.
 ///
-/// Thousands may be set apart by commas, in Russian by spaces, where the comma is the decimal point;
-/// inside parentheses a comma is always one between arguments.
+/// Thousands may be set apart by spaces or, but in Russian, by commas; the decimal point may be a
+/// comma, too. Inside parentheses a comma is always one between arguments.
 pub(super) fn digits(text: &[char], language: Language, depth: usize) -> Option<(String, usize)> {
     let is_digit = |at: usize| text.get(at).is_some_and(char::is_ascii_digit);
     let run = |from: usize| (from..).take_while(|at| is_digit(*at)).count();
@@ -17,25 +17,30 @@ pub(super) fn digits(text: &[char], language: Language, depth: usize) -> Option<
     if length == 0 && !(sign(0) == Some('.') && is_digit(1)) {
         return None;
     }
-    let groups = match language {
-        Language::Russian => ' ',
-        Language::Chinese | Language::English => ',',
-    };
     let mut number: String = text.iter().take(length).collect();
-    if (1..=3).contains(&length) && (depth == 0 || groups == ' ') {
-        while sign(length) == Some(groups) && run(length + 1) == 3 {
+    let comma_groups = depth == 0 && language != Language::Russian;
+    let groups = sign(length).filter(|sign| *sign == ' ' || (*sign == ',' && comma_groups));
+    if groups.is_some() && (1..=3).contains(&length) && !number.starts_with('0') {
+        while sign(length) == groups && run(length + 1) == 3 {
             number.extend(text.iter().skip(length + 1).take(3));
             length += 4;
         }
     }
-    let comma_is_point = language == Language::Russian && depth == 0;
-    let point = sign(length) == Some('.') || (sign(length) == Some(',') && comma_is_point);
-    if point && is_digit(length + 1) {
-        let decimals = run(length + 1);
+    let decimals = run(length + 1);
+    // `1,2,3` is a list.
+    let after = length + 1 + decimals;
+    let is_list = sign(after) == Some(',') && is_digit(after + 1);
+    let has_comma_groups = groups == Some(',') && number.len() < length;
+    let point = match sign(length) {
+        Some('.') => true,
+        Some(',') => depth == 0 && !is_list && !has_comma_groups,
+        Some(_) | None => false,
+    };
+    if point && decimals > 0 {
         let whole = if number.is_empty() { "0" } else { &number };
         let part: String = text.iter().skip(length + 1).take(decimals).collect();
         number = format!("{whole}.{part}");
-        length += 1 + decimals;
+        length = after;
     }
     if sign(length) == Some('e') {
         let signed = usize::from(matches!(sign(length + 1), Some('+' | '-')));
@@ -92,6 +97,11 @@ fn spaced(text: &[char]) -> Option<(u64, usize)> {
             break;
         }
         at += 1;
+        // `two hundred and fifty`
+        let rest = text.get(at..).unwrap_or_default();
+        if below >= 100 && rest.starts_with(&['a', 'n', 'd', ' ']) {
+            at += 4;
+        }
     }
     (length > 0).then_some((total + current, length))
 }

@@ -25,6 +25,8 @@ pub(super) enum Kind {
         swaps: bool,
     },
     Number(String),
+    /// `20% off 80`.
+    Off,
     /// `15% of 2500`.
     Of,
     Open,
@@ -75,6 +77,10 @@ pub(super) fn read(text: &[char], language: Language) -> Vec<Token> {
 /// The token at a place and its length; `None` for a word that is passed over.
 fn read_one(text: &[char], at: usize, language: Language, depth: usize) -> (Option<Kind>, usize) {
     let rest = text.get(at..).unwrap_or_default();
+    // What comes after `1,` in `1,2,3` is an item, too.
+    let is_item =
+        matches!(text.get(at.saturating_sub(2)..at), Some([a, ',']) if a.is_ascii_digit());
+    let depth = depth + usize::from(is_item);
     if let Some((digits, length)) = numerals::digits(rest, language, depth) {
         return match unknown_suffix(text, at + length) {
             0 => (Some(Kind::Number(digits)), length),
@@ -91,6 +97,11 @@ fn read_one(text: &[char], at: usize, language: Language, depth: usize) -> (Opti
     }
     if let Some((kind, length)) = phrase(text, at) {
         return (kind, length);
+    }
+    if text.get(at).is_some_and(char::is_ascii_digit) {
+        // `0x1f`
+        let is_part = |at: &usize| text.get(*at).is_some_and(char::is_ascii_alphanumeric);
+        return (Some(Kind::Other), (at..).take_while(is_part).count());
     }
     if is_letter(text, at) {
         let letters = (at..).take_while(|at| is_letter(text, *at)).count();
@@ -156,7 +167,7 @@ const PHRASES: &[(&str, Option<Kind>)] = &[
     ("multiplied by", op("*")), ("divided by", op("/")), ("over", op("/")), ("mod", op("mod")), ("modulo", op("mod")),
     ("to the power of", op("^")), ("to the power", op("^")), ("raised to", op("^")),
     ("squared", Some(Kind::Power("2"))), ("cubed", Some(Kind::Power("3"))),
-    ("percent", Some(Kind::Percent)), ("per cent", Some(Kind::Percent)), ("of", Some(Kind::Of)), ("of the", Some(Kind::Of)),
+    ("percent", Some(Kind::Percent)), ("per cent", Some(Kind::Percent)), ("of", Some(Kind::Of)), ("of the", Some(Kind::Of)), ("off", Some(Kind::Off)),
     ("square root of", function("sqrt")), ("root of", function("sqrt")), ("cube root of", function("cbrt")),
     ("factorial of", function("factorial")), ("factorial", Some(Kind::Factorial)),
     ("sine of", function("sin")), ("cosine of", function("cos")), ("tangent of", function("tan")),
