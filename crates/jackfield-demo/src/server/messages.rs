@@ -6,9 +6,10 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
+use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
 use jackfield_dialect_claude::stream::{Encoder, SseEvent};
-use jackfield_dialect_claude::{DIALECT, reply};
+use jackfield_dialect_claude::{DIALECT, reply, validator};
 use jackfield_domain::accumulator::{ProtocolViolation, ReplyAccumulator};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -18,7 +19,6 @@ use jackfield_domain::message::Messages;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_domain::rules::{self, RuleViolation};
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
@@ -29,6 +29,16 @@ use crate::brain::{self, Saying};
 
 /// Answers a body.
 pub(super) fn answer(body: &[u8]) -> Result<Answer, Refusal> {
+    let json = serde_json::from_slice(body)
+        .map_err(|fault| Refusal::invalid(format!("the body is not JSON: {fault}")))?;
+    if let Some(broken) = validator::check(&json, &Profile::of(brain::NAME)).first() {
+        let at = if broken.path.is_empty() {
+            "body"
+        } else {
+            &broken.path
+        };
+        return Err(Refusal::invalid(format!("{at}: {}", broken.rule)));
+    }
     let parsed = request::parse(body).map_err(|invalid| Refusal::invalid(invalid.to_string()))?;
     if parsed.model != brain::NAME {
         let message = format!("model: {} (there is only {})", parsed.model, brain::NAME);
@@ -42,13 +52,7 @@ pub(super) fn answer(body: &[u8]) -> Result<Answer, Refusal> {
     let incoming = request::from_wire(parsed, &owner)
         .map_err(|invalid| Refusal::invalid(invalid.to_string()))?;
     let stream = incoming.stream;
-    let request = model_request(incoming);
-    match rules::check_request(request.messages.iter()) {
-        // The vendor takes results in any order.
-        Ok(()) | Err(RuleViolation::OutcomesOutOfOrder { .. }) => {}
-        Err(broken) => return Err(Refusal::invalid(format!("messages: {broken}"))),
-    }
-    let saying = brain::reply(&request);
+    let saying = brain::reply(&model_request(incoming));
     let said = Said::new(&saying, body)?;
     Ok(if stream {
         said.events()?

@@ -166,7 +166,7 @@ async fn a_request_that_breaks_a_rule_is_refused_by_name() {
     let mut endless = question("2+2");
     endless.as_object_mut().unwrap().remove("max_tokens");
     for (body, fault) in [
-        (unanswered.to_string(), "call_1"),
+        (unanswered.to_string(), "messages.1.content.0"),
         (endless.to_string(), "max_tokens"),
         ("{".to_owned(), "body"),
         ("[]".to_owned(), "body"),
