@@ -291,7 +291,8 @@ fn count_cache_points(value: &Value) -> usize {
 }
 
 const VERSION: &str = "2026-10-21";
-const OLD_VERSION: &str = "2023-06-01";
+/// The older version of the API, which is still taken.
+pub(crate) const OLD_VERSION: &str = "2023-06-01";
 const MAX_CACHE_POINTS: usize = 4;
 const SAMPLING: &[&str] = &["temperature", "top_k", "top_p"];
 const FIELDS: &[&str] = &[

@@ -5,8 +5,9 @@ mod speak;
 use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jackfield_dialect_claude::DIALECT;
+use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
+use jackfield_dialect_claude::{DIALECT, validator};
 use jackfield_domain::message::Messages;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::{ModelRef, ModelRequest};
@@ -166,6 +167,15 @@ fn read(request: &RecordedRequest, body: &Value) -> (Option<Incoming>, Vec<Viola
         .get("model")
         .and_then(Value::as_str)
         .unwrap_or_default();
+    // Two judges, and one report for each place.
+    for violation in validator::check(body, &profile(model, version)) {
+        if !broken.iter().any(|known| known.at == violation.path) {
+            broken.push(Violation {
+                at: violation.path,
+                fault: violation.rule.to_string(),
+            });
+        }
+    }
     let owner = StateOwner {
         dialect: DIALECT.into(),
         endpoint: "http://scripted".into(),
@@ -181,6 +191,15 @@ fn read(request: &RecordedRequest, body: &Value) -> (Option<Incoming>, Vec<Viola
             });
             (None, broken)
         }
+    }
+}
+
+/// What the vendor would take for this model under this version of the API.
+fn profile(model: &str, version: &str) -> Profile {
+    let profile = Profile::of(model);
+    Profile {
+        sampling: profile.sampling && version == checks::OLD_VERSION,
+        ..profile
     }
 }
 

@@ -98,6 +98,19 @@ async fn a_request_that_breaks_a_rule_is_refused_and_reported() {
     assert_eq!(server.unused(), 1);
 }
 
+#[tokio::test]
+async fn the_dialects_own_judge_is_heard_too() {
+    let server = ScriptedClaude::start([Turn::text("never said")]).await;
+    let mut body = question("a");
+    body["tools"] = json!([{ "name": "add", "input_schema": { "type": "object" } }]);
+    body["tool_choice"] = json!({ "type": "any" });
+    let refused = post(&server.base_url(), "/v1/messages", &body.to_string()).await;
+    assert_eq!(refused.status, 400);
+    let violations = server.violations();
+    assert!(violations[0].contains("tool_choice"), "{violations:?}");
+    assert!(violations[0].contains("cannot be forced"), "{violations:?}");
+}
+
 #[test]
 fn violations_that_nobody_looks_at_fail_the_test() {
     let runtime = tokio::runtime::Builder::new_current_thread()
