@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::error::Error as _;
+use std::io;
 use std::sync::Arc;
 
 use jackfield_engine::{Engine, TurnOptions};
@@ -15,7 +16,7 @@ use crate::config::{Config, KeySource, ProviderConfig};
 use crate::near::did_you_mean;
 use crate::place::{ConfigError, Origin, Problem};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
-use crate::surroundings::Environment;
+use crate::surroundings::{Environment, read_small};
 
 /// An engine, and what turns on it are sent with.
 #[derive(Debug)]
@@ -178,7 +179,8 @@ fn find_key(
         KeySource::None => return Key::NotNeeded,
         KeySource::File(path) => {
             let shown = path.display();
-            match std::fs::read_to_string(&path) {
+            let bytes = read_small(&path);
+            match bytes.and_then(|bytes| String::from_utf8(bytes).map_err(io::Error::other)) {
                 Ok(text) => (text, None, format!("the file `{shown}` is empty")),
                 Err(error) => {
                     let why = format!("the file `{shown}` cannot be read: {error}");

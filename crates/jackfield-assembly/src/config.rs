@@ -168,7 +168,7 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
 }
 
 /// The built-in tools that only compute run without a question; every rule of a file comes later, and wins.
-fn default_rules() -> Vec<PolicyRule> {
+pub(crate) fn default_rules() -> Vec<PolicyRule> {
     let patterns = ["builtin/calculator", "builtin/current_datetime"];
     patterns
         .map(|pattern| PolicyRule {

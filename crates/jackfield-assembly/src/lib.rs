@@ -2,6 +2,16 @@
 //!
 //! [`load()`] reads files, environment and flags into a [`Config`]; [`Registry::assemble`] makes an
 //! engine of it. Nothing else in the project knows which adapters there are.
+//!
+//! ```
+//! use jackfield_assembly::{Config, Environment, Registry};
+//!
+//! let environment: Environment = [("ANTHROPIC_API_KEY", "...")].into_iter().collect();
+//! let assembled = Registry::default().assemble(&Config::default(), &environment)?;
+//! assert_eq!(&*assembled.options.model.provider, "claude");
+//! assert!(assembled.missing_keys.is_empty());
+//! # Ok::<(), jackfield_assembly::ConfigError>(())
+//! ```
 
 mod assemble;
 mod claude;

@@ -10,7 +10,7 @@ use jackfield_domain::system_prompt::PartOrigin;
 use crate::config::{Config, system_prompt};
 use crate::file::{self, Draft, Trust};
 use crate::place::{ConfigError, Origin};
-use crate::surroundings::Surroundings;
+use crate::surroundings::{Surroundings, read_small};
 
 /// What was said for this run alone. It wins over everything else.
 #[derive(Clone, Debug, Default)]
@@ -75,7 +75,7 @@ fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Resul
     };
     if let Some(path) = named {
         let path = surroundings.directory.join(path);
-        let bytes = std::fs::read(&path).map_err(|source| unreadable(&path, source))?;
+        let bytes = read_small(&path).map_err(|source| unreadable(&path, source))?;
         add(draft, surroundings, &path, &bytes, Trust::Named);
         return Ok(());
     }
@@ -109,7 +109,7 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
 }
 
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
-    match std::fs::read(path) {
+    match read_small(path) {
         Ok(bytes) => Ok(Some(bytes)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(unreadable(path, error)),

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -86,6 +87,21 @@ impl Surroundings {
     }
 }
 
+/// Reads a small file whole.
+///
+/// # Errors
+///
+/// It cannot be read, or it is no small file.
+pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MOST {
+        let message = format!("it is larger than {MOST} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
+    }
+    Ok(bytes)
+}
+
 /// Environment variables.
 #[derive(Clone)]
 pub struct Environment(Variables);
@@ -143,6 +159,9 @@ impl fmt::Debug for Environment {
         f.write_str("Environment(..)")
     }
 }
+
+/// The most bytes of a configuration file or of a key's file.
+const MOST: u64 = 1 << 20;
 
 /// How configuration files are called.
 const FILE_NAME: &str = "jackfield.toml";

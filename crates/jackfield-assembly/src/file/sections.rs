@@ -6,10 +6,10 @@ use jackfield_domain::settings::{Effort, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
 
-use crate::config::Network;
+use crate::config::{Network, default_rules};
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
-use crate::place::Problem;
+use crate::place::{Place, Problem};
 use crate::values::{
     at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
 };
@@ -65,9 +65,16 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
         ("report", UnknownPolicy::Report),
         ("retry", UnknownPolicy::Retry),
     ]);
-    section.set("unknown", unknown, &mut options.when_unknown);
+    if let Some((unknown, place)) = section.take("unknown", unknown) {
+        if (trust, unknown) == (Trust::Found, UnknownPolicy::Retry) {
+            section.problem(looser(place));
+        }
+        options.when_unknown = unknown;
+    }
     let rules = section.section("tools");
     let table = rules.again();
+    // What was merely found may ask where the user says nothing, and deny whatever the user says.
+    let mut weak = default_rules().len();
     for entry in rules.entries() {
         let verdict = one_of(&[
             ("allow", Verdict::Allow),
@@ -77,18 +84,29 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
         let Some(verdict) = table.value(&entry, verdict) else {
             continue;
         };
-        if (trust, verdict) == (Trust::Found, Verdict::Allow) {
-            let help = trust_help(&entry.place);
-            let message = "a file that was merely found may ask or deny, but not allow";
-            table.problem(Problem::new(entry.place, message).with_help(help));
-            continue;
-        }
-        options.policy.rules.push(PolicyRule {
+        let rule = PolicyRule {
             pattern: entry.name,
             verdict,
-        });
+        };
+        match (trust, verdict) {
+            (Trust::Found, Verdict::Allow) => table.problem(looser(entry.place)),
+            (Trust::Found, Verdict::Ask) => {
+                options.policy.rules.insert(weak, rule);
+                weak += 1;
+            }
+            (Trust::Found, Verdict::Deny) | (Trust::Named | Trust::Own, _) => {
+                options.policy.rules.push(rule);
+            }
+        }
     }
     section.finish();
+}
+
+/// What is wrong with a policy that is looser, in a file that was merely found.
+fn looser(place: Place) -> Problem {
+    let help = trust_help(&place);
+    let message = "a file that was merely found may ask or deny, but not allow";
+    Problem::new(place, message).with_help(help)
 }
 
 /// `[settings]`

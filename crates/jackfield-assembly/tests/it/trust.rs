@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 
 use jackfield_assembly::Flags;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::tool::{Safety, ToolOrigin};
 
 use crate::world::World;
 
@@ -42,6 +44,33 @@ fn a_found_file_may_ask_and_deny_and_choose_among_what_there_is() {
         .with_user("[aliases]\nquick = 'claude/quick'")
         .with_project("model = 'quick'\n[policy.tools]\na = 'ask'\nb = 'deny'");
     assert_eq!(&*world.load().unwrap().options.model.model, "quick");
+}
+
+#[test]
+fn a_found_file_never_loosens_what_the_user_says() {
+    let rules = "[policy.tools]\n'a/*' = 'deny'\n'b/*' = 'allow'";
+    let found = "[policy.tools]\n'a/*' = 'ask'\n'builtin/*' = 'ask'\n'b/*' = 'deny'";
+    let world = World::new().with_user(rules).with_project(found);
+    let mut policy = world.load().unwrap().options.policy;
+    policy.can_ask = true;
+    let permission = |toolbox: &str| {
+        let toolbox = ToolboxId::parse(toolbox).unwrap();
+        let tool = ToolOrigin {
+            tool: "calculator".into(),
+            toolbox,
+        };
+        format!("{:?}", policy.permission(&tool, Safety::ReadOnly, true))
+    };
+    assert!(permission("a").starts_with("Deny("));
+    assert!(permission("b").starts_with("Deny("));
+    assert_eq!(permission("builtin"), "Ask");
+    let retry = World::new()
+        .with_project("policy.unknown = 'retry'")
+        .problems();
+    assert!(
+        retry[0].contains("may ask or deny, but not allow"),
+        "{retry:?}"
+    );
 }
 
 #[test]

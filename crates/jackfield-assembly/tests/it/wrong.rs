@@ -199,6 +199,15 @@ fn what_is_no_utf_8_is_told_with_its_line_and_byte() {
 }
 
 #[test]
+fn a_file_that_is_too_large_to_be_meant_is_not_read() {
+    let world = World::new().with_user("#".repeat((1 << 20) + 1));
+    let error = world.load().unwrap_err();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(source, "it is larger than 1048576 bytes");
+    World::new().with_user("#".repeat(1 << 20)).load().unwrap();
+}
+
+#[test]
 fn everything_is_told_at_once_and_in_the_order_of_the_files() {
     let world = World::new()
         .with_user("[limits]\nroundz = 3\nrepeats = 0\n")
