@@ -189,7 +189,7 @@ impl<'a> Table<'a> {
                 self.deliver(&wait, answer).await?;
                 continue;
             }
-            let Some(person) = &self.asks else {
+            let (Some(person), true) = (&self.asks, wait.kind != WaitKind::ClientResult) else {
                 continue;
             };
             shown.with(|view| view.ask(&wait));

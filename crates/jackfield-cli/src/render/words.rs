@@ -15,23 +15,24 @@ use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
 /// The text without what a terminal would obey: control characters, and marks that turn text around.
+///
+/// Carriage returns vanish; everything else leaves a sign that something was there.
 #[must_use]
 pub fn printable(text: &str) -> Cow<'_, str> {
-    if text.chars().any(obeyed) {
-        Cow::Owned(
-            text.chars()
-                .map(|c| {
-                    if obeyed(c) {
-                        char::REPLACEMENT_CHARACTER
-                    } else {
-                        c
-                    }
-                })
-                .collect(),
-        )
-    } else {
-        Cow::Borrowed(text)
+    if !text.chars().any(obeyed) {
+        return Cow::Borrowed(text);
     }
+    let kept = text.chars().filter(|c| *c != '\r');
+    Cow::Owned(
+        kept.map(|c| {
+            if obeyed(c) {
+                char::REPLACEMENT_CHARACTER
+            } else {
+                c
+            }
+        })
+        .collect(),
+    )
 }
 
 fn obeyed(c: char) -> bool {

@@ -291,6 +291,7 @@ fn texts_are_shortened_between_characters_and_made_one_line() {
         printable("a\u{1b}[31mb\n\tc\u{9b}"),
         "a\u{fffd}[31mb\n\tc\u{fffd}"
     );
+    assert_eq!(printable("one\r\ntwo\r"), "one\ntwo");
     let long = ToolInput::Text("y".repeat(500).into());
     assert_eq!(arguments(&long).chars().count(), 161);
     assert_eq!(arguments(&ToolInput::Json(JsonInput::parse(""))), "");
