@@ -1,0 +1,144 @@
+//! The real binary, in a world of its own: an empty home, an empty project, no environment.
+
+mod ran;
+mod running;
+
+pub(crate) use self::ran::Ran;
+pub(crate) use self::running::Running;
+
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use jackfield_testservers::claude::ScriptedClaude;
+use tempfile::TempDir;
+
+/// The key of every world. No output may have it.
+pub(crate) const KEY: &str = "sk-slice-9b1f44e07c-never-to-be-seen";
+
+/// The binary with its arguments, before it runs.
+pub(crate) struct Jackfield {
+    arguments: Vec<OsString>,
+    environment: Vec<(OsString, OsString)>,
+    home: TempDir,
+    program: PathBuf,
+    stdin: Option<Vec<u8>>,
+}
+
+/// The binary with these arguments.
+pub(crate) fn jackfield<const N: usize>(arguments: [&str; N]) -> Jackfield {
+    Jackfield {
+        arguments: arguments.map(OsString::from).into(),
+        environment: Vec::new(),
+        home: world(),
+        program: binary(),
+        stdin: None,
+    }
+}
+
+/// A line of the shell, in which `$jackfield` is the binary.
+pub(crate) fn shell(line: &str) -> Jackfield {
+    let mut run = jackfield(["-c", line]);
+    let binary = std::mem::replace(&mut run.program, "sh".into());
+    run.env("jackfield", binary)
+}
+
+impl Jackfield {
+    /// Has a key, and this as the user's configuration.
+    pub(crate) fn configured(self, text: impl AsRef<[u8]>) -> Self {
+        let file = self.user_file();
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).expect("the home can be written");
+        }
+        fs::write(file, text).expect("the home can be written");
+        self.env("ANTHROPIC_API_KEY", KEY)
+    }
+
+    /// Has a key, and Claude at this address.
+    pub(crate) fn at(self, base_url: &str) -> Self {
+        self.at_with(base_url, "")
+    }
+
+    /// The same, with more in the configuration.
+    pub(crate) fn at_with(self, base_url: &str, more: &str) -> Self {
+        self.configured(format!(
+            "providers.claude.base_url = \"{base_url}\"\n{more}"
+        ))
+    }
+
+    /// Has this variable in its environment.
+    pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
+        let value = value.as_ref().to_owned();
+        self.environment.push((name.into(), value));
+        self
+    }
+
+    /// Has this on standard input, which is nothing otherwise.
+    pub(crate) fn stdin(mut self, bytes: impl Into<Vec<u8>>) -> Self {
+        self.stdin = Some(bytes.into());
+        self
+    }
+
+    /// Starts it.
+    pub(crate) fn start(self) -> Running {
+        let Self {
+            arguments,
+            environment,
+            home,
+            program,
+            stdin,
+        } = self;
+        let mut command = tokio::process::Command::new(program);
+        command
+            .args(arguments)
+            .current_dir(home.path().join(PROJECT))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", home.path())
+            .env("USERPROFILE", home.path())
+            .env("XDG_CONFIG_HOME", home.path().join(CONFIG))
+            .envs(environment);
+        Running::start(command, stdin, home)
+    }
+
+    /// Runs it to its end.
+    pub(crate) async fn run(self) -> Ran {
+        self.start().end().await
+    }
+
+    fn user_file(&self) -> PathBuf {
+        self.home
+            .path()
+            .join(CONFIG)
+            .join("jackfield/jackfield.toml")
+    }
+}
+
+/// Every request kept the vendor's rules, and the script was said to its end.
+#[track_caller]
+pub(crate) fn kept(claude: &ScriptedClaude) {
+    assert_eq!(claude.violations(), [""; 0]);
+    assert_eq!(claude.unused(), 0, "the script was not said to its end");
+}
+
+fn world() -> TempDir {
+    let home = tempfile::tempdir().expect("a folder can be made");
+    fs::create_dir(home.path().join(PROJECT)).expect("a folder can be made");
+    home
+}
+
+/// The binary beside the tests; `cargo test --workspace` builds it before they run.
+fn binary() -> PathBuf {
+    let this = std::env::current_exe().expect("a process knows its program");
+    let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
+    let binary = folder.join(format!("jackfield{}", std::env::consts::EXE_SUFFIX));
+    assert!(
+        binary.is_file(),
+        "{} is not there: run `cargo build -p jackfield-cli` first",
+        binary.display()
+    );
+    binary
+}
+
+const CONFIG: &str = ".config";
+const PROJECT: &str = "project";
