@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::usage::Usage;
@@ -179,13 +180,18 @@ fn the_guard_tells_calls_and_outcomes_apart() {
             (finishes("read", "other"), &["read Ran: other", "model 4.1"]),
             (calls(&["write"]), &["run write"]),
             (finishes("write", "same"), &["write Ran: same", "model 5.1"]),
+            (one("{\"n\":1}"), &["run read {\"n\":1}"]),
+            (
+                It::Finishes("read", ToolResult::error("same")),
+                &["read Ran error: same", "model 6.1"],
+            ),
             // Arguments are the same in any order and with any spaces.
             (one("{ \"n\" : 1 }"), &["run read { \"n\" : 1 }"]),
-            (finishes("read", "same"), &["read Ran: same", "model 6.1"]),
+            (finishes("read", "same"), &["read Ran: same", "model 7.1"]),
             (one("{\"n\":1}"), &["run read {\"n\":1}"]),
             (
                 finishes("read", "same"),
-                &["read Ran: same", "model 7.1 Forbidden"],
+                &["read Ran: same", "model 8.1 Forbidden"],
             ),
         ],
     );
@@ -327,7 +333,7 @@ fn a_tool_that_takes_too_long_is_stopped_and_its_outcome_unknown() {
                 ],
             ),
             (
-                It::FinishesLate("write", jackfield_domain::outcome::ToolResult::text("done")),
+                It::FinishesLate("write", ToolResult::text("done")),
                 &["late outcome of 4 bytes"],
             ),
             (says("done"), &["end Answered(Stop)"]),

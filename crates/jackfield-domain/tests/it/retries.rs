@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::{Fact, Late};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{ModelAttempt, SessionId};
 use jackfield_domain::limits::Limits;
@@ -371,7 +372,12 @@ fn what_a_reply_used_is_counted_once() {
             (It::Told(again), &[]),
         ],
     );
-    assert_eq!(scene.machine.turn().usage(), usage);
+    let mut turn = scene.machine.turn().clone();
+    assert_eq!(turn.usage(), usage);
+    // Nor does a journal that says it again.
+    let attempt = first;
+    turn.apply(&Fact::Late(Late::Usage { attempt, usage }));
+    assert_eq!(turn.usage(), usage);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::block::Content;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::limits::Limits;
+use jackfield_domain::message::Message;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::tool_loop::Restrictions;
@@ -201,6 +202,11 @@ fn a_client_tool_that_expires_ends_the_turn_paired_and_a_late_result_forks_from_
         opaque: Vec::new(),
         result: ToolResult::text("late, but here"),
     };
+    // The conversation has gone on in the meantime; the late result leaves that aside.
+    let meanwhile = Opening::UserMessage(Arc::new(Message::user("never mind")));
+    let (mut scene, _) = scene.next_turn(meanwhile, plain());
+    scene.go_on(vec![(says("all right"), &["end Answered(Stop)"])]);
+    assert_eq!(scene.messages().len(), 5);
     let late = Opening::ClientResults(vec![Arc::new(outcome)]);
     let (mut scene, lines) = scene.next_turn(late, plain());
     assert_eq!(lines, ["model 1.1"]);
