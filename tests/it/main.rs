@@ -11,3 +11,5 @@ mod asking;
 mod bad_input;
 mod harness;
 mod interrupting;
+mod limits;
+mod prompting;

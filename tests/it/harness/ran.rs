@@ -78,4 +78,12 @@ impl Ran {
         });
         events.collect()
     }
+
+    /// The last event of a run with `--json`, which ends the turn.
+    #[track_caller]
+    pub(crate) fn last_event(&self) -> Value {
+        let last = self.events().pop().unwrap_or_default();
+        assert_eq!(last["event"], "turn_ended", "{}\n{}", self.out, self.err);
+        last
+    }
 }
