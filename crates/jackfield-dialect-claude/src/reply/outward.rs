@@ -125,6 +125,9 @@ fn thinking_block(
         let data = state::of_dialect(&block.opaque, state::REDACTED).and_then(Value::as_str);
         if data.is_none() {
             notes.dropped(NoteEffect::Quality, "thinking_withheld", path);
+        } else if !thinking.text.is_empty() {
+            let path = format_args!("{path}.text");
+            notes.dropped(NoteEffect::Cosmetic, "redacted_text", path);
         }
         return Some(wire::Block::RedactedThinking {
             data: data?.to_owned(),

@@ -139,7 +139,7 @@ impl Outward<'_> {
         }
         if proof.is_empty() {
             // A compatible server that signs nothing; a client's empty signature is read as none.
-            let path = format_args!("{at}.opaque[{place}]");
+            let path = format_args!("{at}.opaque");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "empty_signature", path);
         }

@@ -2,7 +2,7 @@
 
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::notes::Notes;
 use crate::DIALECT;
@@ -71,7 +71,7 @@ pub(super) fn apply_to_tool(
         let tokens = tokens(&extension.path).unwrap_or_default();
         let free = match tokens.as_slice() {
             // Code of the provider's would call the tool.
-            [first] if first == "allowed_callers" => {
+            [first] if first == "allowed_callers" && extension.json != json!(["direct"]) => {
                 notes.refused("provider_would_act", path);
                 continue;
             }

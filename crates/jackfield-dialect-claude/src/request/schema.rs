@@ -65,12 +65,13 @@ fn sub_schema(schema: &Value, pointer: &str, changes: &mut Vec<Change>) -> Optio
         let known = kind.as_ref().and_then(Value::as_str);
         known.filter(|known| TYPES.contains(known))?;
     }
+    if combined && kind.is_some() {
+        changed(changes, "schema_type_beside_choice", pointer);
+    }
+    // Beside a choice, what a type would allow is left to the description.
+    let kind = kind.filter(|_| !combined);
     if let Some(kind) = &kind {
-        if combined {
-            changed(changes, "schema_type_beside_choice", pointer);
-        } else {
-            out.insert("type".to_owned(), kind.clone());
-        }
+        out.insert("type".to_owned(), kind.clone());
     }
     for key in ["description", "title"] {
         if let Some(text) = rest.shift_remove(key) {

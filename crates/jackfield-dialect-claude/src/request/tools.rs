@@ -232,7 +232,10 @@ fn json_input(n: usize, schema: &Value, strict: &mut Option<bool>, notes: &mut N
     if *strict != Some(true) {
         return rooted;
     }
-    match schema::restrict(&rooted) {
+    // A root that is a choice as well as an object is not within the subset as an object.
+    let restricted = schema::restrict(&rooted)
+        .filter(|(restricted, _)| restricted.get("type") == Some(&json!("object")));
+    match restricted {
         Some((restricted, changes)) => {
             for change in changes {
                 let path = format_args!("tools[{n}].input#{}", change.pointer);
