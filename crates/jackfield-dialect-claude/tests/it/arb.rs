@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_claude::options::Profile;
 use jackfield_domain::block::{
-    Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, ToolCall,
+    Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, Thinking, ToolCall,
 };
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::media::{Image, MediaSource};
@@ -44,27 +44,25 @@ pub(crate) fn profile() -> impl Strategy<Value = Profile> + Clone {
     select(models.to_vec()).prop_map(Profile::of)
 }
 
-/// A request as a turn may send it. User messages hold no sounds here; see `refused`.
+/// A request as a turn may send it. User messages hold no sounds here, which would be refused.
 pub(crate) fn request() -> BoxedStrategy<ModelRequest> {
     // Boxed, as all strategies of this size: by value they fill the stack of a test's thread.
     let dressed =
         (arb::model_request(), vec(any::<u8>(), 24..48)).prop_map(|(request, choices)| {
             let mut choices = Choices { choices, next: 0 };
-            let messages: Vec<Message> = request
-                .messages
-                .iter()
-                .map(|message| dressed(message, &mut choices))
-                .collect();
+            let mut messages = Vec::new();
+            for message in request.messages.iter() {
+                let dressed = dressed(message, &mut choices);
+                if dressed.role == Role::User {
+                    around(dressed, &mut choices, &mut messages);
+                } else {
+                    messages.push(dressed);
+                }
+            }
             ModelRequest {
                 messages: messages.into_iter().collect(),
                 settings: Arc::new(settings(&request.settings, &mut choices)),
-                tools: Arc::new(
-                    request
-                        .tools
-                        .iter()
-                        .map(|tool| Arc::new(dressed_tool(tool, &mut choices)))
-                        .collect(),
-                ),
+                tools: Arc::new(tools(&request.tools, &mut choices)),
                 ..request
             }
         });
@@ -151,11 +149,11 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
                 }
                 elsewhere(block, message.role);
             }
-            Content::Opaque(_) => {
-                if choices.below(2) == 1 {
-                    block.content = upload();
-                }
-            }
+            Content::Opaque(_) => match choices.below(3) {
+                1 => block.content = upload(None),
+                2 => block.content = upload(Some("a file")),
+                _ => {}
+            },
             Content::Text(_) => match choices.below(8) {
                 6 => block.cache = Some(CachePoint { seconds: None }),
                 7 => {
@@ -165,13 +163,23 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
                 }
                 _ => {}
             },
-            Content::Thinking(thinking) => match choices.below(3) {
-                1 if thinking.redacted => {
-                    block.opaque = vec![own_state("redacted_thinking", json!("cmVk"))];
+            Content::Thinking(mut thinking) => {
+                let kind = if thinking.redacted {
+                    "redacted_thinking"
+                } else {
+                    "signature"
+                };
+                match choices.below(4) {
+                    1 => block.opaque = vec![own_state(kind, json!("c2ln"))],
+                    2 => block.opaque = vec![own_state(kind, json!(""))],
+                    3 => {
+                        thinking.text = "shown all the same".into();
+                        block.content = Content::Thinking(thinking);
+                        block.opaque = vec![own_state(kind, json!("c2ln"))];
+                    }
+                    _ => {}
                 }
-                1 => block.opaque = vec![own_state("signature", json!("c2ln"))],
-                _ => {}
-            },
+            }
             Content::ToolCall(call) if call.ran_by == RanBy::Provider => {
                 if choices.below(2) == 1 {
                     let id = format!("srvtoolu_{}", call.id);
@@ -227,9 +235,9 @@ fn elsewhere(block: &mut Block, role: Role) {
     }
 }
 
-fn upload() -> Content {
+fn upload(fallback: Option<&str>) -> Content {
     Content::Opaque(OpaqueBlock {
-        fallback: None,
+        fallback: fallback.map(Into::into),
         json: json!({ "type": "container_upload", "file_id": "file_1" }),
         kind: "container_upload".into(),
         owner: owner(),
@@ -276,7 +284,7 @@ fn settings(settings: &Settings, choices: &mut Choices) -> Settings {
         _ => {}
     }
     if let ResponseFormat::JsonSchema { schema, name, .. } = &mut settings.response_format {
-        let odd = choices.below(8);
+        let odd = choices.below(9);
         *schema = Arc::new(odd_schema(odd));
         if odd > 4 {
             *name = "response".into();
@@ -299,6 +307,43 @@ fn extension(path: &str, json: Value) -> Extension {
     }
 }
 
+/// A user's message with what may stand around it: one of whoever runs the conversation, another one of
+/// the user's, and one of the model's that holds nothing to send.
+fn around(message: Message, choices: &mut Choices, messages: &mut Vec<Message>) {
+    let of = |role, text: &str| Message::new(role, vec![Block::text(text)]);
+    if choices.below(4) == 3 {
+        messages.push(of(Role::System, "Be brief."));
+    }
+    messages.push(message);
+    match choices.below(6) {
+        3 => messages.push(of(Role::User, "also this")),
+        4 => messages.push(of(Role::System, "Speak softly.")),
+        5 => {
+            let thinking = Content::Thinking(Thinking {
+                redacted: false,
+                text: "hm".into(),
+            });
+            messages.push(Message::new(Role::Assistant, vec![thinking.into()]));
+            messages.push(of(Role::User, "go on"));
+        }
+        _ => {}
+    }
+}
+
+/// All tools, or none, or one of them twice.
+fn tools(tools: &[Arc<ToolDefinition>], choices: &mut Choices) -> Vec<Arc<ToolDefinition>> {
+    let mut dressed: Vec<_> = tools
+        .iter()
+        .map(|tool| Arc::new(dressed_tool(tool, choices)))
+        .collect();
+    match choices.below(8) {
+        6 => dressed.clear(),
+        7 => dressed.extend(dressed.first().map(Arc::clone)),
+        _ => {}
+    }
+    dressed
+}
+
 fn dressed_tool(tool: &ToolDefinition, choices: &mut Choices) -> ToolDefinition {
     let mut tool = tool.clone();
     match choices.below(6) {
@@ -312,7 +357,7 @@ fn dressed_tool(tool: &ToolDefinition, choices: &mut Choices) -> ToolDefinition 
         _ => {}
     }
     if let InputFormat::Json(schema) = &mut tool.input {
-        let odd = choices.below(14);
+        let odd = choices.below(15);
         if odd > 5 {
             *schema = Arc::new(odd_schema(odd - 6));
         }
@@ -343,6 +388,7 @@ pub(crate) fn odd_schema(which: u8) -> Value {
             json!({ "type": "object", "properties": { "mode": { "type": "string", "enum": ["fast", "slow"] }, "when": { "type": "string", "format": "date-time" }, "ssn": { "type": "string", "format": "ssn" } }, "additionalProperties": true })
         }
         6 => json!({ "type": "object", "properties": { "free": {} } }),
+        7 => json!({ "type": "object", "properties": {}, "anyOf": [{ "type": "object" }] }),
         _ => json!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }),
     }
 }
