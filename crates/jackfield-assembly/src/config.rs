@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::TurnOptions;
@@ -77,7 +76,6 @@ impl Default for Config {
             provider: provider.into(),
         };
         let mut options = TurnOptions::new(model);
-        options.policy.rules = default_rules();
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
         Self {
             aliases: BTreeMap::new(),
@@ -165,17 +163,6 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
             vec![part]
         },
     }
-}
-
-/// The built-in tools that only compute run without a question; every rule of a file comes later, and wins.
-pub(crate) fn default_rules() -> Vec<PolicyRule> {
-    let patterns = ["builtin/calculator", "builtin/current_datetime"];
-    patterns
-        .map(|pattern| PolicyRule {
-            pattern: pattern.into(),
-            verdict: Verdict::Allow,
-        })
-        .into()
 }
 
 /// The provider and the model that are used where nothing is said.

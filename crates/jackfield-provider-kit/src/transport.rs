@@ -80,6 +80,7 @@ impl Transport {
             .tls_backend_preconfigured(tls)
             .connect_timeout(settings.connect_timeout)
             .read_timeout(settings.read_idle)
+            .pool_idle_timeout(POOL_IDLE)
             .redirect(reqwest::redirect::Policy::none())
             .referer(false)
             .retry(reqwest::retry::never())
@@ -133,3 +134,7 @@ impl fmt::Debug for Transport {
             .finish_non_exhaustive()
     }
 }
+
+/// How long a connection is kept for the next request. Many servers close theirs after 5 s, and a
+/// request that meets the closing of its connection is one that may have been received.
+const POOL_IDLE: Duration = Duration::from_secs(4);

@@ -6,7 +6,7 @@ use jackfield_domain::settings::{Effort, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
 
-use crate::config::{Network, default_rules};
+use crate::config::Network;
 use crate::document::Section;
 use crate::file::{Trust, trust_help};
 use crate::place::{Place, Problem};
@@ -74,7 +74,7 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
     let rules = section.section("tools");
     let table = rules.again();
     // What was merely found may ask where the user says nothing, and deny whatever the user says.
-    let mut weak = default_rules().len();
+    let mut weak = 0;
     for entry in rules.entries() {
         let verdict = one_of(&[
             ("allow", Verdict::Allow),

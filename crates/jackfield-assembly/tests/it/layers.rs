@@ -98,7 +98,9 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(options.allowance.active, Some(Duration::from_secs(600)));
     assert_eq!(options.when_unknown, UnknownPolicy::Ask);
     assert!(!options.tools_after_first_round);
-    let own: Vec<(&str, Verdict)> = options.policy.rules[2..]
+    let own: Vec<(&str, Verdict)> = options
+        .policy
+        .rules
         .iter()
         .map(|rule| (&*rule.pattern, rule.verdict))
         .collect();
@@ -262,7 +264,7 @@ fn the_users_own_file_is_not_read_twice() {
     let config = load(&surroundings, &Flags::default()).unwrap();
     assert_eq!(
         (config.files.len(), config.options.policy.rules.len()),
-        (1, 3)
+        (1, 1)
     );
 }
 
