@@ -220,18 +220,24 @@ impl Decider<'_> {
         self.lose(
             &running.attempt,
             failure,
-            self.after_loss(&running.attempt, failure.disposition),
+            self.after_loss(running, failure.disposition),
         );
     }
 
     /// What is done about a try that ended without an outcome: one policy for every cause.
-    pub(super) fn after_loss(&self, attempt: &ToolAttempt, disposition: Disposition) -> AfterLoss {
+    pub(super) fn after_loss(&self, running: &Running, disposition: Disposition) -> AfterLoss {
+        let Running {
+            attempt, handle, ..
+        } = running;
         match disposition {
             Disposition::Landed | Disposition::NotSent => AfterLoss::Report,
             Disposition::Unknown => match self.when_unknown(&attempt.call) {
                 UnknownPolicy::Ask => AfterLoss::Ask,
                 UnknownPolicy::Report => AfterLoss::Report,
-                UnknownPolicy::Retry if attempt.attempt < MOST_ATTEMPTS => AfterLoss::Repeat,
+                // A job that was accepted elsewhere goes on there; it is polled, never run again.
+                UnknownPolicy::Retry if attempt.attempt < MOST_ATTEMPTS && handle.is_none() => {
+                    AfterLoss::Repeat
+                }
                 UnknownPolicy::Retry => AfterLoss::Report,
             },
         }
@@ -297,7 +303,7 @@ impl Decider<'_> {
                 .push(Action::Abort(Attempt::Tool(attempt.clone())));
             let message = format!("no answer within {} s", running.time_limit.as_secs_f64());
             let failure = ToolFailure::unknown(ToolFailureKind::Timeout, message);
-            let then = self.after_loss(&attempt, failure.disposition);
+            let then = self.after_loss(&running, failure.disposition);
             self.lose(&attempt, &failure, then);
         }
     }

@@ -3,11 +3,15 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd};
-use crate::failure::{Disposition, ToolFailure, ToolFailureKind};
-use crate::ids::{SessionId, ToolAttempt, ToolCallId, ToolName};
+use crate::block::RanBy;
+use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
+use crate::failure::{
+    Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailure, ToolFailureKind,
+};
+use crate::ids::{SessionId, ToolCallId, ToolName};
 use crate::session::Session;
 use crate::time::Now;
+use crate::tool::UnknownPolicy;
 use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::live::Live;
@@ -79,7 +83,11 @@ impl Decider<'_> {
                     retry_at: None,
                     why,
                 });
-                self.next_attempt();
+                if self.provider_may_have_acted() {
+                    self.end(TurnEnd::Interrupted(acted_unseen()));
+                } else {
+                    self.next_attempt();
+                }
             }
             Stage::Retrying(at) if *at <= self.now.wall => self.next_attempt(),
             Stage::Tools(_) => self.recover_calls(),
@@ -118,6 +126,17 @@ impl Decider<'_> {
         self.close(call, end, result);
     }
 
+    /// Whether the lost reply may hold calls that the provider ran by itself and that may not be repeated.
+    fn provider_may_have_acted(&self) -> bool {
+        let asked = self.turn.tool_use == ToolUse::Allowed;
+        asked
+            && self.turn.setup.catalog.iter().any(|tool| {
+                tool.ran_by == RanBy::Provider
+                    && !tool.safety.may_repeat()
+                    && tool.when_unknown != UnknownPolicy::Retry
+            })
+    }
+
     fn recover_running(&mut self, running: &Running) {
         if let Some(handle) = &running.handle {
             // Its deliveries may have resumed it already, in this very step.
@@ -135,14 +154,14 @@ impl Decider<'_> {
         let then = if running.may_repeat && may_start {
             AfterLoss::Repeat
         } else {
-            self.after_crash(&running.attempt, may_start)
+            self.after_crash(running, may_start)
         };
         self.lose(&running.attempt, &failure, then);
     }
 
     /// The policy for unknown outcomes, except that what may not start today is not started again.
-    fn after_crash(&self, attempt: &ToolAttempt, may_start: bool) -> AfterLoss {
-        match self.after_loss(attempt, Disposition::Unknown) {
+    fn after_crash(&self, running: &Running, may_start: bool) -> AfterLoss {
+        match self.after_loss(running, Disposition::Unknown) {
             AfterLoss::Repeat if !may_start => AfterLoss::Report,
             then @ (AfterLoss::Ask | AfterLoss::Repeat | AfterLoss::Report) => then,
         }
@@ -164,5 +183,16 @@ impl Decider<'_> {
                 Restriction::Denied(why) => why.to_string(),
                 Restriction::Gone => "the tool is no longer there".to_owned(),
             })
+    }
+}
+
+/// A reply was lost in which the provider may have run tools of its own: nobody knows what they did.
+fn acted_unseen() -> ModelFailure {
+    let kind = ModelFailureKind::Interrupted;
+    let message = "the reply was lost with the process that waited for it, and the provider may have \
+                   run tools of its own by then; send a message to go on";
+    ModelFailure {
+        advice: RetryAdvice::Never,
+        ..ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
     }
 }

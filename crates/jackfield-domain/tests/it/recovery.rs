@@ -13,7 +13,7 @@ use jackfield_domain::message::{Message, Messages};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
-use jackfield_domain::setup::Opening;
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Action, Input, Restriction, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, JobHandle, UnknownAnswer};
@@ -30,6 +30,10 @@ struct Hand {
 
 impl Hand {
     fn begin(limits: Limits) -> (Self, Vec<Action>) {
+        Self::begin_with(setup(limits))
+    }
+
+    fn begin_with(setup: Setup) -> (Self, Vec<Action>) {
         let now = Now {
             mono: MonoTime::from_start(Duration::from_secs(5)),
             wall: WallTime::from_millis(1_000_000),
@@ -40,8 +44,7 @@ impl Hand {
             session: session(),
         };
         let opening = Opening::UserMessage(Arc::new(Message::user("go")));
-        let (machine, step) =
-            SendMessageUseCase::begin(base, opening, Arc::new(setup(limits)), now);
+        let (machine, step) = SendMessageUseCase::begin(base, opening, Arc::new(setup), now);
         let mut hand = Self {
             facts: Vec::new(),
             machine,
@@ -184,6 +187,45 @@ fn a_job_is_polled_even_where_today_forbids_to_start_it() {
         matches!(action, Action::ResumeTool { attempt: a, handle: h, .. } if *a == attempt && *h == handle)
     });
     assert!(resumed && runs(&actions) == 0, "{actions:?}");
+}
+
+#[test]
+fn a_job_that_takes_too_long_is_not_run_again_whatever_the_policy() {
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let actions = hand.call(FIRST, &["again"]);
+    let Some(Action::RunTool(run)) = actions.first() else {
+        panic!("{actions:?}")
+    };
+    let (attempt, handle) = (
+        run.attempt.clone(),
+        JobHandle(Arc::new(serde_json::json!(7))),
+    );
+    let _none = hand.feed(Input::ToolAccepted { attempt, handle });
+    hand.now.mono = hand.now.mono.after(Duration::from_secs(31));
+    let actions = hand.feed(Input::Woke);
+    assert_eq!(runs(&actions), 0, "{actions:?}");
+    assert_eq!(hand.ends()["again"], CallEnd::Reported);
+}
+
+#[test]
+fn a_lost_reply_is_not_asked_for_again_where_the_provider_may_have_acted() {
+    for (tool, acted) in [("write", true), ("read", false), ("again", false)] {
+        let mut setup = setup(Limits::default());
+        let tools = setup.catalog.iter().cloned().map(|mut entry| {
+            if entry.definition.name.as_str() == tool {
+                entry.ran_by = RanBy::Provider;
+            }
+            entry
+        });
+        setup.catalog = Arc::new(tools.collect());
+        let (mut hand, _) = Hand::begin_with(setup);
+        let actions = hand.crash(Restrictions::default());
+        let again = actions
+            .iter()
+            .any(|a| matches!(a, Action::CallModel { .. }));
+        let interrupted = matches!(hand.machine.turn().end(), Some(TurnEnd::Interrupted(_)));
+        assert_eq!((again, interrupted), (!acted, acted), "{tool}: {actions:?}");
+    }
 }
 
 #[test]
