@@ -133,7 +133,7 @@ macro_rules! chat_model_clauses {
 
 /// Expands to one test per clause of the contract of `ChatModel`.
 ///
-/// Takes a value that is a [`ChatModelHarness`](crate::contract::chat_model::ChatModelHarness), and
+/// Takes a value that is a [`ChatModelHarness`], and
 /// perhaps `except: { clause => "reason" }`.
 #[macro_export]
 macro_rules! chat_model_contract {
