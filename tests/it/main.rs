@@ -1,6 +1,7 @@
 //! The slices: what a user does, with the real binary as a process in front of a scripted server.
 //!
 //! A slice that is named after a scenario begins with its number: `s1_06_…` is 1.6.
+//! They need a Unix: a shell, `kill`, and text that is no text.
 
 #![expect(
     clippy::expect_used,
@@ -9,7 +10,10 @@
 
 mod asking;
 mod bad_input;
+mod events;
 mod harness;
 mod interrupting;
+mod languages;
 mod limits;
 mod prompting;
+mod streams;
