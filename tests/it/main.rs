@@ -10,10 +10,13 @@
 
 mod asking;
 mod bad_input;
+mod bad_server;
+mod breaking_off;
 mod events;
 mod harness;
 mod interrupting;
 mod languages;
 mod limits;
 mod prompting;
+mod retrying;
 mod streams;
