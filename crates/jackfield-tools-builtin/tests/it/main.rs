@@ -2,5 +2,6 @@
 
 mod calculator;
 mod calculator_laws;
+mod contract;
 mod datetime;
 mod toolbox;

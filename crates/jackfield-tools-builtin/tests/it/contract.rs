@@ -1,0 +1,58 @@
+//! The contract of a toolbox, for the built-in tools.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use jackfield_ports::toolbox::Toolbox;
+use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
+use jackfield_tools_builtin::{Builtins, CurrentDatetime};
+use serde_json::json;
+
+jackfield_testkit::toolbox_contract!(Fixed, except: {
+    a_crash_of_a_tool_ends_its_call_alone => "no arguments make a built-in tool crash",
+    a_failed_call_is_not_tried_again => "runs are counted by the readings of the clock, and a call that fails reads none",
+    dropping_a_call_cancels_it => "no built-in tool runs until it is cancelled",
+});
+
+/// The built-in tools with a clock that stands still, and counts how often it is read.
+struct Fixed {
+    builtins: Builtins,
+    readings: Arc<AtomicUsize>,
+}
+
+#[async_trait]
+impl ToolboxHarness for Fixed {
+    async fn fresh() -> Self {
+        let readings = Arc::new(AtomicUsize::new(0));
+        let count = Arc::clone(&readings);
+        let clock = move || {
+            count.fetch_add(1, Ordering::Relaxed);
+            SystemTime::UNIX_EPOCH + Duration::from_secs(1_782_907_200)
+        };
+        Self {
+            builtins: Builtins::new(CurrentDatetime::new(clock)),
+            readings,
+        }
+    }
+
+    fn toolbox(&self) -> Arc<dyn Toolbox> {
+        Arc::new(self.builtins.clone())
+    }
+
+    fn working(&self) -> SampleCall {
+        SampleCall::new("current_datetime", json!({ "timezone": "Asia/Tokyo" }))
+    }
+
+    fn failing(&self) -> Option<SampleCall> {
+        Some(SampleCall::new(
+            "calculator",
+            json!({ "expression": "1/0" }),
+        ))
+    }
+
+    fn runs(&self) -> Option<usize> {
+        Some(self.readings.load(Ordering::Relaxed))
+    }
+}
