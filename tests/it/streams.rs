@@ -17,8 +17,10 @@ async fn what_is_no_terminal_gets_no_escape_codes() {
 
 #[tokio::test]
 async fn no_color_wins_over_what_would_force_colours() {
-    let forced = jackfield(["ask", "hello"]).env("CLICOLOR_FORCE", "1");
-    let ran = ask(forced.env("NO_COLOR", "1")).await;
+    let forced = || jackfield(["ask", "hello"]).env("CLICOLOR_FORCE", "1");
+    let ran = ask(forced()).await;
+    assert!(ran.err.contains(ESCAPE), "{ran:?}");
+    let ran = ask(forced().env("NO_COLOR", "1")).await;
     assert!(
         !ran.out.contains(ESCAPE) && !ran.err.contains(ESCAPE),
         "{ran:?}"
