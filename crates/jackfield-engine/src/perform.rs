@@ -1,7 +1,9 @@
 //! Performing: the tasks behind the actions, and what they send back.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
@@ -12,6 +14,7 @@ use jackfield_domain::ids::{IdempotencyKey, ModelAttempt, ToolAttempt, ToolCallI
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input};
@@ -61,12 +64,12 @@ impl Event {
 /// The tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
     catalog: Arc<Catalog>,
+    crashes: VecDeque<Event>,
     events: mpsc::Receiver<Event>,
-    running: HashMap<Attempt, AbortHandle>,
+    running: HashMap<Id, (Attempt, AbortHandle)>,
     sender: mpsc::Sender<Event>,
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
-    whose: HashMap<Id, Attempt>,
 }
 
 impl Workers {
@@ -74,25 +77,30 @@ impl Workers {
         let (sender, events) = mpsc::channel(QUEUE);
         Self {
             catalog,
+            crashes: VecDeque::new(),
             events,
             running: HashMap::new(),
             sender,
             shared,
             tasks: JoinSet::new(),
-            whose: HashMap::new(),
         }
     }
 
     /// Waits for the next event. Can be dropped at any time without losing one.
     pub(crate) async fn next(&mut self) -> Event {
         loop {
+            // What a task sent before it crashed comes before its crash.
+            if !self.crashes.is_empty()
+                && let Some(event) = self.try_next()
+            {
+                return event;
+            }
             tokio::select! {
                 // The sender is kept here, so that the queue never closes.
                 Some(event) = self.events.recv() => return event,
                 Some(joined) = self.tasks.join_next_with_id() => {
-                    if let Some(event) = self.joined(joined) {
-                        return event;
-                    }
+                    let crash = self.joined(joined);
+                    self.crashes.extend(crash);
                 }
                 else => std::future::pending::<()>().await,
             }
@@ -101,7 +109,8 @@ impl Workers {
 
     /// The next event, if there is one already.
     pub(crate) fn try_next(&mut self) -> Option<Event> {
-        self.events.try_recv().ok()
+        let event = self.events.try_recv().ok();
+        event.or_else(|| self.crashes.pop_front())
     }
 
     /// Performs actions, in order. One that a later one aborts is not performed at all.
@@ -172,14 +181,19 @@ impl Workers {
             }
             Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
         };
-        self.whose.insert(handle.id(), attempt.clone());
-        self.running.insert(attempt, handle);
+        // A try that is taken up again is no longer the task that asked a question and ended.
+        self.running.retain(|_, (other, _)| *other != attempt);
+        self.running.insert(handle.id(), (attempt, handle));
     }
 
     fn abort(&mut self, attempt: &Attempt) {
-        if let Some(handle) = self.running.remove(attempt) {
-            handle.abort();
-        }
+        self.running.retain(|_, (other, handle)| {
+            let goes_on = other != attempt;
+            if !goes_on {
+                handle.abort();
+            }
+            goes_on
+        });
     }
 
     /// Forgets a task that has ended; one that crashed is a failure of its call.
@@ -188,8 +202,7 @@ impl Workers {
             Ok((id, ())) => *id,
             Err(error) => error.id(),
         };
-        let attempt = self.whose.remove(&id)?;
-        self.running.remove(&attempt);
+        let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
         tracing::error!(?attempt, "an adapter crashed: {crashed}");
         Some(Event::Input(match attempt {
@@ -261,28 +274,21 @@ async fn run_tool(
     let toolbox = toolbox(shared, &run.tool.toolbox)?;
     if let Some(tool) = tool {
         // Shorter than the whole, so that a schema that takes for ever is told from a tool that does.
-        let check = shared.validators.check(tool, &run.input);
-        tokio::time::timeout(run.time_limit.mul_f64(CHECK_SHARE), check)
-            .await
-            .map_err(|_| {
-                let name = &tool.definition.name;
-                let message =
-                    format!("checking the arguments against the schema of `{name}` takes too long");
-                ToolFailure::not_sent(ToolFailureKind::Timeout, message)
-            })??;
+        let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
+        shared.validators.check(tool, &run.input, limit).await?;
     }
     toolbox.call(run, events).await
 }
 
-/// Runs one tool outside any turn, within its time limit.
+/// Runs one tool outside any turn, within its time limit. Dropping it aborts the tool.
 pub(crate) async fn call_once(
-    shared: &Shared,
+    shared: &Arc<Shared>,
     tool: &CatalogEntry,
     arguments: Map<String, Value>,
     limits: &Limits,
 ) -> ToolResult {
-    let Ok(call) = ToolCallId::parse("call_by_hand") else {
-        return ToolResult::default();
+    let Ok(call) = ToolCallId::parse(&call_by_hand(shared.clock.now().wall)) else {
+        return ToolResult::error("the call has no id");
     };
     let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
     let run = ToolRun {
@@ -294,14 +300,32 @@ pub(crate) async fn call_once(
         tool: tool.origin.clone(),
         attempt: ToolAttempt { call, attempt: 1 },
     };
-    match tokio::time::timeout(time_limit, run_tool(shared, Some(tool), &run, &mut ())).await {
-        Ok(Ok(ToolEnd::Finished(result))) => result,
-        Ok(Ok(ToolEnd::Asked { question, .. })) => {
+    // A task of its own: a tool that crashes is not to take its caller along.
+    let (shared, tool) = (Arc::clone(shared), tool.clone());
+    let mut task = JoinSet::new();
+    task.spawn(async move {
+        let events: &mut dyn ToolEvents = &mut ();
+        tokio::time::timeout(time_limit, run_tool(&shared, Some(&tool), &run, events)).await
+    });
+    match task.join_next().await {
+        Some(Ok(Ok(Ok(ToolEnd::Finished(result))))) => result,
+        Some(Ok(Ok(Ok(ToolEnd::Asked { question, .. })))) => {
             ToolResult::error(format!("the tool asks for something: {}", question.message))
         }
-        Ok(Err(error)) => ToolResult::error(error.to_string()),
-        Err(_) => ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64())),
+        Some(Ok(Ok(Err(error)))) => ToolResult::error(error.to_string()),
+        Some(Ok(Err(_))) => {
+            ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64()))
+        }
+        Some(Err(_)) | None => ToolResult::error("the tool crashed"),
     }
+}
+
+/// An id that no other call by hand has: tools may take two calls of one id for the same call.
+fn call_by_hand(now: WallTime) -> String {
+    static CALLS: AtomicU32 = AtomicU32::new(0);
+    let nth = CALLS.fetch_add(1, Ordering::Relaxed);
+    let process = std::process::id();
+    format!("hand_{:x}_{process:x}_{nth:x}", now.as_millis())
 }
 
 fn toolbox<'a>(shared: &'a Shared, id: &ToolboxId) -> Result<&'a Arc<dyn Toolbox>, ToolFailure> {
@@ -405,5 +429,7 @@ impl ToolEvents for Events {
 
 /// The part of a tool's time that checking its arguments may take.
 const CHECK_SHARE: f64 = 0.8;
+/// No check is given more than its part of this, whatever time the tool has.
+const LONGEST_CHECK: Duration = Duration::from_secs(3600);
 /// How many events may wait for the driver: a reader of the network waits from there on.
 const QUEUE: usize = 256;

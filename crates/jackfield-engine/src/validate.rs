@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -11,33 +12,47 @@ use jackfield_domain::tool_input::ToolInput;
 use jsonschema::Validator;
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use tokio::time::{Instant, timeout_at};
 
-/// Compiled schemas, by the digest of their tool.
+/// Schemas, by the digest of their tool.
 pub(crate) struct Validators {
-    compiled: Mutex<HashMap<Digest, Arc<Compiled>>>,
-    /// Bounds the threads that a hostile schema can hold.
+    schemas: Mutex<HashMap<Digest, Arc<Schema>>>,
+    /// Bounds the threads that hostile schemas can hold together.
     threads: Arc<Semaphore>,
 }
 
-type Compiled = Result<Validator, String>;
+/// A schema, compiled when it is first needed.
+struct Schema {
+    compiled: OnceLock<Result<Validator, String>>,
+    /// One check at a time, so that a hostile schema holds one thread and no more.
+    turn: Arc<Semaphore>,
+}
+
+impl Default for Schema {
+    fn default() -> Self {
+        Self {
+            compiled: OnceLock::new(),
+            turn: Arc::new(Semaphore::new(1)),
+        }
+    }
+}
 
 impl Default for Validators {
     fn default() -> Self {
         Self {
-            compiled: Mutex::default(),
+            schemas: Mutex::default(),
             threads: Arc::new(Semaphore::new(MOST_THREADS)),
         }
     }
 }
 
 impl Validators {
-    /// Checks a call's arguments against its tool's schema.
-    ///
-    /// The caller bounds the time: a thread that a hostile schema holds is one of a few.
+    /// Checks a call's arguments against its tool's schema, within this time.
     pub(crate) async fn check(
         &self,
         tool: &CatalogEntry,
         input: &ToolInput,
+        limit: Duration,
     ) -> Result<(), ToolFailure> {
         let (InputFormat::Json(schema), ToolInput::Json(json)) = (&tool.definition.input, input)
         else {
@@ -46,19 +61,26 @@ impl Validators {
         let Ok(fields) = json.object() else {
             return Err(invalid("the arguments are not a JSON object".to_owned()));
         };
-        let known = {
-            let compiled = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-            compiled.get(&tool.digest).map(Arc::clone)
+        let name = tool.definition.name.clone();
+        let known = self.schema(tool.digest);
+        let deadline = Instant::now() + limit;
+        let permits = async {
+            let turn = Arc::clone(&known.turn).acquire_owned().await;
+            (turn, Arc::clone(&self.threads).acquire_owned().await)
         };
-        let (schema, arguments) = (Arc::clone(schema), Value::Object((**fields).clone()));
-        let Ok(permit) = Arc::clone(&self.threads).acquire_owned().await else {
+        let (Ok(turn), Ok(thread)) = timeout_at(deadline, permits).await.map_err(|_| {
+            late(format!(
+                "the arguments of `{name}` could not be checked: other checks take too long"
+            ))
+        })?
+        else {
+            // Nobody closes the semaphores.
             return Ok(());
         };
-        let name = tool.definition.name.clone();
+        let (schema, arguments) = (Arc::clone(schema), Value::Object((**fields).clone()));
         let checked = tokio::task::spawn_blocking(move || {
-            let _permit = permit;
-            let compiled = known.unwrap_or_else(|| Arc::new(compile(&schema)));
-            let verdict = match &*compiled {
+            let _permits = (turn, thread);
+            match known.compiled.get_or_init(|| compile(&schema)) {
                 Err(fault) => Err(ToolFailure::not_sent(
                     ToolFailureKind::ProtocolViolation,
                     format!("the schema of `{name}` cannot be used: {fault}"),
@@ -68,27 +90,33 @@ impl Validators {
                         "The call was not run: {text} Correct the arguments."
                     )))
                 }),
-            };
-            (compiled, verdict)
-        })
-        .await;
-        let Ok((compiled, verdict)) = checked else {
-            let kind = ToolFailureKind::ProtocolViolation;
-            return Err(ToolFailure::not_sent(
-                kind,
+            }
+        });
+        match timeout_at(deadline, checked).await {
+            Ok(Ok(verdict)) => verdict,
+            Ok(Err(_)) => Err(ToolFailure::not_sent(
+                ToolFailureKind::ProtocolViolation,
                 "checking the arguments crashed",
-            ));
-        };
-        let mut known = self.compiled.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST_SCHEMAS {
-            known.clear();
+            )),
+            Err(_) => {
+                let name = &tool.definition.name;
+                Err(late(format!(
+                    "checking the arguments against the schema of `{name}` takes too long"
+                )))
+            }
         }
-        known.insert(tool.digest, compiled);
-        verdict
+    }
+
+    fn schema(&self, digest: Digest) -> Arc<Schema> {
+        let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
+        if schemas.len() >= MOST_SCHEMAS && !schemas.contains_key(&digest) {
+            schemas.clear();
+        }
+        Arc::clone(schemas.entry(digest).or_default())
     }
 }
 
-fn compile(schema: &Value) -> Compiled {
+fn compile(schema: &Value) -> Result<Validator, String> {
     jsonschema::validator_for(schema).map_err(|error| error.to_string())
 }
 
@@ -111,6 +139,10 @@ fn complaints(validator: &Validator, arguments: &Value) -> Option<String> {
 
 fn invalid(message: String) -> ToolFailure {
     ToolFailure::not_sent(ToolFailureKind::InvalidArguments, message)
+}
+
+fn late(message: String) -> ToolFailure {
+    ToolFailure::not_sent(ToolFailureKind::Timeout, message)
 }
 
 const LONGEST_COMPLAINT: usize = 300;

@@ -7,9 +7,10 @@ use jackfield_domain::fact::{CallEnd, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::tool::InputFormat;
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_engine::Engine;
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox};
 use serde_json::json;
 
 use crate::fixture::{Log, Logged, OneTool, Rounds, Unreachable, engine, message, options};
@@ -115,19 +116,63 @@ async fn a_schema_that_cannot_be_used_is_an_outcome_that_says_so() {
     }
 }
 
-#[test]
-fn a_schema_that_takes_for_ever_ends_within_the_tools_time_limit() {
-    // Thirty levels of two branches each: 2^30 ways to look at one value.
+/// Thirty levels of two branches each: 2^30 ways to look at one value.
+fn hostile() -> serde_json::Value {
     let mut defs = serde_json::Map::new();
     for level in 0..30 {
         let next = json!({"$ref": format!("#/$defs/l{}", level + 1)});
         defs.insert(format!("l{level}"), json!({"allOf": [next.clone(), next]}));
     }
     defs.insert("l30".to_owned(), json!({"type": "object"}));
-    let schema = json!({"$ref": "#/$defs/l0", "$defs": defs});
+    json!({"$ref": "#/$defs/l0", "$defs": defs})
+}
+
+#[test]
+fn a_schema_that_takes_for_ever_leaves_threads_for_the_others() {
+    let toolbox = ScriptedToolbox::new(ToolboxId::parse("box").expect("a valid id"));
+    toolbox.tool("good", Safety::Unknown);
+    toolbox.will("good", ScriptedCall::text("fine"));
+    toolbox.spec(ToolSpec {
+        description: "never runs".into(),
+        icon: None,
+        input: InputFormat::Json(Arc::new(hostile())),
+        name: "bad".into(),
+        output: None,
+        safety: Safety::Unknown,
+        time_limit: Some(Duration::from_millis(500)),
+        title: None,
+    });
+    let model = ScriptedModel::new();
+    let mut calls = vec![("box__bad", "{}"); 10];
+    calls.push(("box__good", "{}"));
+    model.will(ScriptedReply::calls(calls));
+    model.will(ScriptedReply::text("done"));
+    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        .model("provider", model.port())
+        .toolbox(toolbox.port())
+        .build();
+    let mut options = options();
+    options.limits.parallel_calls = 11;
+    options.limits.tool_call = Duration::from_secs(5);
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build();
+    let runtime = runtime.expect("a runtime");
+    let report = runtime
+        .block_on(engine.send(message(options), &mut ()))
+        .expect("a report");
+    runtime.shutdown_background();
+    let ends: Vec<CallEnd> = report.calls.iter().map(|call| call.end).collect();
+    let mut wanted = vec![CallEnd::NotRun; 10];
+    wanted.push(CallEnd::Ran);
+    assert_eq!(ends, wanted);
+}
+
+#[test]
+fn a_schema_that_takes_for_ever_ends_within_the_tools_time_limit() {
     let log = Log::default();
     let mut tool = OneTool::new(&log, |_| async { ToolResult::text("fine") });
-    tool.spec.input = InputFormat::Json(Arc::new(schema));
+    tool.spec.input = InputFormat::Json(Arc::new(hostile()));
     tool.spec.time_limit = Some(Duration::from_secs(3));
     let engine = engine(
         model(&log, "box__act"),
