@@ -57,14 +57,22 @@ pub(crate) async fn gather(
                     LIST_LIMIT.as_secs()
                 )),
             };
-            (place, registered, tools)
+            (place, tools)
         });
     }
-    let mut lists: Vec<_> = lists.join_all().await;
-    lists.sort_by_key(|(place, _, _)| *place);
+    let crashed = || Err("it crashed while it listed its tools".to_owned());
+    let mut listed: Vec<Result<Vec<ToolSpec>, String>> = Vec::new();
+    listed.resize_with(toolboxes.len(), crashed);
+    while let Some(joined) = lists.join_next().await {
+        if let Ok((place, tools)) = joined
+            && let Some(slot) = listed.get_mut(place)
+        {
+            *slot = tools;
+        }
+    }
     let mut entries: Vec<CatalogEntry> = Vec::new();
     let mut problems = Vec::new();
-    for (_, registered, tools) in lists {
+    for (registered, tools) in toolboxes.iter().zip(listed) {
         let toolbox = registered.toolbox.id();
         match tools {
             Err(message) => problems.push(Problem {
@@ -74,7 +82,7 @@ pub(crate) async fn gather(
             Ok(tools) => entries.extend(
                 tools
                     .into_iter()
-                    .map(|tool| entry(toolbox, &registered, tool, policy, when_unknown)),
+                    .map(|tool| entry(toolbox, registered, tool, policy, when_unknown)),
             ),
         }
     }

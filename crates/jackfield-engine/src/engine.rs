@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
@@ -16,8 +16,8 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::chat_model::ChatModel;
-use jackfield_ports::journal::{Delivered, Journal};
+use jackfield_ports::chat_model::{Capabilities, ChatModel};
+use jackfield_ports::journal::{Delivered, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
@@ -212,7 +212,9 @@ impl Engine {
             session,
         } = message;
         self.model(&options.model.provider)?;
-        let _busy = self.occupy(&session)?;
+        let Some(_busy) = self.occupy(&session) else {
+            return Err(self.busy(session).await);
+        };
         let offered = self.tools(&options).await;
         let journal = &self.shared.journal;
         let epoch = journal.own(&session).await?;
@@ -266,9 +268,21 @@ impl Engine {
             .await?)
     }
 
+    /// What a provider's model can do; `None` if there is no such provider.
+    #[must_use]
+    pub fn capabilities(&self, provider: &str) -> Option<Capabilities> {
+        self.shared
+            .models
+            .get(provider)
+            .map(|model| model.capabilities())
+    }
+
     /// The tools that a turn with these options would be offered, and the toolboxes that failed.
+    ///
+    /// None for a model that calls no tools.
     pub async fn tools(&self, options: &TurnOptions) -> Offered {
-        let toolboxes: &[Registered] = if options.tools {
+        let takes_tools = self.capabilities(&options.model.provider).is_none_or(|can| can.tools);
+        let toolboxes: &[Registered] = if options.tools && takes_tools {
             &self.shared.toolboxes
         } else {
             &[]
@@ -311,26 +325,31 @@ impl Engine {
             })
     }
 
-    /// Marks a session as driven here until the guard is dropped.
-    fn occupy(&self, session: &SessionId) -> Result<Busy, EngineError> {
+    /// Marks a session as driven here until the guard is dropped; `None` if it is already.
+    fn occupy(&self, session: &SessionId) -> Option<Busy> {
         let mut busy = self
             .shared
             .busy
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if busy.insert(session.clone()) {
-            let shared = Arc::clone(&self.shared);
-            return Ok(Busy {
-                session: session.clone(),
-                shared,
-            });
-        }
-        // Which turn it is stands in the journal only; the session is what a caller can act on.
-        let turn = jackfield_domain::ids::TurnId::derive(session, 0);
-        Err(EngineError::Busy {
+        busy.insert(session.clone()).then(|| Busy {
             session: session.clone(),
-            turn,
+            shared: Arc::clone(&self.shared),
         })
+    }
+
+    /// Says on which turn a session is at work: the open one, or the one that is about to begin.
+    async fn busy(&self, session: SessionId) -> EngineError {
+        let loaded = match self.shared.journal.load(&session).await {
+            Ok(loaded) => loaded,
+            Err(JournalError::UnknownSession { .. }) => Loaded::default(),
+            Err(error) => return error.into(),
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let open = folded.open_turn().map(|turn| turn.id().clone());
+        let turn = open.unwrap_or_else(|| TurnId::derive(&session, folded.turns() + 1));
+        EngineError::Busy { session, turn }
     }
 }
 
