@@ -7,7 +7,6 @@ use std::time::Duration;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
-use jackfield_domain::session::Session;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{
     Action, Input, LONGEST_SLEEP, LOOP_VERSION, Restrictions, Step, ToolLoop,
@@ -72,7 +71,7 @@ impl<'o> Driver<'o> {
     /// Drives the turn from its first step on.
     pub(crate) async fn run(mut self, first: Step, now: Now) -> Result<TurnReport, EngineError> {
         let mut batch = Batch::default();
-        batch.add(first, InputKind::Began, now);
+        self.add(first, InputKind::Began, now, &mut batch);
         loop {
             self.settle(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
@@ -92,11 +91,10 @@ impl<'o> Driver<'o> {
         while !batch.steps.is_empty() {
             match self.ledger.commit(&mut batch.steps).await {
                 Committed::Yes => break,
-                Committed::Answered => batch = self.feed_again(batch).await?,
-                Committed::No { refusal, why } => batch = self.reload(refusal, why).await?,
+                Committed::Answered => batch = self.answered(batch).await?,
+                Committed::No { refusal, why } => batch = self.reload(batch, refusal, why).await?,
             }
         }
-        self.wake = batch.wake;
         self.workers.perform(std::mem::take(&mut batch.actions));
         self.tell(&batch);
         Ok(())
@@ -144,36 +142,45 @@ impl<'o> Driver<'o> {
             }));
         }
         let happened = self.next_happening().await;
-        self.feed(happened, &mut batch);
-        self.drain(&mut batch);
+        self.feed_all(happened, &mut batch);
         // Calls that finish while others run may wait for company; work and ends never do.
-        if !batch.steps.is_empty()
+        let company = tokio::time::Instant::now() + COMPANY;
+        while !batch.steps.is_empty()
             && batch.actions.is_empty()
-            && let Ok(happened) = tokio::time::timeout(COMPANY, self.next_happening()).await
+            && tokio::time::Instant::now() < company
+            && let Ok(happened) = tokio::time::timeout_at(company, self.next_happening()).await
         {
-            self.feed(happened, &mut batch);
-            self.drain(&mut batch);
+            self.feed_all(happened, &mut batch);
         }
         batch
     }
 
-    fn drain(&mut self, batch: &mut Batch) {
+    /// Feeds what has happened, and everything else that is there by now. An outcome that is there is
+    /// fed before the clock, which would give its call up; one that comes with the end is counted.
+    fn feed_all(&mut self, happened: Happened, batch: &mut Batch) {
+        let woke = matches!(happened, Happened::Woke);
+        if !woke {
+            self.feed(happened, batch);
+        }
         for _ in 0..MOST_AT_ONCE {
             let Some(event) = self.workers.try_next() else {
-                return;
+                break;
             };
             self.feed(Happened::Event(event), batch);
-            if self.turn.is_over() {
-                return;
-            }
+        }
+        if woke {
+            self.feed(Happened::Woke, batch);
         }
     }
 
     async fn next_happening(&mut self) -> Happened {
-        let now = self.shared.clock.now();
-        let sleep = self.wake.map_or(LONGEST_SLEEP, |wake| {
-            wake.since(now.mono).min(LONGEST_SLEEP)
-        });
+        let now = self.shared.clock.now().mono;
+        let sleep = match self.wake {
+            // However much else happens, a deadline that has passed is not overlooked.
+            Some(wake) if wake <= now => return Happened::Woke,
+            Some(wake) => wake.since(now).min(LONGEST_SLEEP),
+            None => LONGEST_SLEEP,
+        };
         let from = self.ledger.seen;
         let inbox = self.inbox.get_or_insert_with(|| {
             let (journal, session) = (
@@ -193,11 +200,13 @@ impl<'o> Driver<'o> {
             })
         });
         tokio::select! {
-            event = self.workers.next() => Happened::Event(event),
+            // A cancel is heard however many events there are.
+            biased;
             deliveries = inbox => {
                 self.inbox = None;
                 Happened::Deliveries(deliveries)
             }
+            event = self.workers.next() => Happened::Event(event),
             () = tokio::time::sleep(sleep) => Happened::Woke,
         }
     }
@@ -221,7 +230,7 @@ impl<'o> Driver<'o> {
     fn handle(&mut self, input: Input, batch: &mut Batch) {
         let now = self.shared.clock.now();
         if let Some(before) = &mut batch.before {
-            before.inputs.push((input.clone(), now));
+            before.inputs.push(input.clone());
         }
         let delta = match &input {
             Input::ReplyDelta { attempt, delta } => Some((*attempt, delta.clone())),
@@ -246,16 +255,22 @@ impl<'o> Driver<'o> {
                 delta,
             });
         }
-        batch.add(step, kind, now);
+        self.add(step, kind, now, batch);
+    }
+
+    fn add(&mut self, step: Step, input: InputKind, now: Now, batch: &mut Batch) {
+        self.wake = step.wake;
+        batch.add(step, input, now);
     }
 
     /// An answer came before this batch closed its wait: from the state before the batch, the answer
     /// goes first, then the same inputs. What is in flight is not touched.
-    async fn feed_again(&mut self, batch: Batch) -> Result<Batch, EngineError> {
+    async fn answered(&mut self, batch: Batch) -> Result<Batch, EngineError> {
         let Some(before) = batch.before else {
-            // Only a batch that began with an open wait can close one that somebody answered.
-            let why = "the journal speaks of an answer to a wait that is not open".into();
-            return Err(EngineError::NotCommitted { why });
+            // It took the turn up from the journal, and the answer came since: once more.
+            let refusal = Refusal::Answered;
+            let why = refusal.to_string().into();
+            return self.reload(batch, Some(refusal), why).await;
         };
         self.turn = before.turn;
         self.inbox = None;
@@ -270,21 +285,24 @@ impl<'o> Driver<'o> {
             })),
             ..Batch::default()
         };
+        // Progress is no input: it is told as it came.
+        let progress = |told: &Told| matches!(told, Told::Progress(_));
+        again.news = batch.news.into_iter().filter(progress).collect();
         for delivery in deliveries {
             self.handle(Input::Delivered(delivery), &mut again);
         }
-        for (input, _) in before.inputs {
-            if !self.turn.is_over() {
-                self.handle(input, &mut again);
-            }
+        for input in before.inputs {
+            self.handle(input, &mut again);
         }
         Ok(again)
     }
 
     /// The batch is not in the journal, or nobody can tell: drop the machine, abort what is in
-    /// flight, perform and tell nothing of it, and take the turn up again from the journal.
+    /// flight, perform nothing of it, and take the turn up again from the journal. The batch is told
+    /// if it turns out to be there.
     async fn reload(
         &mut self,
+        batch: Batch,
         refusal: Option<Refusal>,
         why: Arc<str>,
     ) -> Result<Batch, EngineError> {
@@ -302,32 +320,34 @@ impl<'o> Driver<'o> {
         let journal = Arc::clone(&self.shared.journal);
         let epoch = journal.own(&session).await?;
         let loaded = journal.load(&session).await?;
+        let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
         self.ledger = Ledger::new(journal, &session, epoch, &loaded);
-        let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
-        let now = self.shared.clock.now();
-        let restrictions = Restrictions::default();
-        let recovered = ToolLoop::recover(&session, facts(), &loaded.deliveries, now, restrictions);
-        let mut batch = Batch::default();
-        if let Some((turn, step)) = recovered {
-            self.turn = turn;
-            batch.add(step, InputKind::Recovered, now);
-            return Ok(batch);
-        }
-        // The append that ended the turn may have been committed although nobody said so.
-        let folded = Session::fold(session, facts());
-        if folded.turns() == self.turn.turn().ordinal() {
-            let place = loaded
-                .steps
-                .iter()
-                .rposition(|step| step.input == InputKind::Began);
-            for step in loaded.steps.iter().skip(place.unwrap_or(0)) {
-                step.facts
-                    .iter()
-                    .for_each(|fact| self.reporter.see(fact, step.now));
+        let was_committed = match loaded.steps.get(known..) {
+            Some([]) => false,
+            Some(steps) if steps == batch.steps => true,
+            // Whoever wrote that owned the session in between.
+            Some(_) | None => {
+                let refusal = Refusal::StaleEpoch;
+                return Err(EngineError::OwnershipLost { refusal });
             }
-            return Ok(batch);
+        };
+        if was_committed {
+            self.tell(&batch);
         }
-        Err(EngineError::NotCommitted { why })
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let (now, today) = (self.shared.clock.now(), Restrictions::default());
+        let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);
+        let mut batch = Batch::default();
+        match recovered {
+            Some((turn, step)) => {
+                self.turn = turn;
+                self.add(step, InputKind::Recovered, now, &mut batch);
+                Ok(batch)
+            }
+            // The append that ended the turn was committed although nobody said so.
+            None if was_committed => Ok(batch),
+            None => Err(EngineError::NotCommitted { why }),
+        }
     }
 }
 
@@ -338,12 +358,11 @@ struct Batch {
     before: Option<Box<Before>>,
     news: Vec<Told>,
     steps: Vec<Envelope>,
-    wake: Option<MonoTime>,
 }
 
 /// The machine before a batch, and what it was fed: for batches that may have to be fed again.
 struct Before {
-    inputs: Vec<(Input, Now)>,
+    inputs: Vec<Input>,
     turn: ToolLoop,
 }
 
@@ -361,11 +380,7 @@ enum Told {
 
 impl Batch {
     fn add(&mut self, step: Step, input: InputKind, now: Now) {
-        let Step {
-            actions,
-            facts,
-            wake,
-        } = step;
+        let Step { actions, facts, .. } = step;
         if !facts.is_empty() {
             self.news.push(Told::Step(self.steps.len()));
             self.steps.push(Envelope {
@@ -377,7 +392,6 @@ impl Batch {
             });
         }
         self.actions.extend(actions);
-        self.wake = wake;
     }
 }
 

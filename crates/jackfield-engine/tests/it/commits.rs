@@ -16,7 +16,8 @@ use jackfield_store_memory::MemoryJournal;
 use tokio::sync::mpsc;
 
 use crate::fixture::{
-    Fault, Log, Logged, OneTool, Rounds, Watched, Watcher, engine, message, options, session,
+    Fault, Log, Logged, OneTool, Paused, Rounds, Watched, Watcher, engine, message, options,
+    session,
 };
 
 /// A turn of one round with two calls, on a journal with these faults.
@@ -138,7 +139,7 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
         counter.fetch_add(1, Ordering::SeqCst);
         async { ToolResult::text("done") }
     });
-    let clock = Arc::new(tests_clock::Stopped::default());
+    let clock = Arc::new(Paused::default());
     let now = Arc::clone(&clock);
     let inner = MemoryJournal::with_clock(move || now.wall());
     let journal = Arc::new(Watched::new(&log, inner));
@@ -170,34 +171,4 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
         1,
         "the approval was granted in time"
     );
-}
-
-/// A clock that follows the runtime's, on both faces.
-mod tests_clock {
-    use jackfield_domain::time::{MonoTime, Now, WallTime};
-    use jackfield_engine::Clock;
-
-    #[derive(Debug)]
-    pub(super) struct Stopped(tokio::time::Instant);
-
-    impl Default for Stopped {
-        fn default() -> Self {
-            Self(tokio::time::Instant::now())
-        }
-    }
-
-    impl Stopped {
-        pub(super) fn wall(&self) -> WallTime {
-            WallTime::from_millis(1_000_000).after(self.0.elapsed())
-        }
-    }
-
-    impl Clock for Stopped {
-        fn now(&self) -> Now {
-            Now {
-                mono: MonoTime::from_start(self.0.elapsed()),
-                wall: self.wall(),
-            }
-        }
-    }
 }

@@ -16,9 +16,10 @@ use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest, ToolRun};
 use jackfield_domain::rules;
 use jackfield_domain::setup::Opening;
+use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_engine::{Engine, News, Observer, SendMessage, TurnOptions};
+use jackfield_engine::{Clock, Engine, News, Observer, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
@@ -313,6 +314,31 @@ impl Observer for Watcher {
     fn tell(&mut self, news: News<'_>) {
         if let News::Fact { fact, .. } = news {
             self.0.push(Logged::Told(fact.clone()));
+        }
+    }
+}
+
+/// A clock that follows the runtime's, on both faces.
+#[derive(Debug)]
+pub(crate) struct Paused(tokio::time::Instant);
+
+impl Default for Paused {
+    fn default() -> Self {
+        Self(tokio::time::Instant::now())
+    }
+}
+
+impl Paused {
+    pub(crate) fn wall(&self) -> WallTime {
+        WallTime::from_millis(1_000_000).after(self.0.elapsed())
+    }
+}
+
+impl Clock for Paused {
+    fn now(&self) -> Now {
+        Now {
+            mono: MonoTime::from_start(self.0.elapsed()),
+            wall: self.wall(),
         }
     }
 }

@@ -6,6 +6,7 @@
 )]
 
 mod commits;
+mod driving;
 mod fixture;
 mod ordering;
 mod robustness;

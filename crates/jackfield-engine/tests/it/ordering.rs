@@ -41,7 +41,7 @@ fn committed(log: &[Logged], before: usize, fits: impl Fn(&Fact) -> bool) -> boo
     })
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_performed_before_it_is_committed() {
     let log = three_rounds_of_five().await;
     let mut calls = 0;
@@ -65,7 +65,7 @@ async fn nothing_is_performed_before_it_is_committed() {
     assert_eq!(calls, 4 + 15);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn nothing_is_told_before_it_is_committed() {
     let log = three_rounds_of_five().await;
     let mut told = 0;
@@ -81,7 +81,7 @@ async fn nothing_is_told_before_it_is_committed() {
     assert!(told > 30, "{told}");
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_round_of_tools_costs_two_appends() {
     let log = three_rounds_of_five().await;
     let appends = log
@@ -91,7 +91,7 @@ async fn a_round_of_tools_costs_two_appends() {
     assert_eq!(appends, 1 + 3 * 2 + 1);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn everything_committed_is_told_once_and_in_order() {
     let log = three_rounds_of_five().await;
     let mut committed = Vec::new();
