@@ -27,17 +27,9 @@ pub use self::script::{
     ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
 };
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
 
-/// One sentence of a contract.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Clause {
-    /// Its name, which is the name of its test.
-    pub name: &'static str,
-    /// What it demands.
-    pub text: &'static str,
-}
+use super::clause::{self, Clause};
 
 /// Checks one clause; this is what the tests of [`chat_model_contract!`](crate::chat_model_contract) call.
 ///
@@ -48,24 +40,7 @@ pub struct Clause {
 /// If the clause is not kept and no exception names it, or if it is kept although one does; also if
 /// there is no such clause.
 pub fn check<H: ChatModelHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
-    for (name, reason) in exceptions {
-        assert!(
-            CLAUSES.iter().any(|known| known.name == *name),
-            "an exception names `{name}`, which is no clause"
-        );
-        assert!(
-            !reason.trim().is_empty(),
-            "the exception of `{name}` has no reason"
-        );
-    }
-    let kept = || bench::block_on(perform(harness, clause));
-    let Some((_, reason)) = exceptions.iter().find(|(name, _)| *name == clause) else {
-        return kept();
-    };
-    assert!(
-        catch_unwind(AssertUnwindSafe(kept)).is_err(),
-        "`{clause}` is kept by now: take back the exception ({reason})"
-    );
+    clause::check(CLAUSES, clause, exceptions, || perform(harness, clause));
 }
 
 /// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.

@@ -27,17 +27,6 @@ use crate::server::{PATIENCE, Response, Server};
 /// The key that every adapter is set up with.
 pub(super) const KEY: &str = "sk-contract-5ecret-0123456789";
 
-/// Runs a clause to its end.
-pub(super) fn block_on<T>(clause: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build();
-    match runtime {
-        Ok(runtime) => runtime.block_on(clause),
-        Err(fault) => panic!("a test needs a runtime: {fault}"),
-    }
-}
-
 /// A server, and an adapter in front of it.
 pub(super) struct Bench<'a, H: ChatModelHarness> {
     pub(super) harness: &'a H,
