@@ -20,7 +20,6 @@
 //! ```
 
 mod call;
-mod gate;
 mod journal;
 mod model;
 mod reply;
@@ -28,8 +27,8 @@ mod rulebook;
 mod toolbox;
 
 pub use self::call::ScriptedCall;
-pub use self::gate::Gate;
 pub use self::journal::{Fault, FaultyJournal};
 pub use self::model::ScriptedModel;
 pub use self::reply::ScriptedReply;
 pub use self::toolbox::{Called, CalledWhat, Ending, ScriptedToolbox};
+pub use crate::gate::Gate;

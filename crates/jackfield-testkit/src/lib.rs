@@ -3,5 +3,6 @@
 pub mod arb;
 pub mod contract;
 pub mod fakes;
+mod gate;
 pub mod mocks;
 pub mod server;

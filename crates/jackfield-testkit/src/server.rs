@@ -28,26 +28,23 @@
 )]
 
 mod connection;
-mod gate;
 mod recorded;
 mod response;
 
-pub use self::gate::Gate;
 pub use self::recorded::RecordedRequest;
 pub use self::response::{Framing, Response, Step};
+pub use crate::gate::{Gate, PATIENCE};
 
 use std::collections::VecDeque;
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
 
-/// How long the waiting methods of this module wait, before they fail the test.
-pub const PATIENCE: Duration = Duration::from_secs(10);
+use crate::gate::patiently;
 
 /// A scripted server. Dropping it closes its port and every connection.
 pub struct Server {
@@ -270,17 +267,5 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
             }
             Some(_) = connections.join_next() => {}
         }
-    }
-}
-
-/// Waits for something that has to come.
-async fn patiently<'a, T: Copy + 'a>(
-    what: &str,
-    event: impl Future<Output = Result<watch::Ref<'a, T>, watch::error::RecvError>>,
-) -> T {
-    match tokio::time::timeout(PATIENCE, event).await {
-        Ok(Ok(value)) => *value,
-        Ok(Err(_)) => panic!("the server is gone; waited for {what}"),
-        Err(_) => panic!("waited {} s for {what}", PATIENCE.as_secs()),
     }
 }

@@ -8,7 +8,7 @@ use jackfield_domain::wait::{JobHandle, Question};
 use jackfield_ports::toolbox::ToolEnd;
 use serde_json::Value;
 
-use super::gate::Gate;
+use crate::gate::Gate;
 
 /// What a tool of a [`ScriptedToolbox`](super::ScriptedToolbox) does in one call.
 #[derive(Clone, Debug)]

@@ -12,8 +12,8 @@ use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
 
-use super::gate::Gate;
 use super::rulebook::locked;
+use crate::gate::Gate;
 
 /// A [`Journal`] around another one, with what goes wrong between the two. Clones are the same.
 #[derive(Clone)]

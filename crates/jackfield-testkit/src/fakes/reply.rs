@@ -8,7 +8,7 @@ use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::usage::Usage;
 
-use super::gate::Gate;
+use crate::gate::Gate;
 
 /// One reply of a [`ScriptedModel`](super::ScriptedModel): pieces, places to wait at, and an end or a failure.
 #[derive(Clone, Debug)]

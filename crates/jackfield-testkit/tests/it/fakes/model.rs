@@ -1,6 +1,7 @@
 //! The scripted model.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
@@ -109,6 +110,20 @@ async fn a_held_reply_waits_for_its_gate() {
     assert!(!reply.is_finished());
     gate.open();
     assert_eq!(reply.await.expect("no panic").expect("a reply"), 4);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_paused_clock_makes_nobody_impatient_at_a_gate() {
+    let (model, gate) = (ScriptedModel::new(), Gate::new());
+    model.will(ScriptedReply::text("late").held_at(&gate));
+    let port = model.port();
+    let reply = tokio::spawn(async move {
+        tokio::time::sleep(Duration::from_secs(3600)).await;
+        port.reply(&hello(), &mut Vec::<Delta>::new()).await
+    });
+    gate.reached().await;
+    gate.open();
+    assert!(reply.await.expect("no panic").is_ok());
 }
 
 #[test]
