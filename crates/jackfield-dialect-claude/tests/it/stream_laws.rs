@@ -344,3 +344,21 @@ fn pieces_of_an_unknown_kind_say_nothing_about_a_known_block() {
     let reply = reply(&stream(&[(json!({ "type": "text", "text": "" }), pieces)]));
     assert_eq!(reply.message.to_text(), "so");
 }
+
+#[test]
+fn an_event_of_an_unknown_name_need_not_be_json() {
+    let mut decoder = Decoder::new(owner());
+    for data in ["fine, and not JSON", "", "{\"type\":", "[1]", "7"] {
+        let deltas = decoder.push(Some("message_mood"), data);
+        assert_eq!(deltas, Ok(Vec::new()), "{data}");
+    }
+    for name in [Some("message_start"), Some("error"), Some("message"), None] {
+        let broken = decoder.push(name, "fine, and not JSON").map(drop);
+        let failure = broken.expect_err("a violation").failure();
+        assert_eq!(
+            failure.kind,
+            ModelFailureKind::ProtocolViolation,
+            "{name:?}"
+        );
+    }
+}

@@ -132,6 +132,7 @@ impl ChatModelHarness for ClaudeHarness {
             ": a comment\n\n".into(),
             event(&json!({ "type": "ping" })),
             event(&json!({ "type": "message_mood", "mood": ["fine"], "index": "none" })),
+            "event: message_mood\ndata: fine, and not JSON\n\n".into(),
         ]
     }
 
