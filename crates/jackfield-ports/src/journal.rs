@@ -17,18 +17,25 @@ use crate::chat_model::BoxError;
 ///
 /// - `own` MUST give a higher epoch than every one before it for that session; the older ones are
 ///   stale from then on.
-/// - `append` MUST be atomic: all of its steps or none. It MUST refuse a stale epoch, a position
-///   that is not the journal's end, and an append that closes a wait which has an answer that the
-///   caller has not seen.
-/// - An append that is repeated with the same epoch, position and step ids MUST be recognised:
-///   *committed* if it was, and never written twice.
+/// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one
+///   that never was MUST be an [`UnknownSession`](JournalError::UnknownSession).
+/// - `append` MUST be atomic: all of its steps or none. The steps MUST bear the numbers of their
+///   places, from its position on. It MUST refuse a stale epoch, a position that is not the
+///   journal's end, and an append that closes a wait which has an answer that the caller has not
+///   seen, unless it closes it by that answer.
+/// - An append that is repeated with the same epoch, position and steps MUST be recognised:
+///   *committed* if it was, and never written twice. A stale owner MUST be refused even what it did
+///   write: that is its successor's to act upon.
 /// - `load` MUST give back what was committed, equal and in order, through the stored form.
 /// - `deliver` MUST be possible without ownership, MUST deduplicate by id, and MUST compare a wait's
-///   deadline with the journal's own clock.
-/// - A delivery MUST be in `load` and `inbox` from the moment it was accepted.
+///   deadline with the journal's own clock: at the deadline is in time. An answer of a kind that the
+///   wait does not take MUST be answered as if there were no such wait, and not be kept.
+/// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while
+///   it waits MUST lose nothing.
 #[async_trait]
 pub trait Journal: Send + Sync {
-    /// Takes the ownership of a session, new or not; whoever owned it can append no more.
+    /// Takes the ownership of a session, which exists from then on; whoever owned it before can
+    /// append no more.
     ///
     /// # Errors
     ///
@@ -39,7 +46,7 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if it cannot be read.
+    /// [`JournalError`] if there is no such session, or it cannot be read.
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
 
     /// Appends whole steps as one. Never fails: it has three answers.
@@ -62,7 +69,7 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if it cannot be read.
+    /// [`JournalError`] if there is no such session, or it cannot be read.
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError>;
 }
 
@@ -90,7 +97,7 @@ pub struct Append {
     pub seen: u64,
     /// The session.
     pub session: SessionId,
-    /// The steps.
+    /// The steps, numbered on from the position.
     pub steps: Vec<Envelope>,
 }
 
@@ -139,7 +146,7 @@ pub enum Delivered {
         /// How.
         how: WaitEndKind,
     },
-    /// There is no such wait.
+    /// There is no such wait, or it takes no answer of this kind.
     NoSuchWait,
 }
 
@@ -162,7 +169,7 @@ pub enum JournalError {
         /// The session.
         session: SessionId,
     },
-    /// There is no such session.
+    /// There is no such session: nobody has ever owned it.
     #[error("there is no session {session}")]
     UnknownSession {
         /// The session.
