@@ -8,6 +8,7 @@
 
 mod bytes;
 mod config;
+mod connections;
 mod harness;
 mod requests;
 
