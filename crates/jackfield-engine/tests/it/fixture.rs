@@ -61,7 +61,9 @@ pub(crate) struct Rounds {
 #[async_trait]
 impl ChatModel for Rounds {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::NONE
+        let mut can = Capabilities::NONE;
+        can.tools = true;
+        can
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {

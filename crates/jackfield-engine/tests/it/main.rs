@@ -8,6 +8,8 @@
 mod commits;
 mod driving;
 mod fixture;
+mod generated;
 mod ordering;
 mod robustness;
 mod running;
+mod script;
