@@ -7,6 +7,8 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal, Loaded, Refusal};
 
+use crate::perform::chain;
+
 /// What became of a batch.
 pub(crate) enum Committed {
     /// It closes a wait that has an answer which was not seen: nothing was written.
@@ -85,11 +87,11 @@ impl Ledger {
                 Appended::Unknown(error) if pause > LONGEST_PAUSE => {
                     return Committed::No {
                         refusal: None,
-                        why: error.to_string().into(),
+                        why: chain(&*error).into(),
                     };
                 }
                 Appended::Unknown(error) => {
-                    tracing::warn!(%error, "an append has no answer; asking again");
+                    tracing::warn!(error = %chain(&*error), "an append has no answer; asking again");
                     tokio::time::sleep(pause).await;
                     pause *= 4;
                 }

@@ -18,7 +18,7 @@ use crate::commit::{Committed, Ledger};
 use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::news::{News, Observer};
-use crate::perform::{Event, Workers};
+use crate::perform::{Event, Workers, chain};
 use crate::report::{Reporter, TurnReport};
 
 /// Drives one turn to its end.
@@ -192,6 +192,7 @@ impl<'o> Driver<'o> {
                     match journal.inbox(&session, from).await {
                         Ok(deliveries) => return deliveries,
                         Err(error) => {
+                            let error = chain(&error);
                             tracing::warn!(%error, "the inbox cannot be read; trying again");
                             tokio::time::sleep(INBOX_PAUSE).await;
                         }
@@ -307,7 +308,8 @@ impl<'o> Driver<'o> {
         why: Arc<str>,
     ) -> Result<Batch, EngineError> {
         let catalog = Arc::clone(&self.turn.turn().setup().catalog);
-        self.workers = Workers::new(Arc::clone(&self.shared), catalog);
+        let workers = Workers::new(Arc::clone(&self.shared), catalog);
+        std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         if let Some(refusal @ Refusal::StaleEpoch) = refusal {
             return Err(EngineError::OwnershipLost { refusal });

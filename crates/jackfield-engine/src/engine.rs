@@ -281,7 +281,9 @@ impl Engine {
     ///
     /// None for a model that calls no tools.
     pub async fn tools(&self, options: &TurnOptions) -> Offered {
-        let takes_tools = self.capabilities(&options.model.provider).is_none_or(|can| can.tools);
+        let takes_tools = self
+            .capabilities(&options.model.provider)
+            .is_none_or(|can| can.tools);
         let toolboxes: &[Registered] = if options.tools && takes_tools {
             &self.shared.toolboxes
         } else {

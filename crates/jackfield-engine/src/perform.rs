@@ -86,6 +86,14 @@ impl Workers {
         }
     }
 
+    /// Aborts all tasks, and gives them a moment to end before anything is run again.
+    pub(crate) async fn stop(mut self) {
+        let ended = tokio::time::timeout(STOPPING, self.tasks.shutdown()).await;
+        if ended.is_err() {
+            tracing::warn!("a task does not heed that it was aborted");
+        }
+    }
+
     /// Waits for the next event. Can be dropped at any time without losing one.
     pub(crate) async fn next(&mut self) -> Event {
         loop {
@@ -363,7 +371,7 @@ async fn send(sender: &mpsc::Sender<Event>, input: Input) {
 }
 
 /// An error with its causes, in one line.
-fn chain(error: &dyn std::error::Error) -> String {
+pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
@@ -433,3 +441,5 @@ const CHECK_SHARE: f64 = 0.8;
 const LONGEST_CHECK: Duration = Duration::from_secs(3600);
 /// How many events may wait for the driver: a reader of the network waits from there on.
 const QUEUE: usize = 256;
+/// How long aborted tasks have to end.
+const STOPPING: Duration = Duration::from_secs(1);
