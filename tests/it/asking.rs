@@ -138,6 +138,19 @@ async fn s1_10_without_tools_the_turn_runs_and_none_are_sent() {
 }
 
 #[tokio::test]
+async fn s1_10_a_model_without_tools_is_sent_none_and_that_is_said_once() {
+    let claude = ScriptedClaude::start([Turn::text("About 42.")]).await;
+    let without = "providers.claude.tools = false";
+    let ask = jackfield(["ask", "19+23?"]).at_with(&claude.base_url(), without);
+    let ran = ask.run().await;
+    ran.answers("About 42.\n");
+    let said = ran.err.matches("this model calls no tools").count();
+    assert_eq!(said, 1, "{}", ran.err);
+    assert_eq!(claude.requests()[0].get("tools"), None);
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn s1_10_a_model_that_calls_although_there_are_no_tools_is_told_so() {
     let claude = ScriptedClaude::start([
         Turn::call("calculator", &json!({ "expression": "19+23" })),

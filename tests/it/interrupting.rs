@@ -79,7 +79,7 @@ async fn ctrl_c_ends_the_wait_for_another_try() {
 async fn a_reader_that_goes_away_cancels_the_turn_and_nothing_is_said_about_it() {
     for json in [false, true] {
         let gate = Gate::new();
-        let answer = Turn::text(long_answer()).pause_after(BEGINNING, &gate);
+        let answer = Turn::text(lines(1_000)).pause_after(BEGINNING, &gate);
         let claude = ScriptedClaude::start([answer.stall_after(2 * BEGINNING)]).await;
         let (ask, first) = if json {
             (
@@ -112,7 +112,11 @@ async fn head_takes_its_line_and_the_pipe_behind_it_ends() {
 
 /// Longer than any buffer between a program and its reader.
 fn long_answer() -> String {
-    (0..20_000).map(|n| format!("line {n}\n")).collect()
+    lines(10_000)
+}
+
+fn lines(count: u32) -> String {
+    (0..count).map(|n| format!("line {n}\n")).collect()
 }
 
 /// As many bytes of a response as tell the first lines of its answer.

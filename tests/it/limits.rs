@@ -73,6 +73,19 @@ async fn s1_08_a_model_that_calls_even_in_its_last_round_is_stopped() {
 }
 
 #[tokio::test]
+async fn s1_08_a_limit_without_any_answer_is_a_failure_for_scripts() {
+    let claude = ScriptedClaude::start(Script::by(|asked| {
+        Some(Turn::call("calculator", &expression(asked.nth)))
+    }))
+    .await;
+    let ask = jackfield(["ask", "--max-rounds", "2", "count"]).at(&claude.base_url());
+    let ran = ask.run().await;
+    ran.fails(5, "the model gave no answer", "raise `rounds`");
+    assert_eq!(ran.out, "");
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn s1_08_the_same_call_with_the_same_outcome_is_no_progress() {
     let claude = ScriptedClaude::start(Script::by(|asked| {
         Some(if may_call(asked.body) {

@@ -22,7 +22,7 @@ impl ProviderFactory for ClaudeFactory {
     }
 
     fn options(&self) -> &[&str] {
-        &["betas", "key_header", "version"]
+        &["betas", "key_header", "tools", "version"]
     }
 
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
@@ -44,6 +44,7 @@ impl ProviderFactory for ClaudeFactory {
                         _ => return Err("key_header is \"x-api-key\" or \"bearer\"".into()),
                     }
                 }
+                "tools" => config.tools = value.as_bool().ok_or("tools is true or false")?,
                 "version" => {
                     let version = value
                         .as_str()

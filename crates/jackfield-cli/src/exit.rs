@@ -7,7 +7,7 @@
 //! | 2 | the command line or the question was wrong |
 //! | 3 | the configuration was wrong, or a key is missing or not accepted |
 //! | 4 | the model's provider failed |
-//! | 5 | a limit was met, and `on_limit` is `"error"` |
+//! | 5 | a limit was met, and there is no answer or `on_limit` is `"error"` |
 //! | 6 | the answer broke off; what had come was printed |
 //! | 7 | the tool of `tools call` failed |
 //! | 130 | cancelled |
@@ -28,7 +28,7 @@ pub enum Exit {
     Configuration,
     /// The model's provider failed.
     Provider,
-    /// A limit was met, and that is to be an error.
+    /// A limit was met, and there is no answer, or that is to be an error.
     Limit,
     /// The answer broke off; what had come was printed.
     Interrupted,
@@ -111,7 +111,7 @@ Exit codes:
   2    the command line or the question was wrong
   3    the configuration was wrong, or a key is missing or not accepted
   4    the model's provider failed
-  5    a limit was met, and `on_limit` is \"error\"
+  5    a limit was met, and there is no answer or `on_limit` is \"error\"
   6    the answer broke off; what had come was printed
   7    the tool of `tools call` failed
   130  cancelled";

@@ -11,6 +11,7 @@ pub mod fault;
 mod log;
 pub mod question;
 pub mod render;
+mod signals;
 pub mod turn;
 
 use std::process::ExitCode;

@@ -18,6 +18,7 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render::View;
 use crate::render::event::{Event, Forward};
+use crate::signals::Interrupts;
 
 /// Who answers the questions of a turn.
 #[derive(Debug)]
@@ -46,15 +47,12 @@ pub async fn run(
     let mut table = Table::new(engine, message.session.clone(), asks);
     let mut shown = Shown { broken: None, view };
     let mut sending = pin!(engine.send(message, &mut forward));
-    let mut interrupt = pin!(tokio::signal::ctrl_c());
-    let mut interrupts = 0_u32;
+    let mut interrupts = Interrupts::watch();
     let report = loop {
         tokio::select! {
             biased;
-            Ok(()) = &mut interrupt => {
-                interrupt.set(tokio::signal::ctrl_c());
-                interrupts += 1;
-                if interrupts > 1 || !table.cancel().await {
+            true = interrupts.asked() => {
+                if !table.cancel().await {
                     // Nothing holds what is left: it is what a crash would leave.
                     std::process::exit(i32::from(Exit::Cancelled.code()));
                 }

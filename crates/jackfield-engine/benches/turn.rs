@@ -125,7 +125,9 @@ struct Calling {
 #[async_trait]
 impl ChatModel for Calling {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::NONE
+        let mut can = Capabilities::NONE;
+        can.tools = true;
+        can
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {

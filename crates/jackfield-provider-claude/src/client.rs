@@ -156,13 +156,13 @@ impl ChatModel for Claude {
         let profile = self.config.profile.unwrap_or_default();
         let mut can = Capabilities::NONE;
         can.documents = true;
-        can.forced_tools = profile.forced_tools;
+        can.forced_tools = profile.forced_tools && self.config.tools;
         can.images = true;
-        can.parallel_calls = true;
+        can.parallel_calls = self.config.tools;
         can.reasoning = true;
         can.streaming = true;
         can.structured_output = profile.structured_output;
-        can.tools = true;
+        can.tools = self.config.tools;
         can
     }
 

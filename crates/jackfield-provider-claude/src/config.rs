@@ -23,6 +23,8 @@ pub struct ClaudeConfig {
     pub missing_key: Option<String>,
     /// What the models take; `None` knows it from the model's name.
     pub profile: Option<Profile>,
+    /// Whether the models behind it call tools; some behind servers of one's own do not.
+    pub tools: bool,
     /// What `anthropic-version` says; `None` is the version that fits the model.
     pub version: Option<String>,
 }
@@ -76,6 +78,7 @@ impl ClaudeConfig {
             key_header: KeyHeader::default(),
             missing_key: None,
             profile: None,
+            tools: true,
             version: None,
         })
     }

@@ -43,7 +43,9 @@ struct Silent;
 #[async_trait]
 impl ChatModel for Silent {
     fn capabilities(&self) -> Capabilities {
-        Capabilities::NONE
+        let mut can = Capabilities::NONE;
+        can.tools = true;
+        can
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {

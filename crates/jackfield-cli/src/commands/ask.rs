@@ -70,6 +70,12 @@ pub async fn converse(
     options.policy.can_ask = !matches!(asks, Asks::Nobody);
     options.can_supersede = render::can_supersede(output.json);
     let model = options.model.clone();
+    let takes_tools = engine
+        .capabilities(&model.provider)
+        .is_none_or(|can| can.tools);
+    if options.tools && !takes_tools {
+        render::remark("this model calls no tools: the turn runs without them");
+    }
     let message = SendMessage {
         opening: Opening::UserMessage(Message::user(question).into()),
         options,
@@ -78,11 +84,21 @@ pub async fn converse(
     let mut view = render::view(output.json, output.verbose);
     let report = turn::run(&engine, message, &mut *view, asks).await?;
     // Whoever read the answer went away with what they wanted.
-    let Some(TurnReport { end, .. }) = report else {
+    let Some(report) = report else {
         return Ok(Exit::Answered);
     };
+    let silent = report.answer().trim().is_empty();
+    let TurnReport { end, .. } = report;
     let exit = Exit::of(&end);
     match end {
+        TurnEnd::Limited {
+            is_error: false,
+            limit,
+        } if silent => {
+            let (what, key) = words::limit(limit);
+            let message = format!("{what}, and the model gave no answer");
+            Err(Fault::new(Exit::Limit, message).with_help(format!("raise {key}")))
+        }
         TurnEnd::Answered(_)
         | TurnEnd::Cancelled(_)
         | TurnEnd::Limited {
