@@ -6,3 +6,8 @@ pub mod fakes;
 mod gate;
 pub mod mocks;
 pub mod server;
+
+/// The examples of the guide, held to compile, and those that need no network to pass.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/add-an-adapter.md")]
+struct Guide;
