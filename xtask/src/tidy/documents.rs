@@ -95,7 +95,7 @@ const PLACE: Rule = Rule {
 };
 
 /// Where the folders of people and machines are.
-const PLACES: &[&str] = &["/Users/", "/home/", "/root/", "/work/", "C:\\"];
+const PLACES: &[&str] = &["/Users/", "/home/", "/root/", "C:\\"];
 
 #[cfg(test)]
 mod tests {
@@ -167,7 +167,7 @@ mod tests {
         for text in [
             "~/x and docs/home/x\n",
             "https://example.com/home/x\n",
-            "$HOME/work/x\n",
+            "$HOME/x\n",
         ] {
             assert_eq!(found(&[CHANGELOG, ("a.md", text)]), [], "{text}");
         }
