@@ -141,7 +141,11 @@ async fn a_key_that_no_header_can_hold_is_told_and_not_shown() {
             .env("ANTHROPIC_API_KEY", key)
             .run()
             .await;
-        ran.stops(3, "the key has characters in it that no key has");
+        ran.fails(
+            3,
+            "ANTHROPIC_API_KEY is set, but the key has characters in it that no key has",
+            "export ANTHROPIC_API_KEY=",
+        );
     }
     let mut key = KEY.as_bytes().to_vec();
     key.push(0xff);

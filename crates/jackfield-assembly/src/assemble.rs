@@ -197,15 +197,23 @@ fn find_key(
             (text, Some(name), why)
         }
     };
-    if text.trim().is_empty() {
+    let key = Secret::new(&text);
+    // A key that cannot be sent is as good as none: it is missed only when the provider is asked.
+    let why = match (key.header_value(""), &variable) {
+        _ if text.trim().is_empty() => Some(none),
+        (Ok(_), _) => None,
+        (Err(error), Some(name)) => Some(format!("{name} is set, but {error}")),
+        (Err(error), None) => Some(format!("its file is there, but {error}")),
+    };
+    if let Some(why) = why {
         let page = factory.key_page().map(str::to_owned);
         return Key::Missing(MissingKey {
             page,
             variable,
-            why: none,
+            why,
         });
     }
-    Key::Found(Secret::new(&text))
+    Key::Found(key)
 }
 
 /// A provider that was made.
