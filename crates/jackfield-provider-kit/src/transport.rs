@@ -16,9 +16,15 @@ use jackfield_ports::chat_model::{BoxError, ModelError};
 use thiserror::Error;
 
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
+///
+/// Connections to `https` addresses are kept for the next request, those to `http` addresses are not,
+/// unless [`TransportSettings::keep_plain`] says so.
 #[derive(Clone)]
 pub struct Transport {
-    client: reqwest::Client,
+    /// Keeps its connections for the next request.
+    keeping: reqwest::Client,
+    /// Makes a connection for each request, and closes it after the reply.
+    parting: reqwest::Client,
     settings: Arc<TransportSettings>,
     /// Whether this machine knows any certificate authority.
     trusting: bool,
@@ -30,6 +36,11 @@ pub struct Transport {
 pub struct TransportSettings {
     /// How long a connection may take to be made, encryption included.
     pub connect_timeout: Duration,
+    /// Whether connections to plain `http` addresses are kept for the next request, too.
+    ///
+    /// Model servers on this machine often close a connection that they promised to keep, and the next
+    /// request meets the closing and has to be sent again; a new connection to them costs next to nothing.
+    pub keep_plain: bool,
     /// A proxy for everything but this machine, as a URL; the environment's own are not used.
     pub proxy: Option<String>,
     /// How long a server may be silent, before its answer and within it. A safety net: the loop's own limit is shorter.
@@ -42,6 +53,7 @@ impl Default for TransportSettings {
     fn default() -> Self {
         Self {
             connect_timeout: Duration::from_secs(10),
+            keep_plain: false,
             proxy: None,
             read_idle: Duration::from_secs(300),
             user_agent: format!("jackfield/{}", env!("CARGO_PKG_VERSION")),
@@ -76,27 +88,11 @@ impl Transport {
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
         let (tls, trusting) =
             tls::configure().map_err(|source| TransportError::Client { source })?;
-        let mut builder = reqwest::Client::builder()
-            .tls_backend_preconfigured(tls)
-            .connect_timeout(settings.connect_timeout)
-            .read_timeout(settings.read_idle)
-            .pool_idle_timeout(POOL_IDLE)
-            .redirect(reqwest::redirect::Policy::none())
-            .referer(false)
-            .retry(reqwest::retry::never())
-            .user_agent(&settings.user_agent)
-            .no_proxy();
-        if let Some(proxy) = &settings.proxy {
-            // The error would repeat the URL, which may hold a password.
-            let proxy = reqwest::Proxy::all(proxy).map_err(|_| TransportError::Proxy)?;
-            let direct = reqwest::NoProxy::from_string("localhost,127.0.0.0/8,::1");
-            builder = builder.proxy(proxy.no_proxy(direct));
-        }
-        let client = builder.build().map_err(|source| TransportError::Client {
-            source: source.without_url().into(),
-        })?;
+        let parting = client(&settings, tls.clone())?.pool_max_idle_per_host(0);
+        let keeping = client(&settings, tls)?.pool_idle_timeout(POOL_IDLE);
         Ok(Self {
-            client,
+            keeping: build(keeping)?,
+            parting: build(parting)?,
             settings: Arc::new(settings),
             trusting,
         })
@@ -111,14 +107,20 @@ impl Transport {
     /// [`ModelError`], classified: `BeforeSend` only where no connection came about.
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::Peer::of(request.uri(), &self.settings);
-        if !self.trusting && request.uri().scheme_str() == Some("https") {
+        let encrypted = request.uri().scheme_str() == Some("https");
+        if encrypted && !self.trusting {
             return Err(peer.untrusted().into());
         }
         let request = match reqwest::Request::try_from(request) {
             Ok(request) => request,
             Err(error) => return Err(peer.unsendable(error)),
         };
-        match self.client.execute(request).await {
+        let client = if encrypted || self.settings.keep_plain {
+            &self.keeping
+        } else {
+            &self.parting
+        };
+        match client.execute(request).await {
             Ok(response) => Ok(Incoming::new(response, peer)),
             Err(error) => Err(peer.not_answered(error)),
         }
@@ -130,9 +132,39 @@ impl fmt::Debug for Transport {
         // The proxy's address may hold a password.
         f.debug_struct("Transport")
             .field("connect_timeout", &self.settings.connect_timeout)
+            .field("keep_plain", &self.settings.keep_plain)
             .field("read_idle", &self.settings.read_idle)
             .finish_non_exhaustive()
     }
+}
+
+/// A client by these settings, but for its connections between requests.
+fn client(
+    settings: &TransportSettings,
+    tls: rustls::ClientConfig,
+) -> Result<reqwest::ClientBuilder, TransportError> {
+    let builder = reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.read_idle)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .user_agent(&settings.user_agent)
+        .no_proxy();
+    let Some(proxy) = &settings.proxy else {
+        return Ok(builder);
+    };
+    // The error would repeat the URL, which may hold a password.
+    let proxy = reqwest::Proxy::all(proxy).map_err(|_| TransportError::Proxy)?;
+    let direct = reqwest::NoProxy::from_string("localhost,127.0.0.0/8,::1");
+    Ok(builder.proxy(proxy.no_proxy(direct)))
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportError> {
+    builder.build().map_err(|source| TransportError::Client {
+        source: source.without_url().into(),
+    })
 }
 
 /// How long a connection is kept for the next request. Many servers close theirs after 5 s, and a

@@ -103,17 +103,6 @@ async fn what_the_mapper_notes_is_in_the_reply() {
     assert_eq!(notes[0].path, "settings.temperature");
 }
 
-#[tokio::test]
-async fn a_connection_is_used_again_for_the_next_round() {
-    let server = Server::start().await;
-    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
-    for _ in 0..3 {
-        server.answer(events(&reply()));
-        ask(&model, MODEL).await.1.unwrap();
-    }
-    assert_eq!((server.requests().len(), server.connections()), (3, 1));
-}
-
 /// The request as it came, with these settings.
 async fn sent(model: &str, change: impl FnOnce(&mut ClaudeConfig)) -> RecordedRequest {
     let server = Server::start().await;

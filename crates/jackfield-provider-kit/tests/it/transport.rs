@@ -194,15 +194,26 @@ async fn dropping_the_response_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn a_connection_is_used_again() {
+async fn a_connection_is_used_again_where_connections_are_kept() {
+    let mut settings = TransportSettings::default();
+    settings.keep_plain = true;
+    let transport = Transport::new(settings).unwrap();
+    assert_eq!(requests_and_connections(&transport).await, (2, 1));
+}
+
+#[tokio::test]
+async fn a_plain_connection_is_for_one_request_unless_told_otherwise() {
+    assert_eq!(requests_and_connections(&transport()).await, (2, 2));
+}
+
+#[tokio::test]
+async fn a_plain_connection_is_closed_after_its_reply() {
     let server = Server::start().await;
+    server.answer(Response::json(200, "{}"));
     let transport = transport();
-    for _ in 0..2 {
-        server.answer(Response::json(200, "{}"));
-        let incoming = ask(&transport, &server.base_url()).await.unwrap();
-        incoming.into_body().await.unwrap();
-    }
-    assert_eq!((server.requests().len(), server.connections()), (2, 1));
+    let incoming = ask(&transport, &server.base_url()).await.unwrap();
+    incoming.into_body().await.unwrap();
+    server.closed_by_client(0).await;
 }
 
 #[tokio::test]
@@ -275,4 +286,15 @@ async fn ask(transport: &Transport, url: &str) -> Result<Incoming, ModelError> {
     tokio::time::timeout(Duration::from_secs(20), transport.send(request))
         .await
         .expect("an answer or a failure")
+}
+
+/// How many came of two requests, one after the other.
+async fn requests_and_connections(transport: &Transport) -> (usize, usize) {
+    let server = Server::start().await;
+    for _ in 0..2 {
+        server.answer(Response::json(200, "{}"));
+        let incoming = ask(transport, &server.base_url()).await.unwrap();
+        incoming.into_body().await.unwrap();
+    }
+    (server.requests().len(), server.connections())
 }
