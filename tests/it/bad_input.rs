@@ -51,17 +51,19 @@ async fn toml_that_is_none_is_told_with_file_and_line() {
         .configured("model = \n")
         .run()
         .await;
-    ran.stops(
+    ran.fails(
         3,
         &format!("{file}:1: this is not TOML: string values must be quoted"),
+        "mend line 1 of ",
     );
     let ran = jackfield(["ask", "hello"])
         .configured("\n[limits\nrounds = 3")
         .run()
         .await;
-    ran.stops(
+    ran.fails(
         3,
         &format!("{file}:2: this is not TOML: unclosed table, expected `]`"),
+        &format!("{file}; `docs/configuration.md` has an example"),
     );
 }
 
@@ -71,7 +73,11 @@ async fn a_configuration_that_is_not_utf_8_is_told_with_its_byte() {
         .configured(b"model = \"caf\xe9\"")
         .run()
         .await;
-    ran.stops(3, "jackfield.toml:1: this is not UTF-8 from byte 12 on");
+    ran.fails(
+        3,
+        "jackfield.toml:1: this is not UTF-8 from byte 12 on",
+        "iconv",
+    );
 }
 
 #[tokio::test]
@@ -90,6 +96,8 @@ async fn everything_that_is_wrong_in_a_configuration_is_told_at_once() {
         3,
         ":4: key `limits.parallel_calls`: a whole number was expected, not a string",
     );
+    let helps = ran.err.matches("help: `docs/configuration.md`").count();
+    assert_eq!(helps, 1, "{}", ran.err);
     assert_eq!(ran.out, "");
 }
 
@@ -100,13 +108,14 @@ async fn a_key_in_the_configuration_is_an_error_that_does_not_show_it() {
     ran.fails(3, "key `providers.claude.api_key`", "`api_key_env`");
     let text = format!("providers.claude.base_url = \"http://me:{KEY}@127.0.0.1:9/?key={KEY}\"");
     let ran = jackfield(["ask", "hello"]).configured(text).run().await;
-    ran.stops(
+    ran.fails(
         3,
         "base_url has a user or a password in it: keys belong into their own setting",
+        "take the user and the password out of `base_url`",
     );
     let text = format!("providers.claude.base_url = \"{KEY}\"");
     let ran = jackfield(["ask", "hello"]).configured(text).run().await;
-    ran.stops(3, "key `providers.claude");
+    ran.fails(3, "key `providers.claude", "set `base_url` to an address");
 }
 
 #[tokio::test]
@@ -183,7 +192,11 @@ async fn a_model_that_cannot_be_is_told_by_the_flag_that_named_it() {
         .env("JACKFIELD_MODEL", variable)
         .run()
         .await;
-    ran.stops(3, "JACKFIELD_MODEL: this is not UTF-8");
+    ran.fails(
+        3,
+        "JACKFIELD_MODEL: this is not UTF-8",
+        "give JACKFIELD_MODEL another value, or unset it",
+    );
 }
 
 #[tokio::test]
@@ -191,7 +204,7 @@ async fn a_configuration_file_that_is_not_there_is_told_with_its_path() {
     let ran = jackfield(["ask", "--config", "gone.toml", "hello"])
         .run()
         .await;
-    ran.stops(3, "/project/gone.toml` cannot be read");
+    ran.fails(3, "/project/gone.toml` cannot be read", "`--config`");
 }
 
 #[tokio::test]
@@ -199,9 +212,10 @@ async fn a_tool_called_by_hand_fails_with_the_cause_and_what_there_is() {
     let ran = jackfield(["tools", "call", "calculato", "expression=1"])
         .run()
         .await;
-    ran.stops(
+    ran.fails(
         2,
         "there is no tool `calculato`; there are: calculator, current_datetime",
+        "jackfield tools list",
     );
     let ran = jackfield(["tools", "call", "calculator", "1+1"])
         .run()
@@ -214,7 +228,11 @@ async fn a_tool_called_by_hand_fails_with_the_cause_and_what_there_is() {
     let ran = jackfield(["tools", "call", "calculator", "{\"expression\": "])
         .run()
         .await;
-    ran.stops(2, "the arguments are not a JSON object");
+    ran.fails(
+        2,
+        "the arguments are not a JSON object",
+        "'{\"expression\": ",
+    );
     let ran = jackfield(["tools", "call", "calculator", "expression=1/0"])
         .run()
         .await;

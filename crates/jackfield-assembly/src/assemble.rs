@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use jackfield_engine::{Engine, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
+use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
@@ -116,10 +117,27 @@ impl Registry {
             options: options.collect(),
             transport: transport.clone(),
         };
-        let model = factory
-            .build(settings)
-            .map_err(|error| vec![Problem::new(here, error.to_string())])?;
+        let model = factory.build(settings).map_err(|error| {
+            let problem = Problem::new(here, error.to_string());
+            let help = provider.base_url.as_deref().and_then(address_help);
+            vec![match help {
+                Some(help) => problem.with_help(help),
+                None => problem,
+            }]
+        })?;
         Ok(Made { missing, model })
+    }
+}
+
+/// What to do about an address that cannot be one; it is not repeated, as a secret may be in it.
+fn address_help(base_url: &str) -> Option<&'static str> {
+    match BaseUrl::parse(base_url) {
+        Ok(_) => None,
+        Err(InvalidBaseUrl::UserInfo) => Some(
+            "take the user and the password out of `base_url`, and say where the key is \
+             with `api_key_env` or `api_key_file`; then change the password, if anybody saw it",
+        ),
+        Err(_) => Some("set `base_url` to an address such as \"https://models.example.com\""),
     }
 }
 

@@ -43,10 +43,14 @@ impl<'a> Reader<'a> {
         for error in errors {
             let message = error.message().trim().replace('\n', "; ");
             let at = error.span().map_or(self.text.len(), |span| span.start);
-            self.problem(Problem::new(
-                self.place(at, None),
-                format!("this is not TOML: {message}"),
-            ));
+            let place = self.place(at, None);
+            let help = format!(
+                "mend line {} of {}; `docs/configuration.md` has an example",
+                line_of(self.text.as_bytes(), at),
+                self.file.display()
+            );
+            let problem = Problem::new(place, format!("this is not TOML: {message}"));
+            self.problem(problem.with_help(help));
         }
         (self.asked.into_inner(), self.problems.into_inner())
     }

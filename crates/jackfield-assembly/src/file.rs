@@ -48,10 +48,12 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
                 line,
                 origin: Origin::File(shown.into()),
             };
-            draft.problems.push(Problem::new(
-                place,
-                format!("this is not UTF-8 from byte {at} on"),
-            ));
+            let problem = Problem::new(place, format!("this is not UTF-8 from byte {at} on"));
+            let help = format!(
+                "save {} as UTF-8, or convert it, for example with `iconv -f ISO-8859-1 -t UTF-8`",
+                shown.display()
+            );
+            draft.problems.push(problem.with_help(help));
             return Vec::new();
         }
     };

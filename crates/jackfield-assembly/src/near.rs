@@ -3,7 +3,7 @@
 /// `; did you mean …?` if a known name is near, and what there is otherwise.
 pub(crate) fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
     match nearest(name, known) {
-        Some(near) => format!("; did you mean `{near}`?"),
+        Some(near) => format!("{DID_YOU_MEAN}`{near}`?"),
         None if known.is_empty() => String::new(),
         None => {
             let mut known: Vec<&str> = known.iter().map(AsRef::as_ref).collect();
@@ -24,6 +24,9 @@ fn nearest<'a>(name: &str, known: &'a [impl AsRef<str>]) -> Option<&'a str> {
     let (score, near) = scored.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
     (score >= NEAR_ENOUGH).then_some(near)
 }
+
+/// What stands before a suggestion.
+pub(crate) const DID_YOU_MEAN: &str = "; did you mean ";
 
 /// As near as `roundz` is to `rounds`; `top_p` and `model` are far apart.
 const NEAR_ENOUGH: f64 = 0.8;

@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use thiserror::Error;
 
+use crate::near::DID_YOU_MEAN;
+
 /// Where a value comes from.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Place {
@@ -61,7 +63,7 @@ impl fmt::Display for Place {
 /// One thing that is wrong with the configuration.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
-    /// What to do about it, if that is more than to mend the value.
+    /// What to do about it, if the message does not say so.
     pub help: Option<String>,
     /// What is wrong, without the place.
     pub message: String,
@@ -85,6 +87,21 @@ impl Problem {
             help: Some(help.into()),
             ..self
         }
+    }
+
+    /// The same, with the page that says what belongs there, if nothing else says what to do.
+    fn with_some_help(self) -> Self {
+        if self.help.is_some() || self.message.contains(DID_YOU_MEAN) {
+            return self;
+        }
+        let help = match &self.place.origin {
+            Origin::Default | Origin::File(_) => {
+                "`docs/configuration.md` has every key, what it takes, and an example".to_owned()
+            }
+            Origin::Flag(name) => format!("give {name} another value, or leave it out"),
+            Origin::Variable(name) => format!("give {name} another value, or unset it"),
+        };
+        self.with_help(help)
     }
 }
 
@@ -118,14 +135,15 @@ impl ConfigError {
         if problems.is_empty() {
             Ok(())
         } else {
-            Err(Self::Wrong(problems))
+            let problems = problems.into_iter().map(Problem::with_some_help);
+            Err(Self::Wrong(problems.collect()))
         }
     }
 }
 
 impl From<Problem> for ConfigError {
     fn from(problem: Problem) -> Self {
-        Self::Wrong(vec![problem])
+        Self::Wrong(vec![problem.with_some_help()])
     }
 }
 

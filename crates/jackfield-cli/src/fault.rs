@@ -1,6 +1,7 @@
 //! What stops a command: the cause in one line, its causes, and what to do about it.
 
 use std::error::Error;
+use std::io::ErrorKind::NotFound;
 
 use jackfield_assembly::ConfigError;
 use jackfield_engine::EngineError;
@@ -51,13 +52,20 @@ impl From<ConfigError> for Fault {
         let ConfigError::Wrong(problems) = &error else {
             let mut fault = Self::new(Exit::Configuration, error.to_string());
             fault.causes.extend(chain(error.source()));
-            return fault;
+            let help = match &error {
+                ConfigError::Unreadable { source, .. } if source.kind() == NotFound => {
+                    "name a file that is there with `--config` or JACKFIELD_CONFIG, or leave both out"
+                }
+                _ => "mend, move or remove that file, or read another one with `--config FILE`",
+            };
+            return fault.with_help(help);
         };
-        let mut help: Vec<String> = problems
-            .iter()
-            .filter_map(|problem| problem.help.clone())
-            .collect();
-        help.dedup();
+        let mut help: Vec<String> = Vec::new();
+        for more in problems.iter().filter_map(|problem| problem.help.as_ref()) {
+            if !help.contains(more) {
+                help.push(more.clone());
+            }
+        }
         Self {
             causes: Vec::new(),
             exit: Exit::Configuration,
@@ -81,6 +89,9 @@ impl From<EngineError> for Fault {
         let mut fault = Self::new(exit, error.to_string());
         // The errors that are another's in all but name say the same once.
         fault.causes.extend(chain(error.source()));
+        if matches!(error, EngineError::UnknownTool { .. }) {
+            fault = fault.with_help("`jackfield tools list` shows the tools that there are");
+        }
         fault
     }
 }

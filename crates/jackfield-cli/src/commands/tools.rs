@@ -92,7 +92,10 @@ pub fn parse_arguments(
         && json.trim_start().starts_with('{')
     {
         return serde_json::from_str(json).map_err(|error| {
-            Fault::new(Exit::Usage, "the arguments are not a JSON object").because(&error)
+            let fault = Fault::new(Exit::Usage, "the arguments are not a JSON object");
+            fault
+                .because(&error)
+                .with_help(r#"jackfield tools call calculator '{"expression": "15% of 2500"}'"#)
         });
     }
     let types = match input {

@@ -290,6 +290,11 @@ pub const fn note_effect(effect: NoteEffect) -> &'static str {
 pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
     let provider = &model.provider;
     match failure.kind {
+        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported
+            if refuses_tools(&failure.message) =>
+        {
+            format!("set `tools = false` under [providers.{provider}], or give --no-tools")
+        }
         ModelFailureKind::ContextTooLong { limit, requested } => {
             let by = limit
                 .zip(requested)
@@ -344,6 +349,13 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
             "take another model with --model, or leave out what it cannot do".to_owned()
         }
     }
+}
+
+/// Whether a provider says that it, or the model, takes no tools; there is no code for that.
+fn refuses_tools(message: &str) -> bool {
+    let message = message.to_lowercase();
+    let refuses = ["not support", "n't support", "unsupported", "not available"];
+    message.contains("tool") && refuses.iter().any(|words| message.contains(words))
 }
 
 /// The most characters of arguments in a line.

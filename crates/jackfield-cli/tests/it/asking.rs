@@ -174,6 +174,14 @@ async fn every_failure_of_a_provider_says_what_to_do() {
             "help: look at [settings]",
         ),
         (
+            Turn::status(
+                400,
+                &error("invalid_request_error", "llama-1 does not support tools"),
+            ),
+            4,
+            "help: set `tools = false` under [providers.claude], or give --no-tools",
+        ),
+        (
             Turn::html(200, "<html><h1>Please log in</h1></html>"),
             4,
             "help: look at `base_url` under [providers.claude]",

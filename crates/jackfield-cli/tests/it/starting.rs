@@ -28,7 +28,8 @@ fn a_wrong_configuration_is_told_with_file_line_and_key() {
     assert_eq!(
         ran.err,
         "error: ~/.config/jackfield/jackfield.toml:3: key `limits.shown`: `big` is not a size such as \"256KiB\" or \"4MB\"\n\
-         error: ~/.config/jackfield/jackfield.toml:2: key `limits.roundz`: unknown; did you mean `rounds`?\n"
+         error: ~/.config/jackfield/jackfield.toml:2: key `limits.roundz`: unknown; did you mean `rounds`?\n\
+         help: `docs/configuration.md` has every key, what it takes, and an example\n"
     );
 }
 
@@ -44,7 +45,10 @@ fn a_file_that_is_no_toml_or_not_there_is_told() {
     let ran = jackfield(["tools", "list", "--config", "gone.toml"]).run();
     assert_eq!(ran.code, Some(3));
     assert!(
-        ran.err.contains("gone.toml` cannot be read\n  caused by: "),
+        ran.err.contains("gone.toml` cannot be read\n  caused by: ")
+            && ran
+                .err
+                .contains("\nhelp: name a file that is there with `--config`"),
         "{}",
         ran.err
     );

@@ -57,7 +57,8 @@ fn a_tool_is_called_by_hand_and_its_failure_is_the_exit() {
     assert_eq!(ran.code, Some(2));
     assert_eq!(
         ran.err,
-        "error: there is no tool `calculater`; there are: calculator, current_datetime\n"
+        "error: there is no tool `calculater`; there are: calculator, current_datetime\n\
+         help: `jackfield tools list` shows the tools that there are\n"
     );
 }
 
