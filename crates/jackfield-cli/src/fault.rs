@@ -52,11 +52,11 @@ impl From<ConfigError> for Fault {
         let ConfigError::Wrong(problems) = &error else {
             let mut fault = Self::new(Exit::Configuration, error.to_string());
             fault.causes.extend(chain(error.source()));
-            let help = match &error {
-                ConfigError::Unreadable { source, .. } if source.kind() == NotFound => {
-                    "name a file that is there with `--config` or JACKFIELD_CONFIG, or leave both out"
-                }
-                _ => "mend, move or remove that file, or read another one with `--config FILE`",
+            let gone = matches!(&error, ConfigError::Unreadable { source, .. } if source.kind() == NotFound);
+            let help = if gone {
+                "name a file that is there with `--config` or JACKFIELD_CONFIG, or leave both out"
+            } else {
+                "mend, move or remove that file, or read another one with `--config FILE`"
             };
             return fault.with_help(help);
         };
