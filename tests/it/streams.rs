@@ -1,10 +1,10 @@
 //! Standard output, standard error, and what does not belong there.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::{Part, Turn};
 use serde_json::json;
 
-use crate::harness::{Jackfield, Ran, jackfield, kept};
+use crate::harness::{Jackfield, Ran, jackfield, kept, shell};
 
 #[tokio::test]
 async fn what_is_no_terminal_gets_no_escape_codes() {
@@ -57,6 +57,36 @@ async fn the_answer_alone_is_on_standard_output() {
     let ran = ask(jackfield(["ask", "--verbose", "hello"])).await;
     assert_eq!(ran.out, "It is 2.\n");
     ran.says("calculator(expression: \"1+1\")");
+}
+
+#[tokio::test]
+async fn where_both_streams_are_one_a_call_begins_a_line_and_a_pipe_gets_the_answer_alone() {
+    let calculate = "calculator(expression: \"1+1\")\n";
+    for (line, both) in [
+        ("\"$jackfield\" ask hello 2>&1", true),
+        (
+            "\"$jackfield\" ask hello > both.txt 2>&1; cat both.txt",
+            true,
+        ),
+        ("\"$jackfield\" ask hello | cat", false),
+    ] {
+        let claude = ScriptedClaude::start([
+            Turn::reply([Part::Text("Let me see.".to_owned())])
+                .and_call("calculator", &json!({ "expression": "1+1" })),
+            Turn::text("It is 2."),
+        ])
+        .await;
+        let ran = shell(line).at(&claude.base_url()).run().await;
+        kept(&claude);
+        if !both {
+            ran.answers("Let me see.\n\nIt is 2.\n");
+            continue;
+        }
+        assert!(ran.out.starts_with("Let me see.\n\n🧮 "), "{}", ran.out);
+        assert!(ran.out.contains(calculate), "{}", ran.out);
+        assert!(ran.out.contains("\n\nIt is 2.\n\nclaude/"), "{}", ran.out);
+        assert!(!ran.out.contains(ESCAPE), "{:?}", ran.out);
+    }
 }
 
 #[tokio::test]

@@ -67,13 +67,33 @@ pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
     let look = Look {
         spins: err && !dumb,
         terminal: out,
-        together: out && err,
+        together: (out && err) || is_one_file(),
         verbose,
     };
     Box::new(Human::new(
         Screen::new(io::stdout(), anstream::stderr(), look.together),
         look,
     ))
+}
+
+/// Whether both streams lead to one file or pipe: whoever reads the answer there reads the rest, too.
+fn is_one_file() -> bool {
+    #[cfg(unix)]
+    {
+        use std::os::fd::{AsFd as _, BorrowedFd};
+        use std::os::unix::fs::MetadataExt as _;
+        let place = |stream: BorrowedFd<'_>| {
+            let file = std::fs::File::from(stream.try_clone_to_owned().ok()?);
+            let metadata = file.metadata().ok()?;
+            Some((metadata.dev(), metadata.ino()))
+        };
+        let (out, err) = (place(io::stdout().as_fd()), place(io::stderr().as_fd()));
+        out.is_some() && out == err
+    }
+    #[cfg(not(unix))]
+    {
+        false
+    }
 }
 
 /// Whether an answer that was shown can be taken back: on a terminal by saying so, in JSON by its attempt.

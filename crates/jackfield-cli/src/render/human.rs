@@ -31,7 +31,7 @@ pub struct Look {
     pub spins: bool,
     /// Whether the answer goes to a terminal, which would obey control characters.
     pub terminal: bool,
-    /// Whether both streams are one terminal.
+    /// Whether both streams are one terminal, or one file.
     pub together: bool,
     /// Whether notes, reasoning and whole outcomes are shown, too.
     pub verbose: bool,

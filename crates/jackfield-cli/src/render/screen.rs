@@ -1,4 +1,4 @@
-//! Where text and chrome meet: two streams, which may be one terminal.
+//! Where text and chrome meet: two streams, which may be one terminal or one file.
 
 use std::io::{self, Write};
 
@@ -32,7 +32,7 @@ enum Text {
 }
 
 impl<O: Write, E: Write> Screen<O, E> {
-    /// A screen; `together` says that both streams are one terminal.
+    /// A screen; `together` says that both streams are one terminal, or one file.
     pub const fn new(out: O, err: E, together: bool) -> Self {
         Self {
             err,
@@ -99,8 +99,8 @@ impl<O: Write, E: Write> Screen<O, E> {
         self.feed(usize::from(self.text == Text::InLine))
     }
 
-    /// Goes to the start of a line, to print what is no answer; on a terminal an empty line parts
-    /// that from the text before it.
+    /// Goes to the start of a line, to print what is no answer; where both streams are one, an empty
+    /// line parts that from the text before it.
     pub fn leave(&mut self) -> io::Result<()> {
         self.end_part()?;
         if self.together && self.last == Last::Text {
