@@ -31,10 +31,11 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 
+const BEFORE: [usize; 4] = [0, 10, 100, 1000];
 const CALLS: u32 = 5;
 const MORE: usize = 13;
 const ROUNDS: usize = 3;
-const TURNS: usize = 500;
+const TURNS: usize = 400;
 const WARM_UP: usize = 50;
 
 fn main() {
@@ -43,33 +44,56 @@ fn main() {
         .enable_all()
         .build();
     let runtime = runtime.expect("a runtime");
+    let mut cases: Vec<Case> = BEFORE.iter().map(|before| Case::new(*before)).collect();
+    // Turn about, so that whatever else the machine does falls on all of them.
+    for n in 0..TURNS + WARM_UP {
+        for case in &mut cases {
+            let short = runtime.block_on(case.turn(&case.short, ROUNDS, n));
+            let long = runtime.block_on(case.turn(&case.long, MORE, n));
+            if n >= WARM_UP {
+                case.times.push((short, long));
+            }
+        }
+    }
     println!(
         "| messages before | a turn of 3 rounds, p50 | one more round | against none before |"
     );
     println!("|---|---|---|---|");
     let mut first = None;
-    for before in [0, 10, 100, 1000] {
-        let turn = runtime.block_on(measure(before, ROUNDS, TURNS));
-        let longer = runtime.block_on(measure(before, MORE, TURNS));
+    for case in &cases {
+        let turn = median(case.times.iter().map(|(short, _)| *short).collect());
+        let longer = median(case.times.iter().map(|(_, long)| *long).collect());
         let more = u32::try_from(MORE - ROUNDS).expect("few rounds");
         let round = longer.saturating_sub(turn) / more;
         let floor = *first.get_or_insert(round);
         let ratio = round.as_secs_f64() / floor.as_secs_f64();
-        println!("| {before} | {turn:.1?} | {round:.1?} | {ratio:.2} |");
+        println!(
+            "| {} | {turn:.1?} | {round:.1?} | {ratio:.2} |",
+            case.history.len() - 1
+        );
     }
 }
 
-/// The median of a turn.
-async fn measure(before: usize, rounds: usize, turns: usize) -> Duration {
-    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
-        .model("provider", Arc::new(Calling { rounds }))
-        .builtins(Arc::new(Nothing(
-            ToolboxId::parse("none").expect("a valid id"),
-        )))
-        .build();
-    let history = history(before);
-    let mut times = Vec::new();
-    for n in 0..turns + WARM_UP {
+/// Turns on top of so many messages.
+struct Case {
+    history: Vec<Arc<Message>>,
+    long: Engine,
+    short: Engine,
+    times: Vec<(Duration, Duration)>,
+}
+
+impl Case {
+    fn new(before: usize) -> Self {
+        Self {
+            history: history(before),
+            long: engine(MORE),
+            short: engine(ROUNDS),
+            times: Vec::new(),
+        }
+    }
+
+    /// The time that a turn takes.
+    async fn turn(&self, engine: &Engine, rounds: usize, nth: usize) -> Duration {
         let model = ModelRef {
             model: "model".into(),
             provider: "provider".into(),
@@ -77,19 +101,24 @@ async fn measure(before: usize, rounds: usize, turns: usize) -> Duration {
         let mut options = TurnOptions::new(model);
         options.limits.rounds = 20;
         let message = SendMessage {
-            opening: Opening::Transcript(Transcript::stored(history.clone())),
+            opening: Opening::Transcript(Transcript::stored(self.history.clone())),
             options,
-            session: SessionId::parse(&format!("s{n}")).expect("a valid id"),
+            session: SessionId::parse(&format!("s{nth}")).expect("a valid id"),
         };
         let started = Instant::now();
         let report = engine.send(message, &mut ()).await.expect("a report");
         let took = started.elapsed();
         assert_eq!(report.calls.len(), rounds * CALLS as usize);
-        if n >= WARM_UP {
-            times.push(took);
-        }
+        took
     }
-    median(times)
+}
+
+fn engine(rounds: usize) -> Engine {
+    let toolbox = Nothing(ToolboxId::parse("none").expect("a valid id"));
+    Engine::builder(Arc::new(MemoryJournal::default()))
+        .model("provider", Arc::new(Calling { rounds }))
+        .builtins(Arc::new(toolbox))
+        .build()
 }
 
 fn median(mut times: Vec<Duration>) -> Duration {

@@ -24,7 +24,7 @@ pub(crate) struct Validators {
 /// A schema, compiled when it is first needed.
 struct Schema {
     compiled: OnceLock<Result<Validator, String>>,
-    /// One check at a time, so that a hostile schema holds one thread and no more.
+    /// A few checks at a time, so that a hostile schema cannot hold every thread.
     turn: Arc<Semaphore>,
 }
 
@@ -32,7 +32,7 @@ impl Default for Schema {
     fn default() -> Self {
         Self {
             compiled: OnceLock::new(),
-            turn: Arc::new(Semaphore::new(1)),
+            turn: Arc::new(Semaphore::new(MOST_OF_ONE_SCHEMA)),
         }
     }
 }
@@ -147,5 +147,6 @@ fn late(message: String) -> ToolFailure {
 
 const LONGEST_COMPLAINT: usize = 300;
 const MOST_COMPLAINTS: usize = 5;
+const MOST_OF_ONE_SCHEMA: usize = 3;
 const MOST_SCHEMAS: usize = 4096;
 const MOST_THREADS: usize = 8;
