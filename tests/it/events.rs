@@ -72,6 +72,46 @@ async fn events_come_in_the_order_in_which_things_happen() {
     }
 }
 
+#[tokio::test]
+async fn texts_and_calls_say_their_place_among_the_blocks_of_the_reply() {
+    let events = tools().await;
+    let first = events.iter().filter(|event| event["round"] == 1);
+    let mut places: Vec<(&str, u64)> = first
+        .filter_map(|event| Some((event["event"].as_str()?, event["block"].as_u64()?)))
+        .collect();
+    places.dedup();
+    let expected = [
+        ("thinking", 0),
+        ("text", 1),
+        ("tool_call", 2),
+        ("tool_call", 3),
+    ];
+    assert_eq!(places, expected);
+}
+
+#[tokio::test]
+async fn a_note_comes_once_in_a_turn_however_many_rounds_have_it() {
+    let claude = ScriptedClaude::start([
+        Turn::call("calculator", &json!({ "expression": "1+1" })),
+        Turn::text("It is 2."),
+    ])
+    .await;
+    let ran = jackfield(["ask", "--json", "1+1?"])
+        .at_with(&claude.base_url(), "settings.seed = 1\n")
+        .run()
+        .await;
+    kept(&claude);
+    let seeds = |notes: &[Value]| {
+        let seeds = notes.iter().filter(|note| note["path"] == "settings.seed");
+        seeds.count()
+    };
+    let mut events = ran.events();
+    let last = events.pop().unwrap_or_default();
+    assert_eq!(last["rounds"], 2);
+    let notes = last["notes"].as_array().cloned().unwrap_or_default();
+    assert_eq!((seeds(&events), seeds(&notes)), (1, 1), "{}", ran.out);
+}
+
 /// A turn that thinks, speaks, calls twice and answers.
 async fn tools() -> Vec<Value> {
     let thinking = Part::Thinking {

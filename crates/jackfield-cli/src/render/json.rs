@@ -1,9 +1,10 @@
 //! A turn for programs: one JSON event a line, as docs/cli.md describes them.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::time::Duration;
 
-use jackfield_domain::block::{RanBy, ToolCall};
+use jackfield_domain::block::{Content, RanBy, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
@@ -27,6 +28,9 @@ use crate::render::words::{self, Status};
 /// Shows a turn to a program.
 #[derive(Debug)]
 pub struct Json<O> {
+    /// The place of each call of the reply that is under way.
+    blocks: Vec<(ToolCallId, u32)>,
+    noted: BTreeSet<(String, String)>,
     out: O,
     started: Vec<(ToolCallId, MonoTime)>,
     thinking: Vec<u32>,
@@ -36,6 +40,8 @@ impl<O: Write + Send> Json<O> {
     /// A view that writes to this stream.
     pub const fn new(out: O) -> Self {
         Self {
+            blocks: Vec::new(),
+            noted: BTreeSet::new(),
             out,
             started: Vec::new(),
             thinking: Vec::new(),
@@ -54,9 +60,15 @@ impl<O: Write + Send> Json<O> {
         self.out.flush()
     }
 
-    fn delta(&mut self, attempt: ModelAttempt, delta: &Delta) -> io::Result<()> {
+    fn delta(
+        &mut self,
+        attempt: ModelAttempt,
+        delta: &Delta,
+        call: Option<&ToolCallId>,
+    ) -> io::Result<()> {
         match delta {
             Delta::BlockStarted { index, start } => {
+                self.blocks.extend(call.map(|id| (id.clone(), *index)));
                 self.thinking.retain(|open| open != index);
                 if matches!(start, BlockStart::Thinking { .. }) {
                     self.thinking.push(*index);
@@ -101,6 +113,7 @@ impl<O: Write + Send> Json<O> {
                     ToolUse::FirstRoundOnly => (false, Some("first_round_only")),
                     ToolUse::LastRound(limit) => (false, Some(limit_kind(*limit))),
                 };
+                self.blocks.clear();
                 self.thinking.clear();
                 self.line(&json!({
                     "event": "round_started",
@@ -109,11 +122,17 @@ impl<O: Write + Send> Json<O> {
                 }))
             }
             Fact::ReplyReceived { attempt, reply } => {
-                for call in reply.message.calls() {
-                    self.line(&call_event(*attempt, call))?;
+                for (place, block) in reply.message.blocks.iter().enumerate() {
+                    if let Content::ToolCall(call) = &block.content {
+                        let shown = self.blocks.iter().find(|(id, _)| *id == call.id);
+                        let place = shown.map_or(place as u64, |(_, index)| u64::from(*index));
+                        self.line(&call_event(*attempt, place, call))?;
+                    }
                 }
                 for one in &reply.end.notes {
-                    self.line(&with(json!({ "event": "note" }), note(one)))?;
+                    if self.noted.insert(subject(one)) {
+                        self.line(&with(json!({ "event": "note" }), note(one)))?;
+                    }
                 }
                 Ok(())
             }
@@ -185,7 +204,11 @@ impl<O: Write + Send> Json<O> {
 impl<O: Write + Send> View for Json<O> {
     fn show(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::Delta { attempt, delta, .. } => self.delta(*attempt, delta),
+            Event::Delta {
+                attempt,
+                call,
+                delta,
+            } => self.delta(*attempt, delta, call.as_ref()),
             Event::Fact { fact, now } => self.fact(fact, *now),
             Event::Progress {
                 attempt,
@@ -208,6 +231,9 @@ impl<O: Write + Send> View for Json<O> {
     }
 
     fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
+        let mut noted = BTreeSet::new();
+        let notes = report.notes.iter().filter(|one| noted.insert(subject(one)));
+        let notes: Vec<Value> = notes.map(note).collect();
         self.line(&json!({
             "event": "turn_ended",
             "session": report.session.as_str(),
@@ -217,7 +243,7 @@ impl<O: Write + Send> View for Json<O> {
             "rounds": report.rounds,
             "usage": usage(&report.usage),
             "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
-            "notes": report.notes.iter().map(note).collect::<Vec<_>>(),
+            "notes": notes,
         }))
     }
 }
@@ -238,7 +264,7 @@ pub fn outcome(result: &ToolResult) -> Value {
     })
 }
 
-fn call_event(attempt: ModelAttempt, call: &ToolCall) -> Value {
+fn call_event(attempt: ModelAttempt, block: u64, call: &ToolCall) -> Value {
     let ran_by = match call.ran_by {
         RanBy::Client => "client",
         RanBy::Engine => "engine",
@@ -246,7 +272,7 @@ fn call_event(attempt: ModelAttempt, call: &ToolCall) -> Value {
     };
     json!({
         "event": "tool_call",
-        "round": attempt.round, "id": call.id.as_str(), "name": call.name.as_str(),
+        "round": attempt.round, "block": block, "id": call.id.as_str(), "name": call.name.as_str(),
         "arguments": arguments(&call.input), "ran_by": ran_by,
     })
 }
@@ -337,6 +363,11 @@ const fn wait_kind(kind: &WaitKind) -> &'static str {
         WaitKind::Elicitation { .. } => "elicitation",
         WaitKind::UnknownOutcome => "unknown_outcome",
     }
+}
+
+/// What a note is about: every round has it anew, and a turn is told once.
+fn subject(note: &Note) -> (String, String) {
+    (note.code.to_string(), note.path.clone())
 }
 
 fn note(note: &Note) -> Value {
