@@ -2,6 +2,7 @@
 
 pub mod ask;
 pub mod demo;
+mod patterns;
 pub mod tools;
 
 use crate::args::Command;

@@ -13,6 +13,7 @@ use jackfield_engine::{SendMessage, TurnReport};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Output, Setup};
+use crate::commands::patterns;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::question;
@@ -33,6 +34,10 @@ pub async fn run(ask: Ask) -> Result<Exit, Fault> {
     let provider = &assembled.options.model.provider;
     if let Some(missing) = assembled.missing_keys.get(provider) {
         return Err(no_key(provider, missing));
+    }
+    if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {
+        let offered = assembled.engine.tools(&assembled.options).await;
+        patterns::warn(&ask.setup, &offered);
     }
     converse(assembled, &question, &ask.output, ask.yes).await
 }

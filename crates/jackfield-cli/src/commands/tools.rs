@@ -8,7 +8,7 @@ use jackfield_engine::{EngineError, Offered};
 use serde_json::{Map, Value};
 
 use crate::args::Tools;
-use crate::commands::ask;
+use crate::commands::{ask, patterns};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render;
@@ -35,6 +35,7 @@ pub async fn run(tools: Tools) -> Result<Exit, Fault> {
             problem.toolbox, problem.message
         ));
     }
+    patterns::warn(setup, &offered);
     let out = &mut anstream::stdout();
     let (exit, printed) = match tools {
         Tools::List { json, .. } => (

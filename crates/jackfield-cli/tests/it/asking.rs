@@ -93,11 +93,17 @@ async fn a_denied_call_is_shown_and_the_model_is_told_which_rule_it_was() {
         Turn::text("I may not calculate."),
     ])
     .await;
-    let ran = jackfield(["ask", "--deny", "calculator", "1+1?"])
+    let ran = jackfield(["ask", "--deny=calculator", "--deny=rm", "1+1?"])
         .at(&claude.base_url())
         .run_beside()
         .await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.starts_with("warning: --deny 'rm' fits no tool; ")
+            && !ran.err.contains("--deny 'calculator'"),
+        "{}",
+        ran.err
+    );
     assert!(
         ran.err.contains("  ✗ calculator · denied · "),
         "{}",

@@ -24,6 +24,25 @@ fn the_list_says_where_each_tool_comes_from_and_whether_it_may_run() {
 }
 
 #[test]
+fn a_pattern_that_fits_no_tool_is_warned_of_with_the_tools_that_there_are() {
+    let ran = jackfield([
+        "tools",
+        "list",
+        "--deny",
+        "calculater",
+        "--allow=files/*",
+        "--allow=*",
+    ])
+    .run();
+    assert_eq!(ran.code, Some(0));
+    let there_are = "fits no tool; there are: builtin/calculator, builtin/current_datetime\n";
+    assert_eq!(
+        ran.err,
+        format!("warning: --allow 'files/*' {there_are}warning: --deny 'calculater' {there_are}")
+    );
+}
+
+#[test]
 fn lists_and_tools_are_json_for_programs() {
     let ran = jackfield(["tools", "list", "--json"]).run();
     let tools: Value = serde_json::from_str(&ran.out).unwrap();

@@ -1,0 +1,52 @@
+//! The patterns of `--allow` and `--deny`, held against the tools that there are.
+
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::tool::{Catalog, CatalogEntry, Safety};
+use jackfield_engine::Offered;
+
+use crate::args::Setup;
+use crate::render;
+
+/// Warns of patterns that no tool has: they do nothing, and most are slips.
+///
+/// Says nothing where no tools are offered, or where a toolbox that failed may have them.
+pub(crate) fn warn(setup: &Setup, offered: &Offered) {
+    if offered.problems.is_empty() && offered.catalog.iter().next().is_some() {
+        for warning in idle(setup, &offered.catalog) {
+            render::remark(&warning);
+        }
+    }
+}
+
+fn idle(setup: &Setup, catalog: &Catalog) -> Vec<String> {
+    let names: Vec<String> = catalog.iter().map(name).collect();
+    let allow = setup.allow.iter().map(|pattern| ("--allow", pattern));
+    let deny = setup.deny.iter().map(|pattern| ("--deny", pattern));
+    allow
+        .chain(deny)
+        .filter(|(_, pattern)| !catalog.iter().any(|tool| fits(pattern, tool)))
+        .map(|(flag, pattern)| {
+            format!(
+                "warning: {flag} '{pattern}' fits no tool; there are: {}",
+                names.join(", ")
+            )
+        })
+        .collect()
+}
+
+fn name(tool: &CatalogEntry) -> String {
+    format!("{}/{}", tool.origin.toolbox, tool.origin.tool)
+}
+
+/// Whether a rule of this pattern, and nothing else, would decide about the tool.
+fn fits(pattern: &str, tool: &CatalogEntry) -> bool {
+    let rule = PolicyRule {
+        pattern: pattern.into(),
+        verdict: Verdict::Allow,
+    };
+    let policy = Policy {
+        can_ask: false,
+        rules: vec![rule],
+    };
+    policy.permission(&tool.origin, Safety::Unknown, false) == Permission::Allow
+}
