@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
 use jackfield_dialect_claude::stream::{DecodeError, Decoder};
-use jackfield_dialect_claude::{DIALECT, error, reply, request, wire};
+use jackfield_dialect_claude::{DIALECT, error, request, wire};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::opaque::StateOwner;
@@ -16,7 +16,6 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::time::WallTime;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_provider_kit::sse::Event;
 use jackfield_provider_kit::transport::{Incoming, Transport};
 use jackfield_provider_kit::{retry_after, status};
 use tracing::field::{Empty, debug, display};
@@ -77,7 +76,10 @@ impl Claude {
                 let decoder = Decoder::for_request(owner, request);
                 told(incoming, decoder, pieces).await?
             }
-            Some("application/json") => whole(incoming, &owner, pieces).await?,
+            Some("application/json") => {
+                let decoder = Decoder::for_request(owner, request);
+                whole(incoming, decoder, pieces).await?
+            }
             Some(_) | None => return Err(self.refused(incoming).await),
         };
         end.notes.splice(0..0, notes);
@@ -245,7 +247,7 @@ async fn told(
     while let Some(event) = events.next().await? {
         let deltas = decoder.push(event.name.as_deref(), &event.data);
         pieces.push(deltas.map_err(undecodable)?).await;
-        if is_last(&event) {
+        if decoder.is_complete() {
             // A body that is read to its end leaves a connection that can be used again. The reply is
             // whole by now, whatever comes of that.
             let rest = async { while let Ok(Some(_)) = events.next().await {} };
@@ -259,13 +261,13 @@ async fn told(
 /// A reply that comes in one piece, from a server that does not stream.
 async fn whole(
     incoming: Incoming,
-    owner: &StateOwner,
+    decoder: Decoder,
     pieces: &mut Pieces<'_>,
 ) -> Result<ReplyEnd, ModelError> {
     let body = incoming.into_body().await?;
     // Some servers tell errors with a status of success.
     if let Ok(error) = serde_json::from_slice::<wire::ErrorBody>(&body)
-        && error.kind == "error"
+        && matches!(error.kind.as_str(), "" | "error")
     {
         let phase = Phase::BeforeFirstDelta;
         return Err(error::classify(500, |_| None, &body, phase).into());
@@ -275,18 +277,9 @@ async fn whole(
         let kind = ModelFailureKind::ProtocolViolation;
         ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
     })?;
-    let (deltas, end) = reply::from_wire(&message, owner).map_err(undecodable)?;
+    let (deltas, end) = decoder.whole(&message).map_err(undecodable)?;
     pieces.push(deltas).await;
     Ok(end)
-}
-
-/// Whether a reply is whole with this event.
-fn is_last(event: &Event) -> bool {
-    match &event.name {
-        Some(name) => name == LAST,
-        None => serde_json::from_str::<serde_json::Value>(&event.data)
-            .is_ok_and(|data| data["type"] == LAST),
-    }
 }
 
 fn record(span: &Span, end: &ReplyEnd) {
@@ -324,8 +317,6 @@ fn now() -> WallTime {
     WallTime::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
 }
 
-/// The event that makes a reply whole.
-const LAST: &str = "message_stop";
 /// How long the end of a body is waited for, once the reply is whole.
 const LINGER: Duration = Duration::from_millis(250);
 const PATH: &str = "/v1/messages";

@@ -3,6 +3,7 @@
 use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::reply::{annotation, state};
@@ -237,7 +238,9 @@ impl Open {
                 start,
                 states,
             } => {
-                out.push(started(index, start));
+                let text = text_of(&input);
+                let broken = text.is_none() && is_broken(&input);
+                out.push(started(index, if broken { as_json(start) } else { start }));
                 out.extend(
                     states
                         .into_iter()
@@ -245,7 +248,7 @@ impl Open {
                 );
                 out.push(Delta::ArgumentsAppended {
                     index,
-                    text: text_of(&input).unwrap_or(input).into(),
+                    text: text.unwrap_or(input).into(),
                 });
             }
         }
@@ -337,6 +340,32 @@ fn given(input: Option<Value>) -> Option<String> {
 fn text_of(input: &str) -> Option<String> {
     let mut fields: Map<String, Value> = serde_json::from_str(input).ok()?;
     take_text(&mut fields, TEXT_FIELD)
+}
+
+/// Whether arguments are no JSON. None at all are an empty text.
+fn is_broken(input: &str) -> bool {
+    !input.is_empty() && serde_json::from_str::<IgnoredAny>(input).is_err()
+}
+
+/// A call with its arguments as they came: broken ones are malformed, and no text for a tool to run.
+fn as_json(start: BlockStart) -> BlockStart {
+    match start {
+        BlockStart::ToolCall {
+            name,
+            ran_by,
+            upstream,
+            json: _,
+        } => BlockStart::ToolCall {
+            json: true,
+            name,
+            ran_by,
+            upstream,
+        },
+        other @ (BlockStart::Refusal
+        | BlockStart::Text
+        | BlockStart::Thinking { .. }
+        | BlockStart::Whole(_)) => other,
+    }
 }
 
 fn extend_text(fields: &mut Map<String, Value>, key: &str, more: &str) {

@@ -136,13 +136,22 @@ impl Decoder {
             Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
         };
         if event.kind.is_empty() {
-            event.kind = name.unwrap_or_default().into();
+            // Some servers tell an error and nothing else.
+            let named = name.filter(|name| *name != UNNAMED);
+            let fallback = event.error.as_ref().map_or("", |_| "error");
+            event.kind = named.unwrap_or(fallback).into();
         }
         let mut out = Vec::new();
         self.handle(event, data, &mut out)
             .map_err(|fault| self.fault(fault))?;
         self.told |= !out.is_empty();
         Ok(out)
+    }
+
+    /// Whether the reply is whole: whatever still comes says nothing more about it.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.stage == Stage::Stopped
     }
 
     /// The end of the reply, once all events have been read.
@@ -174,11 +183,12 @@ impl Decoder {
         Ok(end)
     }
 
-    /// Reads a whole reply: every block comes with its start.
-    pub(crate) fn whole(
-        mut self,
-        message: &wire::Message,
-    ) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    /// Reads a reply that came in one piece, as a stream of it would be read.
+    ///
+    /// # Errors
+    ///
+    /// [`DecodeError`] if a block is malformed, or the reason for its end is missing.
+    pub fn whole(mut self, message: &wire::Message) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
         let mut out = Vec::new();
         for (index, block) in (0..).zip(&message.content) {
             let json = serde_json::to_value(block);
@@ -356,6 +366,9 @@ impl From<&'static str> for Fault {
     }
 }
 
+/// What an event without a name is called.
+const UNNAMED: &str = "message";
+
 /// The events that say something.
 const EVENTS: [&str; 7] = [
     "content_block_delta",
@@ -370,8 +383,8 @@ const EVENTS: [&str; 7] = [
 /// Whether an event that does not have the known form is one that need not have it.
 fn is_foreign(name: Option<&str>, data: &str) -> bool {
     let Ok(event) = serde_json::from_str::<wire::Kind>(data) else {
-        // Of another event not even the data has to be JSON; `message` is what nameless ones are called.
-        return name.is_some_and(|name| name != "message" && !EVENTS.contains(&name));
+        // Of another event not even the data has to be JSON.
+        return name.is_some_and(|name| name != UNNAMED && !EVENTS.contains(&name));
     };
     let kind = event.kind.as_deref().or(name).unwrap_or_default();
     if kind != "content_block_delta" {

@@ -4,7 +4,9 @@
 //! takes one pass over the text; a tagged form is put aside first and read a second time.
 
 use std::borrow::Cow;
+use std::fmt;
 
+use serde::de::{Deserializer, Error, Visitor};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -105,7 +107,7 @@ pub struct MessageDelta {
 /// An event, as a client reads it.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingEvent<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, default, deserialize_with = "text", rename = "type")]
     pub(crate) kind: Cow<'a, str>,
     #[serde(default)]
     pub(crate) index: Option<u32>,
@@ -135,15 +137,15 @@ pub(crate) struct IncomingMessage {
 /// A piece of a block, or the end of a reply.
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct IncomingDelta<'a> {
-    #[serde(borrow, default, rename = "type")]
+    #[serde(borrow, default, deserialize_with = "text", rename = "type")]
     pub(crate) kind: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     pub(crate) text: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     pub(crate) partial_json: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     pub(crate) thinking: Cow<'a, str>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "text")]
     pub(crate) signature: Cow<'a, str>,
     #[serde(default)]
     pub(crate) citation: Option<Value>,
@@ -164,4 +166,39 @@ pub(crate) struct Kind {
     pub(crate) index: Option<Value>,
     #[serde(default)]
     pub(crate) delta: Option<Value>,
+}
+
+/// A text, borrowed where it can be; none and `null` are empty, as some servers write all their fields.
+fn text<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Cow<'de, str>, D::Error> {
+    deserializer.deserialize_option(Text)
+}
+
+struct Text;
+
+impl<'de> Visitor<'de> for Text {
+    type Value = Cow<'de, str>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a text or null")
+    }
+
+    fn visit_borrowed_str<E: Error>(self, text: &'de str) -> Result<Self::Value, E> {
+        Ok(text.into())
+    }
+
+    fn visit_none<E: Error>(self) -> Result<Self::Value, E> {
+        Ok("".into())
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+
+    fn visit_str<E: Error>(self, text: &str) -> Result<Self::Value, E> {
+        Ok(text.to_owned().into())
+    }
+
+    fn visit_string<E: Error>(self, text: String) -> Result<Self::Value, E> {
+        Ok(text.into())
+    }
 }

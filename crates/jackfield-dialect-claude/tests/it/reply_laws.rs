@@ -10,7 +10,9 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::Catalog;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_testkit::arb as kit;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -266,15 +268,7 @@ fn text_arguments_are_told_as_json_and_read_back_as_text() {
         Delta::BlockEnded { index: 0 },
     ];
     let events = encoded(&deltas, &ReplyEnd::new(FinishReason::ToolCalls));
-    let mut request = crate::examples::request();
-    request.tools = Arc::new(vec![Arc::new(jackfield_domain::tool::ToolDefinition {
-        description: "".into(),
-        extensions: Vec::new(),
-        input: jackfield_domain::tool::InputFormat::Text(None),
-        name: jackfield_domain::ids::ToolName::parse("shell").expect("a name"),
-        output: None,
-        strict: None,
-    })]);
+    let request = with_a_text_tool();
     let mut decoder = Decoder::for_request(owner(), &request);
     let mut read = Vec::new();
     for event in &events {
@@ -287,6 +281,43 @@ fn text_arguments_are_told_as_json_and_read_back_as_text() {
     let end = decoder.finish().expect("a whole reply");
     let reply = accumulated(&read, end);
     let call = reply.message.calls().next().expect("a call");
-    let text = jackfield_domain::tool_input::ToolInput::Text("echo \"a\n\\b\"".into());
+    let text = ToolInput::Text("echo \"a\n\\b\"".into());
     assert_eq!(call.input, text);
+}
+
+#[test]
+fn text_arguments_of_a_whole_reply_are_read_as_those_of_a_stream() {
+    for (input, expected) in [
+        (json!({ "input": "ls" }), ToolInput::Text("ls".into())),
+        (json!({}), ToolInput::Text("".into())),
+        (
+            "{\"input\":\"l".into(),
+            ToolInput::Json(JsonInput::parse("{\"input\":\"l")),
+        ),
+    ] {
+        let message = json!({
+            "content": [{ "type": "tool_use", "id": "toolu_1", "name": "shell", "input": input }],
+            "stop_reason": "tool_use",
+        });
+        let message = serde_json::from_value(message).expect("a message");
+        let decoder = Decoder::for_request(owner(), &with_a_text_tool());
+        let (deltas, end) = decoder.whole(&message).expect("a whole reply");
+        let reply = accumulated(&deltas, end);
+        let call = reply.message.calls().next().expect("a call");
+        assert_eq!(call.input, expected);
+    }
+}
+
+/// A request that offers a tool that takes text.
+fn with_a_text_tool() -> ModelRequest {
+    let mut request = crate::examples::request();
+    request.tools = Arc::new(vec![Arc::new(jackfield_domain::tool::ToolDefinition {
+        description: "".into(),
+        extensions: Vec::new(),
+        input: jackfield_domain::tool::InputFormat::Text(None),
+        name: jackfield_domain::ids::ToolName::parse("shell").expect("a name"),
+        output: None,
+        strict: None,
+    })]);
+    request
 }

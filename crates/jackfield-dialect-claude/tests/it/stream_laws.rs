@@ -338,6 +338,48 @@ fn broken_streams_are_violations() {
 }
 
 #[test]
+fn fields_that_are_null_say_nothing() {
+    let piece = json!({ "type": "text_delta", "text": "so", "partial_json": null, "thinking": null, "signature": null, "stop_reason": null });
+    let mut events = stream(&[(json!({ "type": "text", "text": null }), vec![piece])]);
+    let last = events.len() - 2;
+    events[last]["delta"] = json!({ "type": null, "text": null, "stop_reason": "end_turn" });
+    let reply = reply(&events);
+    assert_eq!(reply.message.to_text(), "so");
+    assert_eq!(reply.end.finish, FinishReason::Stop);
+}
+
+#[test]
+fn an_error_without_a_type_around_it_is_one() {
+    for name in [None, Some("message"), Some("error")] {
+        let mut decoder = Decoder::new(owner());
+        let told = decoder.push(
+            name,
+            "{\"error\":{\"type\":\"overloaded_error\",\"message\":\"busy\"}}",
+        );
+        match told {
+            Err(DecodeError::Failed(failure)) => {
+                assert_eq!(failure.kind, ModelFailureKind::Overloaded);
+            }
+            other => panic!("{name:?}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn a_reply_is_complete_with_its_last_event_whatever_that_is_called() {
+    let events = stream(&[]);
+    for name in [None, Some("message"), Some("message_stop")] {
+        let mut decoder = Decoder::new(owner());
+        for (n, event) in events.iter().enumerate() {
+            assert!(!decoder.is_complete(), "before event {n}");
+            let told = decoder.push(name, &event.to_string());
+            assert_eq!(told, Ok(Vec::new()));
+        }
+        assert!(decoder.is_complete());
+    }
+}
+
+#[test]
 fn pieces_of_an_unknown_kind_say_nothing_about_a_known_block() {
     let odd = json!({ "type": "emphasis_delta", "text": { "bold": true } });
     let pieces = vec![json!({ "type": "text_delta", "text": "so" }), odd];
