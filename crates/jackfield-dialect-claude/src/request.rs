@@ -7,6 +7,7 @@ mod ids;
 mod inward;
 mod notes;
 mod outcomes;
+mod same;
 mod schema;
 mod settings;
 mod tools;

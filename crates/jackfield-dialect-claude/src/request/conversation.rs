@@ -300,8 +300,11 @@ fn check_end(
     else {
         return Ok(());
     };
-    // A paused reply goes back as it is; it has a call that the provider runs.
-    let paused = end.calls().any(|call| call.ran_by == RanBy::Provider);
+    // A paused reply goes back as it is; it has a call that the provider runs, and that is not withheld.
+    let paused = end.calls().any(|call| call.ran_by == RanBy::Provider)
+        && blocks
+            .iter()
+            .any(|block| matches!(block, wire::Block::Other(_)));
     if !profile.prefill && !paused {
         return Err(Unsupported {
             path: format!("messages[{place}]"),

@@ -89,12 +89,20 @@ fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &
     let second = below.first().map_or("", String::as_str);
     match first {
         "metadata" => {
-            let metadata = body.metadata.get_or_insert_default();
-            second != "user_id" && set(&mut metadata.extra, below, json)
+            !matches!(second, "" | "user_id")
+                && set(
+                    &mut body.metadata.get_or_insert_default().extra,
+                    below,
+                    json,
+                )
         }
         "output_config" => {
-            let config = body.output_config.get_or_insert_default();
-            !matches!(second, "effort" | "format") && set(&mut config.extra, below, json)
+            !matches!(second, "" | "effort" | "format")
+                && set(
+                    &mut body.output_config.get_or_insert_default().extra,
+                    below,
+                    json,
+                )
         }
         "thinking" => match &mut body.thinking {
             Some(thinking) if thinking.kind == "disabled" => false,

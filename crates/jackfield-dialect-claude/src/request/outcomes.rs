@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::blocks::{audio_in_words, document_block, source_in_words};
 use super::conversation::{At, Outward, plain};
+use super::same;
 use crate::reply::state;
 use crate::wire;
 
@@ -176,5 +177,5 @@ fn detail_effect(image: &Image) -> Option<NoteEffect> {
 /// Whether a text part of the result is this JSON.
 fn says(result: &ToolResult, json: &Value) -> bool {
     let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
-    texts.any(|text| serde_json::from_str::<Value>(text).is_ok_and(|told| told == *json))
+    texts.any(|text| same::says(text, json))
 }

@@ -65,7 +65,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         output_config: (output_config != wire::OutputConfig::default()).then_some(output_config),
         service_tier: service_tier(settings, notes),
         stop_sequences: stop_sequences(settings, notes),
-        temperature: temperature(settings, notes).filter(|_| samples),
+        temperature: samples.then(|| temperature(settings, notes)).flatten(),
         thinking,
         top_k: settings.top_k.filter(|_| samples),
         top_p: settings.top_p.filter(|_| samples),
@@ -114,15 +114,16 @@ fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 
 
 fn temperature(settings: &Settings, notes: &mut Notes) -> Option<f64> {
     let temperature = settings.temperature?;
-    // Claude's scale ends at 1.
-    if temperature > 1.0 {
+    // Claude's scale goes from 0 to 1.
+    let sent = temperature.clamp(0.0, 1.0);
+    if sent != temperature {
         notes.approximated(
             NoteEffect::Quality,
             "temperature_cut",
             "settings.temperature",
         );
     }
-    Some(temperature.clamp(0.0, 1.0))
+    Some(sent).filter(|sent| sent.is_finite())
 }
 
 fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {

@@ -343,6 +343,11 @@ fn a_paused_reply_goes_back_as_it_is() {
         ] },
     ]);
     check(&request, &Profile::NEWEST, messages, &[]);
+    // Another model gets none of it, and the words that are left would be continued.
+    let mut other = owner();
+    other.model = "model-b".into();
+    let refused = request::to_wire(&request, &other, &Profile::NEWEST, true).expect_err("refused");
+    assert_eq!(refused.path, "messages[1]");
     // Anywhere else its result is missing, and it is never sent without.
     let request = of(vec![
         Message::user("search"),
@@ -377,6 +382,7 @@ fn extensions_never_override_and_never_make_the_provider_act() {
             extension("/metadata/tag~1x", json!(1)),
             extension("/max_tokens", json!(1)),
             extension("/model", json!("other")),
+            extension("/output_config/effort", json!("low")),
             extension("/container", json!("c")),
             extension("/mcp_servers/0", json!({})),
             extension("speed", json!("fast")),
@@ -396,9 +402,13 @@ fn extensions_never_override_and_never_make_the_provider_act() {
         (&body["max_tokens"], &body["model"]),
         (&json!(100), &json!("model-a"))
     );
-    assert_eq!(body.get("stream"), None);
+    assert_eq!(
+        (body.get("stream"), body.get("output_config")),
+        (None, None)
+    );
     let told: Vec<&str> = notes.iter().map(|note| &*note.code).collect();
     let expected = [
+        "extension_path",
         "extension_path",
         "extension_path",
         "provider_would_act",

@@ -15,4 +15,5 @@ mod profiles;
 mod reply_laws;
 mod request_laws;
 mod stream_laws;
+mod structured;
 mod validator_rules;

@@ -1,6 +1,11 @@
 //! What is known of a model by its id.
 
+use std::sync::Arc;
+
 use jackfield_dialect_claude::options::Profile;
+use jackfield_dialect_claude::request;
+
+use crate::arb::owner;
 
 #[test]
 fn unknown_ids_have_the_profile_of_the_newest_models() {
@@ -52,4 +57,28 @@ fn what_models_take_changed_with_their_versions() {
     assert!(of("claude-opus-4-5").effort && !of("claude-haiku-4-5").effort);
     assert_eq!(of("claude-opus-4-6").api_version, "2023-06-01");
     assert_eq!(of("claude-opus-4-7").api_version, "2026-10-21");
+}
+
+#[test]
+fn a_temperature_out_of_bounds_is_noted_once() {
+    for (model, temperature, sent, code) in [
+        ("claude-opus-4-6", 0.5, Some(0.5), None),
+        ("claude-opus-4-6", 1.5, Some(1.0), Some("temperature_cut")),
+        ("claude-opus-4-6", -1.0, Some(0.0), Some("temperature_cut")),
+        ("claude-opus-4-6", f64::NAN, None, Some("temperature_cut")),
+        ("claude-opus-5-5", 1.5, None, Some("sampling_not_supported")),
+    ] {
+        let mut request = crate::examples::request();
+        Arc::make_mut(&mut request.settings).temperature = Some(temperature);
+        let profile = Profile::of(model);
+        let (body, notes) =
+            request::to_wire(&request, &owner(), &profile, true).expect("it can be said");
+        assert_eq!(body.temperature, sent, "{model} {temperature}");
+        let codes: Vec<&str> = notes.iter().map(|note| &*note.code).collect();
+        assert_eq!(
+            codes,
+            code.into_iter().collect::<Vec<_>>(),
+            "{model} {temperature}"
+        );
+    }
 }

@@ -135,6 +135,7 @@ impl Inward<'_> {
     }
 
     fn part(&mut self, block: wire::Block, path: &str) -> Result<Option<OutcomePart>, Invalid> {
+        self.note_lost(&block, path);
         Ok(match block {
             wire::Block::Document {
                 source,
@@ -164,6 +165,32 @@ impl Inward<'_> {
                 return Err(Invalid::new(path, "a result cannot hold this block"));
             }
         })
+    }
+
+    /// What a part of a result says beside its content: parts of ours have none of it.
+    fn note_lost(&mut self, block: &wire::Block, path: &str) {
+        if let wire::Block::Document { cache_control, .. }
+        | wire::Block::Image { cache_control, .. }
+        | wire::Block::Text { cache_control, .. } = block
+            && cache_control.is_some()
+        {
+            let path = format_args!("{path}.cache_control");
+            self.notes
+                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+        }
+        if let wire::Block::Text {
+            text, citations, ..
+        } = block
+        {
+            if text.trim().is_empty() {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+            }
+            if citations.as_ref().is_some_and(|known| !known.is_empty()) {
+                let path = format_args!("{path}.citations");
+                self.notes
+                    .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+            }
+        }
     }
 
     fn call(&mut self, call: wire::ToolUse, path: &str) -> Result<Block, Invalid> {

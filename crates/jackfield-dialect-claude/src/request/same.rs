@@ -1,0 +1,60 @@
+//! Whether a text is this JSON.
+
+use std::io::{self, Write};
+
+use serde_json::Value;
+
+/// Whether a text is this JSON, in whatever order and spelling.
+///
+/// Asked of every outcome in every round. The usual text is the JSON as it would be written here but for
+/// blanks, and is told without being parsed.
+pub(super) fn says(text: &str, json: &Value) -> bool {
+    let mut read = Read {
+        before: b',',
+        escaped: false,
+        in_string: false,
+        rest: text.as_bytes(),
+    };
+    if serde_json::to_writer(&mut read, json).is_ok() && read.rest.trim_ascii_start().is_empty() {
+        return true;
+    }
+    serde_json::from_str::<Value>(text).is_ok_and(|told| told == *json)
+}
+
+/// A text that is read along with what is written, past its blanks, up to the first difference.
+struct Read<'a> {
+    before: u8,
+    escaped: bool,
+    in_string: bool,
+    rest: &'a [u8],
+}
+
+impl Write for Read<'_> {
+    fn write(&mut self, written: &[u8]) -> io::Result<usize> {
+        for byte in written {
+            if self.rest.first() != Some(byte) {
+                // Blanks stand beside punctuation, and never within a number or a word.
+                let between = b"{[,:".contains(&self.before) || b"}],:".contains(byte);
+                if between && !self.in_string {
+                    self.rest = self.rest.trim_ascii_start();
+                }
+            }
+            self.rest = match self.rest.split_first() {
+                Some((first, rest)) if first == byte => rest,
+                Some(_) | None => return Err(io::ErrorKind::InvalidData.into()),
+            };
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                _ => {}
+            }
+            self.before = *byte;
+        }
+        Ok(written.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
