@@ -23,6 +23,31 @@ async fn s1_08_on_limit_answer_ends_with_an_answer_of_what_is_known() {
 }
 
 #[tokio::test]
+async fn the_longest_times_are_times_like_others() {
+    let claude = ScriptedClaude::start([
+        Turn::call("calculator", &json!({ "expression": "1+1" })),
+        Turn::text("It is 2."),
+    ])
+    .await;
+    let names = [
+        "budget.active",
+        "limits.approval",
+        "limits.client_tool",
+        "limits.model_idle",
+        "limits.retry_after",
+        "limits.tool_call",
+        "network.connect_timeout",
+    ];
+    let endless: String = names
+        .iter()
+        .map(|name| format!("{name} = \"100years\"\n"))
+        .collect();
+    let ask = jackfield(["ask", "1+1?"]).at_with(&claude.base_url(), &endless);
+    ask.run().await.answers("It is 2.\n");
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn s1_08_on_limit_error_ends_with_an_error_that_names_the_limit() {
     let claude = ScriptedClaude::start(calls_while_it_may()).await;
     let limits = "limits.rounds = 3\nlimits.on_limit = \"error\"";

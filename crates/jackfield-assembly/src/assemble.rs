@@ -145,7 +145,9 @@ fn address_help(base_url: &str) -> Option<&'static str> {
 fn transport(config: &Config) -> Result<Transport, Problem> {
     let mut settings = TransportSettings::default();
     // A safety net below the loop's own limit has to be the longer one.
-    settings.read_idle = settings.read_idle.max(config.options.limits.model_idle * 2);
+    settings.read_idle = settings
+        .read_idle
+        .max(config.options.limits.model_idle.saturating_mul(2));
     if let Some(timeout) = config.network.connect_timeout {
         settings.connect_timeout = timeout;
     }

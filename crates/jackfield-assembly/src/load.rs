@@ -129,7 +129,8 @@ fn is_trusted(draft: &Draft, surroundings: &Surroundings, path: &Path) -> bool {
         return false;
     };
     draft.trusted_projects.iter().any(|project| {
-        let project = surroundings.resolve(project, &surroundings.directory);
+        // What is relative would be the folder of whoever asks, and so any folder.
+        let project = surroundings.resolve(project, Path::new(""));
         project.is_absolute()
             && project
                 .canonicalize()

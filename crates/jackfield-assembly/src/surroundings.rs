@@ -71,10 +71,15 @@ impl Surroundings {
         None
     }
 
-    /// The path that is meant: `~/` is the user's home, and what is relative is so to `base`.
+    /// The path that is meant: `~` is the user's home, and what is relative is so to `base`.
     #[must_use]
     pub fn resolve(&self, path: &str, base: &Path) -> PathBuf {
-        match (path.strip_prefix("~/"), &self.home) {
+        let below_home = if path == "~" {
+            Some("")
+        } else {
+            path.strip_prefix("~/")
+        };
+        match (below_home, &self.home) {
             (Some(rest), Some(home)) => home.join(rest),
             (Some(_) | None, _) => base.join(path),
         }

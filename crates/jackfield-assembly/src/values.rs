@@ -90,6 +90,9 @@ pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
         .ok_or_else(|| expected("a length of time such as \"30s\"", value))?;
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
+        Ok(duration) if duration > LONGEST => {
+            Err(format!("`{text}` is longer than a hundred years"))
+        }
         Ok(duration) => Ok(duration),
         Err(why) => Err(format!(
             "`{text}` is not a length of time such as \"30s\" or \"2m\": {why}"
@@ -156,6 +159,9 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
         with_article(found.type_str())
     )
 }
+
+/// A hundred years: clocks can be asked for moments that are not much further away.
+const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The units of sizes.
 const UNITS: &[(&str, usize)] = &[

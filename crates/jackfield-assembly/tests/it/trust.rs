@@ -39,6 +39,25 @@ fn a_found_file_sends_no_key_elsewhere_and_allows_nothing() {
 }
 
 #[test]
+fn a_trusted_folder_is_below_the_root_or_the_home() {
+    let project = "network.proxy = 'http://proxy.example:8080'";
+    for (trusted, trusts) in [
+        ("~", true),
+        ("~/", true),
+        ("~/project", true),
+        ("/", true),
+        ("~x", false),
+        ("", false),
+        (".", false),
+        ("..", false),
+    ] {
+        let user = format!("trusted_projects = ['{trusted}']");
+        let world = World::new().with_user(user).with_project(project);
+        assert_eq!(world.load().is_ok(), trusts, "{trusted}");
+    }
+}
+
+#[test]
 fn a_found_file_may_ask_and_deny_and_choose_among_what_there_is() {
     let world = World::new()
         .with_user("[aliases]\nquick = 'claude/quick'")

@@ -76,6 +76,10 @@ fn a_value_that_cannot_be_is_told_with_its_key() {
             "1: key `limits.tool_call`: this must be longer than nothing",
         ),
         (
+            "limits.model_idle = '101years'",
+            "1: key `limits.model_idle`: `101years` is longer than a hundred years",
+        ),
+        (
             "limits.shown = 'big'",
             "1: key `limits.shown`: `big` is not a size such as \"256KiB\" or \"4MB\"",
         ),
