@@ -21,15 +21,12 @@ use crate::render;
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     let question = demo.question.join(" ");
-    let question = if question.trim().is_empty() {
-        QUESTION
-    } else {
-        &question
-    };
+    let is_asked = !question.trim().is_empty();
+    let question = if is_asked { &question } else { QUESTION };
     render::remark(
         "this is the demo model: it follows rules and knows no more than its tools; no key, no network",
     );
-    if demo.question.is_empty() {
+    if !is_asked {
         render::remark(&format!("> {QUESTION}"));
     }
     let pace = if io::stdout().is_terminal() {

@@ -1,6 +1,6 @@
 //! `jackfield tools`: what there is, and calls by hand.
 
-use std::io;
+use std::io::{self, IsTerminal as _};
 
 use jackfield_assembly::Assembled;
 use jackfield_domain::tool::InputFormat;
@@ -66,7 +66,9 @@ pub async fn run(tools: Tools) -> Result<Exit, Fault> {
             } else {
                 Exit::Answered
             };
-            (exit, render::called(out, &result, json))
+            // What a tool says is no style of ours: a file gets it as it is.
+            let (mut out, terminal) = (io::stdout(), io::stdout().is_terminal());
+            (exit, render::called(&mut out, &result, json, terminal))
         }
     };
     match printed {

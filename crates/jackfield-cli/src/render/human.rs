@@ -193,9 +193,8 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
             .as_ref()
             .and_then(|setup| setup.catalog.tool(name));
         let icon = tool
-            .and_then(|tool| tool.icon.as_deref())
-            .unwrap_or(ICON)
-            .to_owned();
+            .and_then(words::icon)
+            .unwrap_or_else(|| ICON.to_owned());
         let name = words::shortened(name, NAME_WIDTH);
         let arguments = words::arguments(input);
         let label = format!("{icon} {NAME}{name}{NAME:#}({arguments})");

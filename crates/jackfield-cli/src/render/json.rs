@@ -54,7 +54,7 @@ impl<O: Write + Send> Json<O> {
     }
 
     fn line(&mut self, event: &Value) -> io::Result<()> {
-        let mut line = serde_json::to_string(event)?;
+        let mut line = words::escaped(serde_json::to_string(event)?);
         line.push('\n');
         self.out.write_all(line.as_bytes())?;
         self.out.flush()

@@ -3,6 +3,8 @@
 use std::io::{self, Write};
 
 /// Standard output for the answer, standard error for everything else.
+///
+/// A standard error that cannot be written stops nothing: the answer is what was asked for.
 #[derive(Debug)]
 pub struct Screen<O, E> {
     err: E,
@@ -45,7 +47,7 @@ impl<O: Write, E: Write> Screen<O, E> {
 
     /// Begins a block of text: an empty line parts it from what was before.
     pub fn begin(&mut self) -> io::Result<()> {
-        self.end_part()?;
+        self.end_part();
         let parted = match (self.together, self.last) {
             (true, Last::Nothing) => 0,
             (true, Last::Chrome | Last::Part) => 1,
@@ -73,8 +75,8 @@ impl<O: Write, E: Write> Screen<O, E> {
     /// A line of chrome.
     pub fn line(&mut self, line: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
-        writeln!(self.err, "{line}")?;
-        self.err.flush()
+        self.tell(format_args!("{line}\n"));
+        Ok(())
     }
 
     /// A piece of chrome that goes on with the next one.
@@ -82,16 +84,16 @@ impl<O: Write, E: Write> Screen<O, E> {
         if self.last != Last::Part {
             self.leave()?;
         }
-        write!(self.err, "{part}")?;
+        self.tell(format_args!("{part}"));
         self.last = Last::Part;
-        self.err.flush()
+        Ok(())
     }
 
     /// A question, whose answer ends the line.
     pub fn question(&mut self, question: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
-        write!(self.err, "{question}")?;
-        self.err.flush()
+        self.tell(format_args!("{question}"));
+        Ok(())
     }
 
     /// Ends the answer with the end of a line.
@@ -102,7 +104,7 @@ impl<O: Write, E: Write> Screen<O, E> {
     /// Goes to the start of a line, to print what is no answer; where both streams are one, an empty
     /// line parts that from the text before it.
     pub fn leave(&mut self) -> io::Result<()> {
-        self.end_part()?;
+        self.end_part();
         if self.together && self.last == Last::Text {
             self.feed(self.lines_to_empty())?;
         }
@@ -110,13 +112,16 @@ impl<O: Write, E: Write> Screen<O, E> {
         Ok(())
     }
 
-    fn end_part(&mut self) -> io::Result<()> {
+    fn end_part(&mut self) {
         if self.last == Last::Part {
-            writeln!(self.err)?;
-            self.err.flush()?;
+            self.tell(format_args!("\n"));
             self.last = Last::Chrome;
         }
-        Ok(())
+    }
+
+    fn tell(&mut self, chrome: std::fmt::Arguments<'_>) {
+        // Nobody is there to be told that nobody is there.
+        let _told = self.err.write_fmt(chrome).and_then(|()| self.err.flush());
     }
 
     const fn lines_to_empty(&self) -> usize {

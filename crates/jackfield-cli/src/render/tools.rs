@@ -26,7 +26,7 @@ pub fn list<'a>(
     }
     let rows: Vec<[String; 4]> = tools
         .map(|tool| {
-            let icon = tool.icon.as_deref().unwrap_or(" ");
+            let icon = words::icon(tool).unwrap_or_else(|| " ".to_owned());
             let about = tool.title.as_ref().unwrap_or(&tool.definition.description);
             [
                 format!("{icon} {}", tool.definition.name),
@@ -70,7 +70,7 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
     if as_json {
         return document(out, &described(tool));
     }
-    let icon = tool.icon.as_deref().unwrap_or_default();
+    let icon = words::icon(tool).unwrap_or_default();
     let title = tool.title.as_deref().unwrap_or_default();
     let heading = format!(
         "{icon} {NAME}{}{NAME:#}  {}",
@@ -114,18 +114,24 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
     out.flush()
 }
 
-/// Prints what a tool answered.
+/// Prints what a tool answered: as it is, or without what a terminal would obey.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn called(out: &mut impl Write, result: &ToolResult, as_json: bool) -> io::Result<()> {
+pub fn called(
+    out: &mut impl Write,
+    result: &ToolResult,
+    as_json: bool,
+    terminal: bool,
+) -> io::Result<()> {
     if as_json {
         return document(out, &outcome(result));
     }
     let text = result.to_text();
     match &result.structured {
         Some(structured) if text.trim().is_empty() => writeln!(out, "{}", pretty(structured)?)?,
+        Some(_) | None if terminal => writeln!(out, "{}", words::printable(text.trim_end()))?,
         Some(_) | None => writeln!(out, "{}", text.trim_end())?,
     }
     out.flush()
@@ -137,7 +143,7 @@ fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
 }
 
 fn pretty(value: &Value) -> io::Result<String> {
-    Ok(serde_json::to_string_pretty(value)?)
+    Ok(words::escaped(serde_json::to_string_pretty(value)?))
 }
 
 fn described(tool: &CatalogEntry) -> Value {

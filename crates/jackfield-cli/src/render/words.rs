@@ -10,6 +10,7 @@ use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
+use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use serde_json::Value;
@@ -33,6 +34,31 @@ pub fn printable(text: &str) -> Cow<'_, str> {
         })
         .collect(),
     )
+}
+
+/// The same JSON, with everything that a terminal would obey as an escape of JSON's own.
+#[must_use]
+pub fn escaped(json: String) -> String {
+    if !json.chars().any(obeyed) {
+        return json;
+    }
+    let mut safe = String::with_capacity(json.len() + 8);
+    for c in json.chars() {
+        if obeyed(c) {
+            // They stand in texts alone, and none of them needs more than four digits.
+            safe.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            safe.push(c);
+        }
+    }
+    safe
+}
+
+/// The icon of a tool, which is a character or a few that make up one.
+#[must_use]
+pub fn icon(tool: &CatalogEntry) -> Option<String> {
+    let icon = shortened(tool.icon.as_deref()?, ICON);
+    (!icon.is_empty()).then_some(icon)
 }
 
 fn obeyed(c: char) -> bool {
@@ -360,6 +386,9 @@ fn refuses_tools(message: &str) -> bool {
 
 /// The most characters of arguments in a line.
 const ARGUMENTS: usize = 160;
+
+/// The most characters of an icon.
+const ICON: usize = 8;
 
 /// The most characters of an outcome in a line.
 const OUTCOME: usize = 200;

@@ -7,7 +7,7 @@ use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::render::words::{arguments, printable, shortened, time};
-use jackfield_cli::render::{View as _, write_fault};
+use jackfield_cli::render::{View as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
 use jackfield_domain::limits::LimitKind;
@@ -250,6 +250,75 @@ fn a_terminal_is_never_told_what_to_do() {
             "{seen:?}"
         );
     }
+}
+
+#[test]
+fn json_says_what_a_terminal_would_obey_in_escapes_of_its_own() {
+    let bad = "\u{1b}[2J\u{9b}31m\u{202e}\u{7f}";
+    let scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &[bad]);
+    let mut json = Json::new(Vec::new());
+    for event in &scene.news {
+        json.show(event).unwrap();
+    }
+    let lines = String::from_utf8(json.into_inner()).unwrap();
+    assert!(
+        lines.contains(r"\u001b[2J\u009b31m\u202e\u007f"),
+        "{lines:?}"
+    );
+    let last: serde_json::Value = serde_json::from_str(lines.lines().last().unwrap()).unwrap();
+    assert_eq!(last["text"], bad);
+}
+
+#[test]
+fn what_a_tool_says_is_kept_for_a_file_and_obeyed_by_no_terminal() {
+    let result = ToolResult::text("\u{1b}[31mred\u{1b}[0m");
+    for (terminal, expected) in [
+        (false, "\u{1b}[31mred\u{1b}[0m\n"),
+        (true, "\u{fffd}[31mred\u{fffd}[0m\n"),
+    ] {
+        let mut out = Vec::new();
+        called(&mut out, &result, false, terminal).unwrap();
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+}
+
+/// A stream whose reader is gone.
+struct Gone;
+
+impl Write for Gone {
+    fn write(&mut self, _bytes: &[u8]) -> std::io::Result<usize> {
+        Err(std::io::ErrorKind::BrokenPipe.into())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Err(std::io::ErrorKind::BrokenPipe.into())
+    }
+}
+
+#[test]
+fn the_answer_is_whole_where_nobody_reads_the_rest() {
+    let look = Look {
+        spins: false,
+        terminal: false,
+        together: false,
+        verbose: true,
+    };
+    let mut out = Vec::new();
+    let mut human = Human::new(Screen::new(&mut out, Gone, false), look);
+    for event in &two_calls().news {
+        human.show(event).unwrap();
+    }
+    human.finish(&report(answered())).unwrap();
+    drop(human);
+    assert_eq!(out, b"Let me look.\n\nIt is 375.\n");
+    let mut human = Human::new(Screen::new(Gone, Vec::new(), false), look);
+    let shown = two_calls()
+        .news
+        .iter()
+        .try_for_each(|event| human.show(event));
+    assert!(shown.is_err());
 }
 
 #[test]
