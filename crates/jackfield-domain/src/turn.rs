@@ -1,5 +1,6 @@
 //! The durable state of a turn: what the facts fold into, and nothing else.
 
+use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,6 +40,8 @@ pub struct Turn {
     pub(crate) lost_replies: u32,
     pub(crate) messages: Messages,
     pub(crate) no_progress: bool,
+    /// The notes so far, by code and path: the same history is noted again in every round.
+    pub(crate) noted: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
     pub(crate) repeats: BTreeMap<Digest, Repeats>,
     pub(crate) resumed: u32,
@@ -105,6 +108,7 @@ impl Turn {
             last_usage: Usage::default(),
             lost_replies: 0,
             no_progress: false,
+            noted: BTreeSet::new(),
             ordinal,
             repeats: BTreeMap::new(),
             resumed: 0,
@@ -314,6 +318,12 @@ impl Turn {
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {
+        let notes = &reply.end.notes;
+        self.noted.extend(
+            notes
+                .iter()
+                .map(|note| (note.code.clone(), note.path.clone())),
+        );
         let message = without_blanks(&reply.message);
         let calls: Vec<Call> = reply
             .message

@@ -42,6 +42,11 @@ impl Decider<'_> {
         let Some(reply) = self.live.take_reply() else {
             return;
         };
+        // What was noted before is said; every round maps the whole history again.
+        let mut end = end;
+        let noted = &self.turn.noted;
+        end.notes
+            .retain(|note| !noted.contains(&(note.code.clone(), note.path.clone())));
         match reply.finish(end, &self.turn.setup.catalog) {
             Err(violation) => self.reply_unreadable(attempt, &violation, usage),
             Ok(reply) => {

@@ -7,9 +7,10 @@ use std::time::Duration;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolName};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolName};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::{Message, Messages};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
@@ -408,4 +409,59 @@ fn a_retry_that_a_person_wants_is_not_made_where_today_forbids_it() {
             ),
         ],
     );
+}
+
+#[test]
+fn a_note_is_kept_once_however_often_the_history_is_mapped_and_after_a_crash() {
+    let note = |path: &str| Note::new(NoteKind::Dropped, NoteEffect::Quality, "lost", path);
+    let (mut hand, _) = Hand::begin(Limits::default());
+    let mut told = Vec::new();
+    for round in 1..=3_u32 {
+        let attempt = hand.machine.calling().expect("a model call");
+        for delta in read(round) {
+            let _none = hand.feed(Input::ReplyDelta { attempt, delta });
+        }
+        // Each round notes everything before it again.
+        let mut end = ReplyEnd::new(FinishReason::ToolCalls);
+        end.notes = (0..round)
+            .map(|n| note(&format!("messages[{n}]")))
+            .collect();
+        let end = Box::new(end);
+        let actions = hand.feed(Input::ReplyEnded { attempt, end });
+        let _resumed = hand.crash(Restrictions::default());
+        let call = actions.iter().find_map(|action| match action {
+            Action::RunTool(run) => Some(run.attempt.call.clone()),
+            _ => None,
+        });
+        let attempt = ToolAttempt {
+            call: call.expect("a tool call"),
+            attempt: 2,
+        };
+        let result = ToolResult::text(round.to_string());
+        let _next = hand.feed(Input::ToolFinished { attempt, result });
+    }
+    for fact in &hand.facts {
+        if let Fact::ReplyReceived { reply, .. } = fact {
+            told.extend(reply.end.notes.iter().map(|note| note.path.clone()));
+        }
+    }
+    assert_eq!(told, ["messages[0]", "messages[1]", "messages[2]"]);
+}
+
+/// The pieces of one call of the tool that only reads.
+fn read(n: u32) -> [Delta; 3] {
+    let start = BlockStart::ToolCall {
+        json: true,
+        name: "read".into(),
+        ran_by: RanBy::Engine,
+        upstream: None,
+    };
+    [
+        Delta::BlockStarted { index: 0, start },
+        Delta::ArgumentsAppended {
+            index: 0,
+            text: format!("{{\"n\":{n}}}").into(),
+        },
+        Delta::BlockEnded { index: 0 },
+    ]
 }
