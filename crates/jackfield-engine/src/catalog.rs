@@ -1,10 +1,12 @@
 //! The catalog of a turn: what all toolboxes offer, under model-facing names, with policy applied.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
-use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{bare_tool_name, tool_name};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::tool::{
@@ -30,7 +32,7 @@ pub struct Offered {
     pub problems: Vec<Problem>,
 }
 
-/// A toolbox whose tools could not be had.
+/// A toolbox whose tools, or one of them, could not be had.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Problem {
     /// What went wrong, in a sentence.
@@ -70,24 +72,41 @@ pub(crate) async fn gather(
             *slot = tools;
         }
     }
-    let mut entries: Vec<CatalogEntry> = Vec::new();
+    let mut entries: BTreeMap<ToolName, CatalogEntry> = BTreeMap::new();
     let mut problems = Vec::new();
     for (registered, tools) in toolboxes.iter().zip(listed) {
         let toolbox = registered.toolbox.id();
-        match tools {
-            Err(message) => problems.push(Problem {
+        let mut problem = |message| {
+            problems.push(Problem {
                 message,
                 toolbox: toolbox.clone(),
-            }),
-            Ok(tools) => entries.extend(
-                tools
-                    .into_iter()
-                    .map(|tool| entry(toolbox, registered, tool, policy, when_unknown)),
-            ),
+            });
+        };
+        let tools = match tools {
+            Ok(tools) => tools,
+            Err(message) => {
+                problem(message);
+                continue;
+            }
+        };
+        for tool in tools {
+            let entry = entry(toolbox, registered, tool, policy, when_unknown);
+            // The first one keeps the name: a call must not reach another tool than the one shown.
+            match entries.entry(entry.definition.name.clone()) {
+                Entry::Occupied(first) => problem(format!(
+                    "its tool `{}` is left out: the name `{}` is taken by a tool of `{}`",
+                    entry.origin.tool,
+                    first.key(),
+                    first.get().origin.toolbox,
+                )),
+                Entry::Vacant(free) => {
+                    free.insert(entry);
+                }
+            }
         }
     }
     Offered {
-        catalog: entries.into_iter().collect(),
+        catalog: entries.into_values().collect(),
         problems,
     }
 }

@@ -259,3 +259,29 @@ async fn without_anybody_to_ask_a_tool_that_is_not_ours_is_denied_with_the_setti
         report.answer()
     );
 }
+
+#[tokio::test]
+async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
+    let log = Log::default();
+    let first = OneTool::new(&log, |_| async { ToolResult::text("the first") });
+    let second = OneTool::new(&log, |_| async { ToolResult::text("the second") });
+    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        .model("provider", Arc::new(model(&log, "box__act")))
+        .toolbox(Arc::new(first))
+        .toolbox(Arc::new(second))
+        .build();
+    let offered = engine.tools(&options()).await;
+    assert_eq!(offered.catalog.iter().len(), 1);
+    let told: Vec<&str> = offered
+        .problems
+        .iter()
+        .map(|p| p.message.as_str())
+        .collect();
+    let expected = "its tool `act` is left out: the name `box__act` is taken by a tool of `box`";
+    assert_eq!(told, [expected]);
+    let report = engine
+        .send(message(options()), &mut ())
+        .await
+        .expect("a report");
+    assert_eq!(report.answer(), "the first");
+}
