@@ -3,40 +3,27 @@
 mod blocks;
 mod conversation;
 mod extensions;
-mod ids;
 mod inward;
-mod notes;
 mod outcomes;
-mod same;
 mod schema;
 mod settings;
 mod tools;
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
-use thiserror::Error;
 
 use crate::options::Profile;
 use crate::wire;
 
-pub(crate) use blocks::{audio_in_words, source_in_words};
-pub use inward::{Incoming, Invalid, from_wire, parse};
-pub(crate) use notes::Notes;
+pub use inward::{from_wire, parse};
+pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
+pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::TEXT_FIELD;
 
 /// The `max_tokens` of a request whose settings name none: Claude wants one always.
 pub const DEFAULT_MAX_TOKENS: u64 = 8192;
-
-/// Something that cannot be said to Claude without saying something else.
-#[derive(Clone, Debug, Eq, Error, PartialEq)]
-#[error("{reason} ({path})")]
-pub struct Unsupported {
-    /// Where it is, as a path into the domain request, such as `messages[0].blocks[1]`.
-    pub path: String,
-    /// What it is, for a person.
-    pub reason: &'static str,
-}
 
 /// The body for a request, and notes on everything that is lost or changed by it.
 ///

@@ -4,5 +4,7 @@ mod block;
 mod decoder;
 mod encoder;
 
-pub use decoder::{DecodeError, Decoder};
-pub use encoder::{Encoder, SseEvent, ping};
+pub use decoder::Decoder;
+pub use encoder::{Encoder, ping};
+pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+pub use jackfield_dialect_kit::encode::SseEvent;

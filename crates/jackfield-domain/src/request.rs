@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 use crate::block::UpstreamId;
 use crate::ids::{IdempotencyKey, ModelAttempt, ToolAttempt, ToolCallId};
 use crate::message::Messages;
+use crate::note::NoteEffect;
 use crate::opaque::StateOwner;
 use crate::settings::Settings;
 use crate::system_prompt::SystemPrompt;
@@ -35,6 +36,9 @@ pub struct ModelRequest {
     pub model: ModelRef,
     /// Settings.
     pub settings: Arc<Settings>,
+    /// The least effect of a [`Note`](crate::note::Note) for which the request is refused as
+    /// `Unsupported` before anything is sent; `None` notes and sends.
+    pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: Arc<SystemPrompt>,
     /// The tools, those of the history that are no longer there included, as stubs.

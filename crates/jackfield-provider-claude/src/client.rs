@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use async_trait::async_trait;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Request};
-use jackfield_dialect_claude::stream::{DecodeError, Decoder};
+use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder};
 use jackfield_dialect_claude::{DIALECT, error, request, wire};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};

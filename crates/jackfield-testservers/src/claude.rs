@@ -212,6 +212,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
             provider: "scripted".into(),
         },
         settings: Arc::new(incoming.settings),
+        strict: None,
         system: Arc::new(incoming.system),
         tools: Arc::new(incoming.tools.into_iter().map(Arc::new).collect()),
     }

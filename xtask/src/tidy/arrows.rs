@@ -105,8 +105,15 @@ const ARROWS: &[(&str, &[&str])] = &[
         "jackfield-demo",
         &["jackfield-dialect-claude", "jackfield-domain"],
     ),
-    ("jackfield-dialect-claude", &["jackfield-domain"]),
-    ("jackfield-dialect-openai", &["jackfield-domain"]),
+    (
+        "jackfield-dialect-claude",
+        &["jackfield-dialect-kit", "jackfield-domain"],
+    ),
+    ("jackfield-dialect-kit", &["jackfield-domain"]),
+    (
+        "jackfield-dialect-openai",
+        &["jackfield-dialect-kit", "jackfield-domain"],
+    ),
     ("jackfield-domain", &[]),
     ("jackfield-engine", &["jackfield-domain", "jackfield-ports"]),
     (
@@ -136,7 +143,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-provider-kit",
-        &["jackfield-domain", "jackfield-ports"],
+        &[
+            "jackfield-dialect-kit",
+            "jackfield-domain",
+            "jackfield-ports",
+        ],
     ),
     (
         "jackfield-provider-openai",

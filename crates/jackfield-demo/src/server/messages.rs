@@ -147,6 +147,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
             provider: "demo".into(),
         },
         settings: Arc::new(incoming.settings),
+        strict: None,
         system: Arc::new(incoming.system),
         tools: Arc::new(incoming.tools.into_iter().map(Arc::new).collect()),
     }
@@ -205,7 +206,7 @@ fn tokens(bytes: usize) -> u64 {
 }
 
 fn line(event: &SseEvent) -> Bytes {
-    format!("event: {}\ndata: {}\n\n", event.event, event.data).into()
+    event.to_string().into()
 }
 
 const ATTEMPT: ModelAttempt = ModelAttempt {

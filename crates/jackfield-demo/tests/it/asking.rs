@@ -31,6 +31,7 @@ impl Talk {
                 provider: "demo".into(),
             },
             settings: Arc::default(),
+            strict: None,
             system: Arc::default(),
             tools: Arc::new(vec![calculator(), clock()]),
         };

@@ -1,14 +1,16 @@
 //! A domain reply as a message for a client.
 
+use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
-use super::{state, stop_reason, usage_to_wire};
+use super::{annotation_source, state, stop_reason, usage_to_wire};
 use crate::DIALECT;
-use crate::request::{Notes, TEXT_FIELD, audio_in_words, source_in_words};
+use crate::request::TEXT_FIELD;
 use crate::wire;
 
 /// The message for a reply, and notes on what is lost or changed by it.
@@ -69,7 +71,8 @@ fn to_block(block: &Block, path: &str, notes: &mut Notes) -> Option<wire::Block>
             for (k, annotation) in text.annotations.iter().enumerate() {
                 if *annotation.dialect == *DIALECT && annotation.json.is_object() {
                     let path = format_args!("{path}.annotations[{k}]");
-                    notes.check_source(annotation, path);
+                    let (title, url) = annotation_source(&annotation.json);
+                    notes.check_source(annotation, title.as_deref(), url.as_deref(), path);
                     citations.push(annotation.json.clone());
                 } else {
                     let path = format_args!("{path}.annotations[{k}]");
@@ -95,9 +98,9 @@ fn to_block(block: &Block, path: &str, notes: &mut Notes) -> Option<wire::Block>
 /// A medium in words; `None` if it is none.
 pub(crate) fn in_words(content: &Content) -> Option<String> {
     match content {
-        Content::Audio(audio) => Some(audio_in_words(audio)),
-        Content::Document(document) => Some(source_in_words("document", &document.source)),
-        Content::Image(image) => Some(source_in_words("image", &image.source)),
+        Content::Audio(audio) => Some(in_words::audio(audio)),
+        Content::Document(document) => Some(in_words::source("document", &document.source)),
+        Content::Image(image) => Some(in_words::source("image", &image.source)),
         Content::Opaque(_)
         | Content::Refusal(_)
         | Content::Text(_)

@@ -1,5 +1,6 @@
 //! What opaque state there is in this dialect, and how it is read.
 
+pub(crate) use jackfield_dialect_kit::state::find;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy};
 use jackfield_domain::opaque::{OpaqueState, StateOwner};
 use serde_json::{Map, Value};
@@ -43,19 +44,6 @@ pub(crate) struct ProviderCall<'a> {
     pub(crate) id: &'a str,
 }
 
-/// The state of this kind that this owner left, and its place.
-pub(crate) fn find<'a>(
-    states: &'a [OpaqueState],
-    owner: &StateOwner,
-    kind: &str,
-) -> Option<(usize, &'a Value)> {
-    let found = states
-        .iter()
-        .enumerate()
-        .find(|(_, state)| *state.kind == *kind && state.owner == *owner);
-    found.map(|(place, state)| (place, &state.json))
-}
-
 /// A call that this owner ran itself, if the block is one and its state is whole.
 pub(crate) fn provider_call<'a>(block: &'a Block, owner: &StateOwner) -> Option<ProviderCall<'a>> {
     let Content::ToolCall(call) = &block.content else {
@@ -85,10 +73,7 @@ pub(crate) fn result_of(json: &Value) -> Option<&str> {
 
 /// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
 pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'a Value> {
-    let found = states
-        .iter()
-        .find(|state| *state.kind == *kind && *state.owner.dialect == *DIALECT);
-    found.map(|state| &state.json)
+    jackfield_dialect_kit::state::of_dialect(states, DIALECT, kind)
 }
 
 /// A block of this dialect as its owner wrote it.

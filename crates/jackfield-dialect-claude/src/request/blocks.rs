@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::in_words;
 use jackfield_domain::block::{
     Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
 };
@@ -15,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::Unsupported;
 use super::conversation::{At, Outward, plain};
 use crate::DIALECT;
-use crate::reply::state;
+use crate::reply::{annotation_source, state};
 use crate::wire;
 
 impl Outward<'_> {
@@ -87,7 +88,9 @@ impl Outward<'_> {
                 && annotation.json.is_object()
             {
                 let path = format_args!("{at}.annotations[{k}]");
-                self.notes.check_source(annotation, path);
+                let (title, url) = annotation_source(&annotation.json);
+                self.notes
+                    .check_source(annotation, title.as_deref(), url.as_deref(), path);
                 citations.push(annotation.json.clone());
             } else {
                 let path = format_args!("{at}.annotations[{k}]");
@@ -265,14 +268,14 @@ impl Outward<'_> {
     }
 
     fn audio(&mut self, at: At, audio: &Audio) -> Result<Option<wire::Block>, Unsupported> {
-        self.told(at, &audio_in_words(audio), "Claude takes no sounds")
+        self.told(at, &in_words::audio(audio), "Claude takes no sounds")
     }
 
     fn image(&mut self, at: At, image: &Image) -> Result<Option<wire::Block>, Unsupported> {
         let source = self.image_source(&image.source);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes pictures as JPEG, PNG, GIF or WebP, from a user";
-            return self.told(at, &source_in_words("image", &image.source), reason);
+            return self.told(at, &in_words::source("image", &image.source), reason);
         };
         self.image_detail(at, image);
         Ok(Some(wire::Block::Image {
@@ -293,7 +296,7 @@ impl Outward<'_> {
         let source = self.document_source(&document.source);
         let Some(source) = source.filter(|_| matches!(at.role, Role::Tool | Role::User)) else {
             let reason = "Claude takes documents as PDF or plain text, from a user";
-            return self.told(at, &source_in_words("document", &document.source), reason);
+            return self.told(at, &in_words::source("document", &document.source), reason);
         };
         Ok(Some(document_block(document, source)))
     }
@@ -331,23 +334,5 @@ pub(super) fn document_block(document: &Document, source: wire::Source) -> wire:
         context: document.context.as_deref().map(str::to_owned),
         citations: document.cite.then_some(wire::Citations { enabled: true }),
         cache_control: None,
-    }
-}
-
-/// A sound in words: what is said in it, if that is known.
-pub(crate) fn audio_in_words(audio: &Audio) -> String {
-    match audio.transcript.as_deref().map(str::trim) {
-        Some(transcript) if !transcript.is_empty() => format!("[audio: {transcript}]"),
-        Some(_) | None => source_in_words("audio", &audio.source),
-    }
-}
-
-/// A medium in words, without its bytes.
-pub(crate) fn source_in_words(what: &str, source: &MediaSource) -> String {
-    match source {
-        MediaSource::Base64 { media_type, .. } => format!("[{what} of type {media_type}]"),
-        MediaSource::File { .. } => format!("[{what} in a file]"),
-        MediaSource::Text(text) => format!("[{what}: {text}]"),
-        MediaSource::Url(url) => format!("[{what}: {url}]"),
     }
 }

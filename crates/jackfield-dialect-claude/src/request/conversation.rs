@@ -3,6 +3,8 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt;
 
+use jackfield_dialect_kit::ids::{IdForm, WireIds};
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
@@ -11,8 +13,6 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
 use super::Unsupported;
-use super::ids::Ids;
-use super::notes::Notes;
 use crate::options::Profile;
 use crate::reply::state;
 use crate::wire;
@@ -33,7 +33,7 @@ pub(super) struct Said {
 pub(super) struct Outward<'a> {
     pub(super) cached: Vec<String>,
     pub(super) called: Vec<String>,
-    pub(super) ids: Ids,
+    pub(super) ids: WireIds,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     /// The provider-run calls that have their result, by the provider's id.
@@ -78,7 +78,7 @@ pub(super) fn to_wire(
     let mut outward = Outward {
         cached: Vec::new(),
         called: Vec::new(),
-        ids: Ids::of(request, owner),
+        ids: WireIds::of(request, owner, IdForm::Usual),
         notes,
         owner,
         complete: complete_provider_calls(request, owner),

@@ -1,10 +1,11 @@
 //! Fields that this dialect knows and the domain does not.
 
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::pointer::{set, tokens};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::notes::Notes;
 use crate::DIALECT;
 use crate::wire;
 
@@ -114,30 +115,4 @@ fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &
         },
         _ => set(&mut body.extra, tokens, json),
     }
-}
-
-/// Sets a value below objects, which are made where they are missing; never over another value.
-fn set(fields: &mut Map<String, Value>, tokens: &[String], json: &Value) -> bool {
-    let Some((first, below)) = tokens.split_first() else {
-        return false;
-    };
-    if below.is_empty() {
-        if fields.contains_key(first) {
-            return false;
-        }
-        fields.insert(first.clone(), json.clone());
-        return true;
-    }
-    let next = fields
-        .entry(first.clone())
-        .or_insert_with(|| Value::Object(Map::new()));
-    next.as_object_mut()
-        .is_some_and(|fields| set(fields, below, json))
-}
-
-/// The reference tokens of a JSON Pointer (RFC 6901); `None` if it is none, or points at the whole.
-fn tokens(pointer: &str) -> Option<Vec<String>> {
-    let rest = pointer.strip_prefix('/')?;
-    let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
-    Some(rest.split('/').map(unescape).collect())
 }

@@ -1,13 +1,13 @@
 //! Outcomes of tool calls as `tool_result` blocks, and the sources of media.
 
+use jackfield_dialect_kit::{in_words, same};
 use jackfield_domain::media::{Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use serde_json::Value;
 
-use super::blocks::{audio_in_words, document_block, source_in_words};
+use super::blocks::document_block;
 use super::conversation::{At, Outward, plain};
-use super::same;
 use crate::reply::state;
 use crate::wire;
 
@@ -77,7 +77,7 @@ impl Outward<'_> {
                 return None;
             }
             OutcomePart::Text(text) => return Some(plain(text)),
-            OutcomePart::Audio(audio) => audio_in_words(audio),
+            OutcomePart::Audio(audio) => in_words::audio(audio),
             OutcomePart::Document(document) => {
                 if matches!(&document.source, MediaSource::Text(text) if text.trim().is_empty()) {
                     self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
@@ -85,7 +85,7 @@ impl Outward<'_> {
                 }
                 match self.document_source(&document.source) {
                     Some(source) => return Some(document_block(document, source)),
-                    None => source_in_words("document", &document.source),
+                    None => in_words::source("document", &document.source),
                 }
             }
             OutcomePart::Image(image) => match self.image_source(&image.source) {
@@ -99,7 +99,7 @@ impl Outward<'_> {
                         cache_control: None,
                     });
                 }
-                None => source_in_words("image", &image.source),
+                None => in_words::source("image", &image.source),
             },
         };
         self.notes

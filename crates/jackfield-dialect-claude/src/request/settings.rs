@@ -1,11 +1,11 @@
 //! Settings of a model call.
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use serde_json::Map;
 
 use super::DEFAULT_MAX_TOKENS;
-use super::notes::Notes;
 use super::schema;
 use crate::options::Profile;
 use crate::wire;

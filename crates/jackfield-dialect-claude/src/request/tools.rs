@@ -1,11 +1,11 @@
 //! Tools and tool choice.
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::notes::Notes;
 use super::{extensions, schema};
 use crate::options::Profile;
 use crate::wire;

@@ -3,60 +3,19 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_domain::delta::Delta;
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::failure::{ModelFailure, Phase};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::InputFormat;
 use serde_json::{Map, Value};
-use thiserror::Error;
 
 use super::block::{self, Open};
 use crate::error;
 use crate::reply::{finish_reason, state, usage_from_wire};
 use crate::wire;
-
-/// A stream that ends in no reply.
-#[derive(Clone, Debug, Error, PartialEq)]
-#[non_exhaustive]
-pub enum DecodeError {
-    /// The server told an error in place of the rest: decide by the failure.
-    #[error("the provider broke off: {}", .0.message)]
-    Failed(ModelFailure),
-    /// The stream ended without its ending: what came is not the whole reply.
-    #[error("the stream ended before the reply did")]
-    Truncated {
-        /// How far the reply had come.
-        phase: Phase,
-    },
-    /// The server does not keep to the vendor's rules, so nothing that it says can be relied on.
-    #[error("the provider's answer cannot be read: {reason}")]
-    Violation {
-        /// How far the reply had come.
-        phase: Phase,
-        /// What is wrong.
-        reason: String,
-    },
-}
-
-impl DecodeError {
-    /// The failure for the loop to decide about.
-    #[must_use]
-    pub fn failure(&self) -> ModelFailure {
-        match self {
-            Self::Failed(failure) => failure.clone(),
-            Self::Truncated { phase } => {
-                ModelFailure::new(ModelFailureKind::Interrupted, *phase, self.to_string())
-            }
-            Self::Violation { phase, .. } => ModelFailure::new(
-                ModelFailureKind::ProtocolViolation,
-                *phase,
-                self.to_string(),
-            ),
-        }
-    }
-}
 
 /// Reads one streamed reply, event by event.
 ///
@@ -119,68 +78,6 @@ impl Decoder {
             }
         }
         decoder
-    }
-
-    /// Reads an event: its name, where there is one, and its data.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError`] if the server told an error, or does not keep to the rules.
-    pub fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
-        if self.stage == Stage::Stopped {
-            return Ok(Vec::new());
-        }
-        let mut event = match serde_json::from_str::<wire::IncomingEvent<'_>>(data) {
-            Ok(event) => event,
-            Err(_) if is_foreign(name, data) => return Ok(Vec::new()),
-            Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
-        };
-        if event.kind.is_empty() {
-            // Some servers tell an error and nothing else.
-            let named = name.filter(|name| *name != UNNAMED);
-            let fallback = event.error.as_ref().map_or("", |_| "error");
-            event.kind = named.unwrap_or(fallback).into();
-        }
-        let mut out = Vec::new();
-        self.handle(event, data, &mut out)
-            .map_err(|fault| self.fault(fault))?;
-        self.told |= !out.is_empty();
-        Ok(out)
-    }
-
-    /// Whether the reply is whole: whatever still comes says nothing more about it.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.stage == Stage::Stopped
-    }
-
-    /// The end of the reply, once all events have been read.
-    ///
-    /// # Errors
-    ///
-    /// [`DecodeError::Truncated`] if the last event was missing.
-    pub fn finish(self) -> Result<ReplyEnd, DecodeError> {
-        if self.stage != Stage::Stopped {
-            return Err(DecodeError::Truncated {
-                phase: self.phase(),
-            });
-        }
-        let Some(reason) = &self.end.stop_reason else {
-            return Err(self.violation("the reply does not say why it ended".to_owned()));
-        };
-        let mut end = ReplyEnd::new(finish_reason(reason, self.end.stop_sequence.as_deref()));
-        let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
-        end.model = named(self.end.model);
-        end.upstream = named(self.end.id);
-        end.usage = self.end.usage.as_ref().map(usage_from_wire);
-        end.opaque
-            .extend(self.end.stop_details.map(|json| OpaqueState {
-                kind: state::STOP_DETAILS.into(),
-                json,
-                owner: self.owner,
-                scope: StateScope::Reply,
-            }));
-        Ok(end)
     }
 
     /// Reads a reply that came in one piece, as a stream of it would be read.
@@ -343,6 +240,76 @@ impl Decoder {
             Fault::Broken(reason) => self.violation(reason.to_owned()),
             Fault::Failed(failure) => DecodeError::Failed(failure),
         }
+    }
+}
+
+impl DecodeReply for Decoder {
+    fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
+        if self.stage == Stage::Stopped {
+            return Ok(Vec::new());
+        }
+        let mut event = match serde_json::from_str::<wire::IncomingEvent<'_>>(data) {
+            Ok(event) => event,
+            Err(_) if is_foreign(name, data) => return Ok(Vec::new()),
+            Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
+        };
+        if event.kind.is_empty() {
+            // Some servers tell an error and nothing else.
+            let named = name.filter(|name| *name != UNNAMED);
+            let fallback = event.error.as_ref().map_or("", |_| "error");
+            event.kind = named.unwrap_or(fallback).into();
+        }
+        let mut out = Vec::new();
+        self.handle(event, data, &mut out)
+            .map_err(|fault| self.fault(fault))?;
+        self.told |= !out.is_empty();
+        Ok(out)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.stage == Stage::Stopped
+    }
+
+    fn finish(self) -> Result<ReplyEnd, DecodeError> {
+        if self.stage != Stage::Stopped {
+            return Err(DecodeError::Truncated {
+                phase: self.phase(),
+            });
+        }
+        let Some(reason) = &self.end.stop_reason else {
+            return Err(self.violation("the reply does not say why it ended".to_owned()));
+        };
+        let mut end = ReplyEnd::new(finish_reason(reason, self.end.stop_sequence.as_deref()));
+        let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
+        end.model = named(self.end.model);
+        end.upstream = named(self.end.id);
+        end.usage = self.end.usage.as_ref().map(usage_from_wire);
+        end.opaque
+            .extend(self.end.stop_details.map(|json| OpaqueState {
+                kind: state::STOP_DETAILS.into(),
+                json,
+                owner: self.owner,
+                scope: StateScope::Reply,
+            }));
+        Ok(end)
+    }
+
+    fn read_whole(self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        // Some servers tell errors with a status of success.
+        if let Ok(error) = serde_json::from_slice::<wire::ErrorBody>(body)
+            && matches!(error.kind.as_str(), "" | "error")
+        {
+            let phase = Phase::BeforeFirstDelta;
+            return Err(DecodeError::Failed(error::classify(
+                500,
+                |_| None,
+                body,
+                phase,
+            )));
+        }
+        let message: wire::Message = serde_json::from_slice(body)
+            .map_err(|fault| self.violation(format!("this is not a message: {fault}")))?;
+        self.whole(&message)
     }
 }
 

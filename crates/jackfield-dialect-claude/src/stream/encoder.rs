@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_domain::block::{Annotation, Content, OpaqueBlock, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
@@ -16,15 +17,6 @@ use crate::error;
 use crate::reply::{in_words, state, stop_reason, usage_to_wire};
 use crate::request::TEXT_FIELD;
 use crate::wire::{Block, BlockDelta, Event, Message, MessageDelta, ToolUse};
-
-/// One server-sent event.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct SseEvent {
-    /// Its data: JSON on one line.
-    pub data: String,
-    /// Its name.
-    pub event: &'static str,
-}
 
 /// The event that says nothing but that the connection lives.
 #[must_use]
@@ -417,6 +409,6 @@ fn event(event: &Event) -> SseEvent {
     SseEvent {
         // Nothing in an event refuses to be written: all keys are text and all numbers finite.
         data: serde_json::to_string(event).unwrap_or_default(),
-        event: name,
+        event: Some(name),
     }
 }

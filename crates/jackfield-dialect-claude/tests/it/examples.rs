@@ -36,6 +36,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
             max_output_tokens: Some(100),
             ..Settings::default()
         }),
+        strict: None,
         system: Arc::default(),
         tools: Arc::new(vec![Arc::new(ToolDefinition {
             description: "Tells the time.".into(),

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use jackfield_dialect_claude::options::Profile;
-use jackfield_dialect_claude::stream::{DecodeError, Decoder};
+use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder};
 use jackfield_dialect_claude::{reply, request};
 use jackfield_domain::block::{Block, CachePoint};
 use jackfield_domain::delta::Delta;

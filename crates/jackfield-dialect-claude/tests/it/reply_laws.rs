@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_claude::stream::{DecodeError, Decoder, Encoder, SseEvent};
+use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent};
 use jackfield_dialect_claude::{reply, wire};
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Content, ToolCall, UpstreamId};
@@ -67,7 +67,7 @@ proptest! {
         let mut decoder = Decoder::new(owner());
         let mut told = false;
         for event in &events[..cut] {
-            told |= !decoder.push(Some(event.event), &event.data).map_err(failed)?.is_empty();
+            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
         }
         let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
         prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
@@ -81,7 +81,7 @@ proptest! {
         let plain = encoded(&deltas, &reply.end);
         let mut events: Vec<(String, String)> = plain
             .iter()
-            .map(|event| (event.event.to_owned(), with_unknown_fields(&event.data)))
+            .map(|event| (event.event.unwrap_or_default().to_owned(), with_unknown_fields(&event.data)))
             .collect();
         for (place, which) in places {
             // Not before the beginning: a piece of an unknown kind still belongs to a reply.
@@ -103,12 +103,12 @@ proptest! {
         let mut open: Option<u64> = None;
         let mut next = 0;
         let events = encoded(&deltas, &reply.end);
-        prop_assert_eq!(events[0].event, "message_start");
+        prop_assert_eq!(events[0].event, Some("message_start"));
         for event in &events {
             let data: Value = serde_json::from_str(&event.data).expect("JSON");
-            prop_assert_eq!(data["type"].as_str(), Some(event.event));
+            prop_assert_eq!(data["type"].as_str(), event.event);
             let index = data["index"].as_u64();
-            match event.event {
+            match event.event.unwrap_or_default() {
                 "content_block_start" => {
                     prop_assert_eq!((open, index), (None, Some(next)));
                     open = index;
@@ -216,7 +216,7 @@ fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
     let mut decoder = Decoder::new(owner());
     let mut deltas = Vec::new();
     for event in events {
-        deltas.extend(decoder.push(Some(event.event), &event.data)?);
+        deltas.extend(decoder.push(event.event, &event.data)?);
     }
     Ok((deltas, decoder.finish()?))
 }
@@ -274,7 +274,7 @@ fn text_arguments_are_told_as_json_and_read_back_as_text() {
     for event in &events {
         read.extend(
             decoder
-                .push(Some(event.event), &event.data)
+                .push(event.event, &event.data)
                 .expect("sound events"),
         );
     }

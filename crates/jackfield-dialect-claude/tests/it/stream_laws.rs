@@ -1,6 +1,6 @@
 //! Streams as servers really send them, sound and unsound.
 
-use jackfield_dialect_claude::stream::{DecodeError, Decoder};
+use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};

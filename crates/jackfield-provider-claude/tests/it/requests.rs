@@ -137,6 +137,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
             max_output_tokens: Some(256),
             ..Settings::default()
         }),
+        strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
     }

@@ -168,6 +168,7 @@ pub fn model_request() -> impl Strategy<Value = ModelRequest> + Clone {
                 messages,
                 model,
                 settings: Arc::new(settings),
+                strict: None,
                 system: Arc::new(system),
             },
         )

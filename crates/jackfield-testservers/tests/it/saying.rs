@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a broken answer fails the test")]
 
+use jackfield_dialect_claude::stream::DecodeReply as _;
 use jackfield_dialect_claude::{reply, stream, wire};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::opaque::StateOwner;

@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use jackfield_dialect_kit::client_ids::ClientIds;
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{
     Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
 };
@@ -15,15 +17,13 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Map, Value, json};
 
 use super::Invalid;
-use super::ids::Ids;
 use crate::reply::{annotation, state};
-use crate::request::notes::Notes;
 use crate::wire;
 
 /// What mapping a block has to know and tells.
 #[derive(Debug)]
 pub(super) struct Inward<'a> {
-    pub(super) ids: Ids<'a>,
+    pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     /// The toolset of a call, which its result repeats.

@@ -1,13 +1,13 @@
 //! The conversation of a client.
 
+use jackfield_dialect_kit::client_ids::ClientIds;
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::Block;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::StateOwner;
 
 use super::Invalid;
 use super::blocks::Inward;
-use super::ids::Ids;
-use crate::request::notes::Notes;
 use crate::wire;
 
 /// Maps the conversation; results and what the user says after them become two messages.
@@ -17,7 +17,7 @@ pub(super) fn from_wire(
     notes: &mut Notes,
 ) -> Result<Vec<Message>, Invalid> {
     let mut inward = Inward {
-        ids: Ids::new(owner),
+        ids: ClientIds::new(owner),
         notes,
         owner,
         toolsets: std::collections::HashMap::new(),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
@@ -10,7 +11,6 @@ use serde_json::{Map, Value};
 use super::Invalid;
 use crate::DIALECT;
 use crate::request::extensions::ACTING;
-use crate::request::notes::Notes;
 use crate::request::settings::FORMAT_NAME;
 use crate::wire;
 

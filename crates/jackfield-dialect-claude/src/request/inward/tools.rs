@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use serde_json::json;
 
 use super::Invalid;
 use super::settings::extension;
-use crate::request::notes::Notes;
 use crate::wire;
 
 /// Maps the tools. Those that the vendor runs, or has trained its models on, are refused with a note.

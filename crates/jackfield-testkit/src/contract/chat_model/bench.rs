@@ -107,6 +107,7 @@ pub(super) fn request(model: &str, tools: bool) -> ModelRequest {
             max_output_tokens: Some(256),
             ..Settings::default()
         }),
+        strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::new(tools.iter().copied().map(tool).collect()),
     }

@@ -28,6 +28,7 @@ fn request(messages: Vec<Message>) -> ModelRequest {
             provider: "p".into(),
         },
         settings: Arc::default(),
+        strict: None,
         system: Arc::default(),
         tools: Arc::default(),
     }

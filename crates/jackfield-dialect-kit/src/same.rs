@@ -8,7 +8,8 @@ use serde_json::Value;
 ///
 /// Asked of every outcome in every round. The usual text is the JSON as it would be written here but for
 /// blanks, and is told without being parsed.
-pub(super) fn says(text: &str, json: &Value) -> bool {
+#[must_use]
+pub fn says(text: &str, json: &Value) -> bool {
     let mut read = Read {
         before: b',',
         escaped: false,

@@ -9,14 +9,16 @@ use jackfield_domain::opaque::StateOwner;
 
 /// Which of our ids stands for which of the client's.
 #[derive(Debug)]
-pub(super) struct Ids<'a> {
+pub struct ClientIds<'a> {
     latest: HashMap<String, ToolCallId>,
     owner: &'a StateOwner,
     taken: HashSet<ToolCallId>,
 }
 
-impl<'a> Ids<'a> {
-    pub(super) fn new(owner: &'a StateOwner) -> Self {
+impl<'a> ClientIds<'a> {
+    /// A table for the conversation of a client; its own ids are kept as this owner's.
+    #[must_use]
+    pub fn new(owner: &'a StateOwner) -> Self {
         Self {
             latest: HashMap::new(),
             owner,
@@ -25,7 +27,7 @@ impl<'a> Ids<'a> {
     }
 
     /// The id of the next call: the client's where it has the form of ours and is not taken.
-    pub(super) fn of_call(&mut self, text: &str) -> (ToolCallId, Option<UpstreamId>) {
+    pub fn of_call(&mut self, text: &str) -> (ToolCallId, Option<UpstreamId>) {
         let plain = ToolCallId::parse(text)
             .ok()
             .filter(|id| !self.taken.contains(id));
@@ -45,7 +47,8 @@ impl<'a> Ids<'a> {
     }
 
     /// The id of the call that a result answers: the last one under that text.
-    pub(super) fn of_result(&self, text: &str) -> ToolCallId {
+    #[must_use]
+    pub fn of_result(&self, text: &str) -> ToolCallId {
         match self.latest.get(text) {
             Some(id) => id.clone(),
             None => ToolCallId::parse(text).unwrap_or_else(|_| self.derived(text)),

@@ -1,0 +1,74 @@
+//! The ids under which the calls of a conversation are sent.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+
+/// What form the ids of calls have to have.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum IdForm {
+    /// That of ours: at most 40 of `[A-Za-z0-9_-]`. The provider's own come in whatever form it gave them.
+    #[default]
+    Usual,
+    /// Nine letters and digits, as Mistral's models want it.
+    NineAlphanumeric,
+}
+
+impl IdForm {
+    fn fits(self, id: &str) -> bool {
+        match self {
+            Self::Usual => true,
+            Self::NineAlphanumeric => {
+                id.len() == 9 && id.bytes().all(|byte| byte.is_ascii_alphanumeric())
+            }
+        }
+    }
+
+    /// An id of this form, as a hash of a text.
+    fn derive(self, text: &str) -> Arc<str> {
+        let digest = Digest::of_parts(["wire call", text]).to_hex();
+        match self {
+            Self::Usual => format!("call_{}", &digest[..24]).into(),
+            Self::NineAlphanumeric => digest[..9].into(),
+        }
+    }
+}
+
+/// One wire id for every call, and no id for two of them.
+#[derive(Debug)]
+pub struct WireIds(HashMap<ToolCallId, Arc<str>>);
+
+impl WireIds {
+    /// The owner's own ids where it gave one, ours for the rest; all of this form.
+    #[must_use]
+    pub fn of(request: &ModelRequest, owner: &StateOwner, form: IdForm) -> Self {
+        let mut known = request.upstream_ids(owner);
+        known.retain(|_, id| form.fits(id));
+        let mut taken: HashSet<Arc<str>> = known.values().cloned().collect();
+        let mut ids = known;
+        for call in request.messages.iter().flat_map(|message| message.calls()) {
+            if ids.contains_key(&call.id) {
+                continue;
+            }
+            // Ours may be somebody's upstream id: a client's id that we took as it was.
+            let mut id: Arc<str> = call.id.as_str().into();
+            while taken.contains(&id) || !form.fits(&id) {
+                id = form.derive(&id);
+            }
+            taken.insert(Arc::clone(&id));
+            ids.insert(call.id.clone(), id);
+        }
+        Self(ids)
+    }
+
+    /// The wire id of a call.
+    #[must_use]
+    pub fn of_call(&self, call: &ToolCallId) -> String {
+        let known = self.0.get(call).map(|id| &**id);
+        known.unwrap_or(call.as_str()).to_owned()
+    }
+}

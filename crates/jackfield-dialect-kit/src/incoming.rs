@@ -1,0 +1,55 @@
+//! A client's request as domain values.
+
+use std::sync::Arc;
+
+use jackfield_domain::message::Message;
+use jackfield_domain::note::Note;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::tool::{ToolChoice, ToolDefinition};
+use thiserror::Error;
+
+/// What a client asks.
+///
+/// Who runs the tools, and whether the conversation keeps the rules, is decided elsewhere: every call in
+/// it that no provider ran is marked as the engine's.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Incoming {
+    /// Which tools may or have to be called.
+    pub choice: ToolChoice,
+    /// The conversation.
+    pub messages: Vec<Message>,
+    /// The model, by the client's name for it.
+    pub model: Arc<str>,
+    /// What of the body is lost or changed; `Refused` is what would have made the provider act.
+    pub notes: Vec<Note>,
+    /// Settings.
+    pub settings: Settings,
+    /// Whether the reply is to come as events.
+    pub stream: bool,
+    /// The system prompt.
+    pub system: SystemPrompt,
+    /// The client's tools.
+    pub tools: Vec<ToolDefinition>,
+}
+
+/// A body that is none, or that says something that Jackfield cannot carry: answer 400 with its text.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[error("{path}: {reason}")]
+pub struct Invalid {
+    /// Where in the body, such as `messages.0.content.1`.
+    pub path: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+impl Invalid {
+    /// This, at this place.
+    #[must_use]
+    pub fn new(path: impl Into<String>, reason: impl Into<String>) -> Self {
+        Self {
+            path: path.into(),
+            reason: reason.into(),
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! What the mappers of every wire language share, so that a new one is only the language itself.
+//!
+//! Pure: no I/O, no clock, no async, and no word of any vendor's. A dialect maps domain values to its
+//! wire types and back; here is what it needs besides:
+//!
+//! | for | there is |
+//! |---|---|
+//! | what gets lost on the way | [`Notes`](notes::Notes) |
+//! | what cannot be said at all | [`Unsupported`](outgoing::Unsupported) |
+//! | the ids of calls, ours and theirs | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
+//! | state that goes back to its owner | [`find`](state::find) |
+//! | fields that only the dialect knows | [`set`](pointer::set) |
+//! | media where there is no place for them | [`source`](in_words::source) |
+//! | a client's request | [`Incoming`](incoming::Incoming) |
+//! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
+
+pub mod client_ids;
+pub mod decode;
+pub mod encode;
+pub mod ids;
+pub mod in_words;
+pub mod incoming;
+pub mod notes;
+pub mod outgoing;
+pub mod pointer;
+pub mod same;
+pub mod state;

@@ -1,0 +1,32 @@
+//! JSON Pointers (RFC 6901), by which extensions say where they belong.
+
+use serde_json::{Map, Value};
+
+/// The reference tokens of a pointer; `None` if it is none, or points at the whole.
+#[must_use]
+pub fn tokens(pointer: &str) -> Option<Vec<String>> {
+    let rest = pointer.strip_prefix('/')?;
+    let unescape = |token: &str| token.replace("~1", "/").replace("~0", "~");
+    Some(rest.split('/').map(unescape).collect())
+}
+
+/// Sets a value below objects, which are made where they are missing; never over another value.
+///
+/// Returns whether it is set.
+pub fn set(fields: &mut Map<String, Value>, tokens: &[String], json: &Value) -> bool {
+    let Some((first, below)) = tokens.split_first() else {
+        return false;
+    };
+    if below.is_empty() {
+        if fields.contains_key(first) {
+            return false;
+        }
+        fields.insert(first.clone(), json.clone());
+        return true;
+    }
+    let next = fields
+        .entry(first.clone())
+        .or_insert_with(|| Value::Object(Map::new()));
+    next.as_object_mut()
+        .is_some_and(|fields| set(fields, below, json))
+}

@@ -1,0 +1,3 @@
+//! Integration tests of `jackfield-dialect-kit`.
+
+mod pointer;

@@ -1,0 +1,22 @@
+//! OpenAI's two wire languages, both directions: [`chat`] (Chat Completions) and [`responses`].
+//!
+//! Pure: no I/O, no clock, no async. The `wire` modules hold the vendor's forms and no logic; everything
+//! else maps between them and the values of the domain, and says in
+//! [notes](jackfield_domain::note) what differs.
+//!
+//! | to the vendor, as a client | from a client, as a server |
+//! |---|---|
+//! | `request::to_wire` | `request::from_wire` |
+//! | `stream::Decoder` | `stream::Encoder`, `reply::to_wire` |
+//! | [`error::classify`] | [`error::to_wire`] |
+//!
+//! What a server that only claims to speak the language does otherwise is in the tables of [`profile`],
+//! and nowhere else.
+//! Facts about the wire are those of the official SDK's types (`openai` 3.54.0 on PyPI, 2026-11) and of
+//! the vendor's OpenAPI description 2.3.0, unless said otherwise.
+
+pub mod chat;
+pub mod error;
+pub mod profile;
+pub mod responses;
+pub(crate) mod schema;

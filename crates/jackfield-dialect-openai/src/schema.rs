@@ -1,0 +1,1 @@
+//! The subset of JSON Schema that OpenAI can enforce.
