@@ -8,7 +8,8 @@ use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    ChatModelHarness, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    WireReply,
 };
 use serde_json::{Value, json};
 
@@ -46,6 +47,9 @@ impl ChatModelHarness for ClaudeHarness {
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+        if reply.manner != Manner::Usual {
+            return None;
+        }
         let (reason, sequence) = match &reply.finish {
             FinishReason::ContextFull => ("model_context_window_exceeded", None),
             FinishReason::Length => ("max_tokens", None),
@@ -74,6 +78,9 @@ impl ChatModelHarness for ClaudeHarness {
         ];
         for (index, block) in reply.blocks.iter().enumerate() {
             let (start, deltas): (Value, Vec<Value>) = match block {
+                ScriptedBlock::CustomCall { .. }
+                | ScriptedBlock::Reasoning { .. }
+                | ScriptedBlock::Refusal(_) => return None,
                 ScriptedBlock::Text(pieces) => (
                     json!({ "type": "text", "text": "" }),
                     pieces

@@ -18,13 +18,18 @@
 
 mod bench;
 mod clauses;
+mod echo;
 mod harness;
+mod manner;
 mod script;
 mod spans;
 
+pub use self::echo::{Echo, EchoedCall, EchoedOutcome, EchoedReasoning};
 pub use self::harness::ChatModelHarness;
+pub use self::manner::Manner;
 pub use self::script::{
-    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    BlockKind, Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    WireReply,
 };
 
 use std::pin::Pin;

@@ -5,7 +5,8 @@ use std::fmt;
 use bytes::Bytes;
 use jackfield_ports::chat_model::{Capabilities, ChatModel};
 
-use super::{ScriptedFailure, ScriptedReply, WireReply};
+use super::{BlockKind, Echo, Manner, Recording, ScriptedFailure, ScriptedReply, WireReply};
+use crate::server::RecordedRequest;
 
 /// How an adapter is set up, and how its vendor would put things on the wire.
 ///
@@ -28,10 +29,41 @@ pub trait ChatModelHarness: Sync {
     /// The vendor, as `gen_ai.provider.name` has it.
     fn provider(&self) -> &str;
 
-    /// How the vendor would send this reply; `None` if its language cannot say it.
+    /// How the vendor would send this reply, in this [manner](ScriptedReply::manner); `None` if its
+    /// language cannot say it.
     ///
-    /// Plain text, and calls where the adapter declares tools, have to be rendered.
+    /// Plain text, and calls where the adapter declares tools, have to be rendered in the usual manner.
+    /// Of the other manners and blocks, exactly those that are named by [`impossible`](Self::impossible)
+    /// and [`never_sends`](Self::never_sends) are `None`.
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply>;
+
+    /// The manners that this language cannot have, or that no server of it is known to have, each with
+    /// the reason.
+    ///
+    /// One that is named and rendered all the same, or not named and not rendered, fails.
+    fn impossible(&self) -> &[(Manner, &str)] {
+        &[]
+    }
+
+    /// The kinds of blocks that the vendor never sends, each with the reason.
+    ///
+    /// Kinds that the [capabilities](Self::capabilities) rule out need not be named. One that is named
+    /// and rendered all the same, or not named and not rendered, fails.
+    fn never_sends(&self) -> &[(BlockKind, &str)] {
+        &[]
+    }
+
+    /// What a request of the adapter gives back of the conversation so far.
+    ///
+    /// Needed where the adapter declares tools or reasoning; read what stands there, and judge nothing.
+    fn echo(&self, _request: &RecordedRequest) -> Echo {
+        Echo::default()
+    }
+
+    /// Replies as they were recorded from the vendor's servers, with what they say; perhaps none.
+    fn recordings(&self) -> Vec<Recording> {
+        Vec::new()
+    }
 
     /// How the vendor would answer with this failure.
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply;

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
 
+use super::Manner;
 use crate::server::{Framing, Response};
 
 /// A reply that a vendor is to send.
@@ -15,6 +16,8 @@ pub struct ScriptedReply {
     pub blocks: Vec<ScriptedBlock>,
     /// Why it ends.
     pub finish: FinishReason,
+    /// How it is put on the wire.
+    pub manner: Manner,
     /// What it used.
     pub usage: Usage,
 }
@@ -22,9 +25,28 @@ pub struct ScriptedReply {
 /// One block of a scripted reply.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum ScriptedBlock {
+    /// A call of a tool that takes free text.
+    CustomCall {
+        /// The vendor's id of the call.
+        id: String,
+        /// The text, in the pieces in which it is to be sent.
+        input: Vec<String>,
+        /// The tool.
+        name: String,
+    },
+    /// Reasoning.
+    Reasoning {
+        /// Its words, in the pieces in which they are to be sent; perhaps none.
+        pieces: Vec<String>,
+        /// What the vendor wants back untouched with it, such as a signature or encrypted reasoning;
+        /// a vendor that has nothing of the kind leaves it out.
+        state: String,
+    },
+    /// The model's words for why it will not, in the pieces in which they are to be sent.
+    Refusal(Vec<String>),
     /// Words, in the pieces in which they are to be sent.
     Text(Vec<String>),
-    /// A call.
+    /// A call of a tool that takes JSON.
     ToolCall {
         /// The arguments as the model writes them, in the pieces in which they are to be sent.
         arguments: Vec<String>,
@@ -35,7 +57,44 @@ pub enum ScriptedBlock {
     },
 }
 
+/// The kinds of blocks that not every vendor sends.
+#[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
+#[non_exhaustive]
+pub enum BlockKind {
+    /// [`ScriptedBlock::CustomCall`].
+    CustomCall,
+    /// [`ScriptedBlock::Reasoning`].
+    Reasoning,
+    /// [`ScriptedBlock::Refusal`].
+    Refusal,
+}
+
 impl ScriptedBlock {
+    /// A call with free text in pieces.
+    #[must_use]
+    pub fn custom(id: &str, name: &str, input: &[&str]) -> Self {
+        Self::CustomCall {
+            id: id.to_owned(),
+            input: owned(input),
+            name: name.to_owned(),
+        }
+    }
+
+    /// Reasoning in pieces, with what the vendor wants back.
+    #[must_use]
+    pub fn reasoning(pieces: &[&str], state: &str) -> Self {
+        Self::Reasoning {
+            pieces: owned(pieces),
+            state: state.to_owned(),
+        }
+    }
+
+    /// A refusal in pieces.
+    #[must_use]
+    pub fn refusal(pieces: &[&str]) -> Self {
+        Self::Refusal(owned(pieces))
+    }
+
     /// Words in pieces.
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
@@ -57,9 +116,12 @@ impl ScriptedReply {
     /// A reply of these blocks: it ends with `ToolCalls` if there are any, with `Stop` otherwise.
     #[must_use]
     pub fn of(blocks: Vec<ScriptedBlock>) -> Self {
-        let calls = blocks
-            .iter()
-            .any(|block| matches!(block, ScriptedBlock::ToolCall { .. }));
+        let calls = blocks.iter().any(|block| match block {
+            ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => true,
+            ScriptedBlock::Reasoning { .. }
+            | ScriptedBlock::Refusal(_)
+            | ScriptedBlock::Text(_) => false,
+        });
         Self {
             blocks,
             finish: if calls {
@@ -67,6 +129,7 @@ impl ScriptedReply {
             } else {
                 FinishReason::Stop
             },
+            manner: Manner::Usual,
             usage: Usage {
                 cache_read: 10,
                 cache_write: 0,
@@ -81,6 +144,13 @@ impl ScriptedReply {
     #[must_use]
     pub fn text(pieces: &[&str]) -> Self {
         Self::of(vec![ScriptedBlock::text(pieces)])
+    }
+
+    /// The same reply, sent in this manner.
+    #[must_use]
+    pub fn sent(mut self, manner: Manner) -> Self {
+        self.manner = manner;
+        self
     }
 
     /// The same reply with another end.
@@ -128,6 +198,17 @@ impl ScriptedFailure {
             message: "it did not work".to_owned(),
         }
     }
+}
+
+/// A reply as it was recorded from a vendor's server.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// What the recording is called, and where it is from.
+    pub name: String,
+    /// What it says; neither how the words were cut nor the manner matters.
+    pub says: ScriptedReply,
+    /// The bytes.
+    pub wire: WireReply,
 }
 
 /// An answer as a vendor puts it on the wire.

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use jackfield_domain::reply::FinishReason;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    ChatModelHarness, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    WireReply,
 };
 use serde_json::{Value, json};
 
@@ -36,9 +37,15 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+        if reply.manner != Manner::Usual {
+            return None;
+        }
         let mut lines = Vec::new();
         for block in &reply.blocks {
             match block {
+                ScriptedBlock::CustomCall { .. }
+                | ScriptedBlock::Reasoning { .. }
+                | ScriptedBlock::Refusal(_) => return None,
                 ScriptedBlock::Text(pieces) => {
                     lines.extend(pieces.iter().map(|piece| json!({ "text": piece })));
                 }
