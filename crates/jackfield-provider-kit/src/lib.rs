@@ -1,14 +1,16 @@
-//! What provider adapters share: the guarded HTTP client, server-sent events, statuses, `retry-after`, secrets.
+//! What provider adapters share: the exchange with the provider, and under it the guarded HTTP client,
+//! server-sent events, statuses, `retry-after`, secrets.
 //!
-//! An adapter builds its request with its dialect, sends it through a [`Transport`](transport::Transport),
-//! and reads the [`Incoming`](transport::Incoming) response.
-//! Everything that goes wrong on the way is already classified as a
+//! An adapter is an [`Adapter`](exchange::Adapter): it builds its request with its dialect and names the
+//! decoder for the answer; [`exchange::reply`] does the rest over a [`Transport`](transport::Transport).
+//! Everything that goes wrong on the way is classified as a
 //! [`ModelFailure`](jackfield_domain::failure::ModelFailure); nothing here retries.
 //!
 //! No proxy, certificate or timeout is taken from the environment, but for `SSL_CERT_FILE` and
 //! `SSL_CERT_DIR`, which replace the system's certificate authorities.
 
 pub mod base_url;
+pub mod exchange;
 pub mod retry_after;
 pub mod secret;
 pub mod sse;

@@ -1,0 +1,177 @@
+//! One exchange with a provider: the request goes out, and what comes back is told as a reply or a failure.
+//!
+//! This is what every adapter does in the same way. An adapter says what it has of its own through
+//! [`Adapter`], and its [`ChatModel`](jackfield_ports::chat_model::ChatModel) is then [`reply`]:
+//!
+//! 1. The request is mapped, and refused where its notes are worse than it allows.
+//! 2. It is sent, once.
+//! 3. Status and media type tell whether the answer is a stream, a whole reply, an error, or
+//!    something that is not the provider's at all.
+//! 4. Pieces go to the sink as they come; a whole reply is told in the same pieces.
+//! 5. A failure has its kind, its phase and the server's own delay, on one line, without the key.
+
+mod adapter;
+mod refusal;
+mod span;
+
+pub use self::adapter::{Adapter, Answer, Asked, unsupported};
+#[doc(hidden)]
+pub use self::span::tracing;
+
+use std::time::Duration;
+
+use ::tracing::{Instrument as _, Span};
+use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_ports::chat_model::ModelError;
+use jackfield_ports::delta_sink::DeltaSink;
+
+use crate::base_url::BaseUrl;
+use crate::secret::Secret;
+use crate::transport::{Incoming, Transport};
+
+/// Asks the provider and tells its reply. Makes one request and never retries; cancelled by dropping,
+/// which closes the connection.
+///
+/// # Errors
+///
+/// [`ModelError`], classified, and without the adapter's key.
+pub async fn reply<A: Adapter>(
+    adapter: &A,
+    transport: &Transport,
+    request: &ModelRequest,
+    sink: &mut dyn DeltaSink,
+) -> Result<ReplyEnd, ModelError> {
+    let span = adapter.span(&request.model.model);
+    let mut pieces = Pieces {
+        pushed: false,
+        sink,
+    };
+    async {
+        let end = exchange(adapter, transport, request, &mut pieces).await;
+        end.map_err(|error| told(adapter, error, pieces.pushed))
+    }
+    .instrument(span)
+    .await
+}
+
+/// Warns where a key and every conversation can be read on their way. For adapters, when they are set up.
+pub fn warn_if_exposed(base_url: &BaseUrl, key: Option<&Secret>) {
+    if base_url.is_exposed() && key.is_some() {
+        ::tracing::warn!(
+            %base_url,
+            "the key and every conversation are sent over the network without encryption"
+        );
+    }
+}
+
+async fn exchange<A: Adapter>(
+    adapter: &A,
+    transport: &Transport,
+    request: &ModelRequest,
+    pieces: &mut Pieces<'_>,
+) -> Result<ReplyEnd, ModelError> {
+    if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
+        let kind = ModelFailureKind::Unauthenticated;
+        return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
+    }
+    let Asked {
+        decoder,
+        notes,
+        request: asked,
+    } = adapter.ask(request)?;
+    let url = asked.uri().to_string();
+    let incoming = transport.send(asked).await?;
+    let span = Span::current();
+    if let Some(id) = incoming.header(A::REQUEST_ID.0) {
+        span.record(A::REQUEST_ID.1, id);
+    }
+    let media_type = incoming.media_type();
+    let mut end = match media_type.as_deref() {
+        _ if !incoming.status().is_success() => {
+            return Err(refusal::refused(adapter, incoming, &url).await);
+        }
+        Some("text/event-stream") => stream(incoming, decoder, pieces).await?,
+        Some("application/json") => whole(incoming, decoder, pieces).await?,
+        Some(_) | None => return Err(refusal::refused(adapter, incoming, &url).await),
+    };
+    end.notes.splice(0..0, notes);
+    span::record(&span, &end);
+    Ok(end)
+}
+
+/// A reply that comes as events.
+async fn stream(
+    incoming: Incoming,
+    mut decoder: impl DecodeReply,
+    pieces: &mut Pieces<'_>,
+) -> Result<ReplyEnd, ModelError> {
+    let mut events = incoming.into_events();
+    while let Some(event) = events.next().await? {
+        let deltas = decoder.push(event.name.as_deref(), &event.data);
+        pieces.push(deltas.map_err(undecodable)?).await;
+        if decoder.is_complete() {
+            // A body that is read to its end leaves a connection that can be used again. The reply is
+            // whole by now, whatever comes of that.
+            let rest = async { while let Ok(Some(_)) = events.next().await {} };
+            let _read = tokio::time::timeout(LINGER, rest).await.is_ok();
+            break;
+        }
+    }
+    Ok(decoder.finish().map_err(undecodable)?)
+}
+
+/// A reply that comes in one piece, from a server that does not stream.
+async fn whole(
+    incoming: Incoming,
+    decoder: impl DecodeReply,
+    pieces: &mut Pieces<'_>,
+) -> Result<ReplyEnd, ModelError> {
+    let body = incoming.into_body().await?;
+    let (deltas, end) = decoder.read_whole(&body).map_err(undecodable)?;
+    pieces.push(deltas).await;
+    Ok(end)
+}
+
+/// The failure as it may be told: with its phase, on one line, and without the key.
+fn told(adapter: &impl Adapter, mut error: ModelError, pushed: bool) -> ModelError {
+    let failure = &mut error.failure;
+    if pushed {
+        failure.phase = Phase::MidReply;
+    }
+    if let Some(key) = adapter.key() {
+        failure.message = key.redact(&failure.message);
+    }
+    if failure.message.contains(['\n', '\r']) {
+        let words: Vec<&str> = failure.message.split_whitespace().collect();
+        failure.message = words.join(" ");
+    }
+    span::fail(&Span::current(), failure.kind);
+    error
+}
+
+/// The failure alone: the cause says the same, and may repeat what the server said.
+fn undecodable(error: DecodeError) -> ModelFailure {
+    error.failure()
+}
+
+/// Where the pieces go, and whether any went there.
+struct Pieces<'a> {
+    pushed: bool,
+    sink: &'a mut dyn DeltaSink,
+}
+
+impl Pieces<'_> {
+    async fn push(&mut self, deltas: Vec<Delta>) {
+        for delta in deltas {
+            self.pushed = true;
+            self.sink.push(delta).await;
+        }
+    }
+}
+
+/// How long the end of a body is waited for, once the reply is whole.
+const LINGER: Duration = Duration::from_millis(250);

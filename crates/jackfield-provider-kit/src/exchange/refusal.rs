@@ -1,0 +1,40 @@
+//! Answers that are no reply.
+
+use std::time::SystemTime;
+
+use jackfield_domain::time::WallTime;
+use jackfield_ports::chat_model::ModelError;
+
+use super::adapter::{Adapter, Answer};
+use crate::transport::Incoming;
+use crate::{retry_after, status};
+
+/// What an answer means that is no reply.
+pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &str) -> ModelError {
+    let (status, media_type) = (incoming.status(), incoming.media_type());
+    let headers = incoming.headers().clone();
+    let body = incoming.into_error_body().await;
+    let answer = Answer {
+        body: &body,
+        headers: &headers,
+        status,
+    };
+    let read = if status.is_success() {
+        None
+    } else {
+        adapter.classify(&answer)
+    };
+    let mut failure =
+        read.unwrap_or_else(|| status::unreadable(status, media_type.as_deref(), &body, url));
+    retry_after::apply(&mut failure, &headers, now());
+    if let Some(id) = answer.header(A::REQUEST_ID.0) {
+        failure.message.push_str(&format!(" [request {id}]"));
+    }
+    failure.into()
+}
+
+fn now() -> WallTime {
+    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+    let millis = since.unwrap_or_default().as_millis();
+    WallTime::from_millis(i64::try_from(millis).unwrap_or(i64::MAX))
+}
