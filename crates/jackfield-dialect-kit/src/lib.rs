@@ -7,6 +7,7 @@
 //! |---|---|
 //! | what gets lost on the way | [`Notes`](notes::Notes) |
 //! | what cannot be said at all | [`Unsupported`](outgoing::Unsupported) |
+//! | what must not get lost | [`check`](strict::check) |
 //! | the ids of calls, ours and theirs | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
 //! | state that goes back to its owner | [`find`](state::find) |
 //! | fields that only the dialect knows | [`set`](pointer::set) |
@@ -25,3 +26,4 @@ pub mod outgoing;
 pub mod pointer;
 pub mod same;
 pub mod state;
+pub mod strict;

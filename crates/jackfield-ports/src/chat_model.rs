@@ -21,6 +21,8 @@ use crate::delta_sink::DeltaSink;
 ///   an error (`Interrupted`), with the phase telling whether any piece was pushed.
 /// - A failure MUST be classified with kind, phase and advice; `BeforeSend` only where it is proved.
 /// - What the model cannot be asked MUST be refused as `Unsupported`, or noted; never dropped silently.
+/// - A request that is strict about the effect of a note MUST be refused as `Unsupported` before anything
+///   is sent.
 /// - Dropping the call MUST close the connection.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
 /// - Unknown events and fields MUST be ignored; broken ones MUST be a `ProtocolViolation`.

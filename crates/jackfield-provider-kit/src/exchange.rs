@@ -22,6 +22,7 @@ use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_dialect_kit::strict;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::ReplyEnd;
@@ -83,6 +84,7 @@ async fn exchange<A: Adapter>(
         notes,
         request: asked,
     } = adapter.ask(request)?;
+    strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
     let incoming = transport.send(asked).await?;
     let span = Span::current();

@@ -1,3 +1,4 @@
 //! Integration tests of `jackfield-dialect-kit`.
 
 mod pointer;
+mod strict;

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::message::Message;
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
@@ -101,6 +102,27 @@ async fn what_the_mapper_notes_is_in_the_reply() {
     let notes = result.unwrap().notes;
     assert_eq!(notes.len(), 1, "{notes:?}");
     assert_eq!(notes[0].path, "settings.temperature");
+}
+
+#[tokio::test]
+async fn what_must_not_get_lost_is_said_before_anything_is_sent() {
+    let server = Server::start().await;
+    server.answer(events(&reply()));
+    let model = connect(ClaudeConfig::new(&server.base_url()).unwrap());
+    let mut request = request(MODEL);
+    Arc::make_mut(&mut request.settings).temperature = Some(0.5);
+    request.strict = Some(NoteEffect::Quality);
+    let (deltas, result) = ask_this(&model, &request).await;
+    let failure = result.unwrap_err().failure;
+    assert_eq!(failure.kind, ModelFailureKind::Unsupported);
+    assert_eq!(failure.phase, Phase::BeforeSend);
+    assert!(
+        failure.message.contains("settings.temperature"),
+        "{failure:?}"
+    );
+    assert_eq!((deltas, server.connections()), (Vec::new(), 0));
+    request.strict = Some(NoteEffect::Meaning);
+    ask_this(&model, &request).await.1.unwrap();
 }
 
 /// The request as it came, with these settings.

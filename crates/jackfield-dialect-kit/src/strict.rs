@@ -1,0 +1,140 @@
+//! Refuses a request that would lose too much on the way, before it is sent.
+
+use std::cmp::Reverse;
+
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+
+/// Refuses a request if a note of its mapping has the effect that the request is
+/// [strict](jackfield_domain::request::ModelRequest::strict) about, or a greater one.
+///
+/// To be asked between mapping and sending. What is carried comes back from where it went, and does not
+/// count.
+///
+/// # Errors
+///
+/// A failure before sending, `Unsupported`, which is never retried. Its message is one line that names
+/// what would be lost, and how to go on.
+pub fn check(notes: &[Note], strict: Option<NoteEffect>) -> Result<(), ModelFailure> {
+    let Some(strict) = strict else {
+        return Ok(());
+    };
+    let losses = losses(notes, strict);
+    let Some(worst) = losses.first() else {
+        return Ok(());
+    };
+    let mut told: Vec<String> = losses.iter().take(SHOWN).map(Loss::in_words).collect();
+    if losses.len() > SHOWN {
+        told.push(format!("and {} more", losses.len() - SHOWN));
+    }
+    let message = format!(
+        "nothing was sent, as the turn is strict about {}: {}; {}",
+        word(strict),
+        told.join(", "),
+        way_out(&losses, worst.note.effect),
+    );
+    let kind = ModelFailureKind::Unsupported;
+    Err(ModelFailure::new(kind, Phase::BeforeSend, message))
+}
+
+/// What is lost in one way, in one place or in several.
+struct Loss<'a> {
+    /// In how many places besides.
+    more: usize,
+    note: &'a Note,
+}
+
+impl Loss<'_> {
+    fn in_words(&self) -> String {
+        let Note {
+            code,
+            effect,
+            kind,
+            path,
+        } = self.note;
+        // Paths may hold names that a client chose.
+        let shown = path.chars().filter(|sign| !sign.is_control()).take(PATH);
+        let path: String = shown.collect();
+        let more = match self.more {
+            0 => String::new(),
+            more => format!(" and {more} like it"),
+        };
+        let done = match kind {
+            NoteKind::Approximated | NoteKind::Carried => "would be changed",
+            NoteKind::Dropped => "would be left out",
+            NoteKind::Refused => "would not be passed on",
+        };
+        let (code, effect) = (code.replace('_', " "), word(*effect));
+        format!("{path}{more} {done} ({code}; {effect})")
+    }
+}
+
+/// What counts, the worst first; what is lost in the same way in many places is told once.
+fn losses(notes: &[Note], strict: NoteEffect) -> Vec<Loss<'_>> {
+    let alike = |one: &Note, other: &Note| {
+        (&one.code, one.effect, one.kind, in_conversation(one))
+            == (
+                &other.code,
+                other.effect,
+                other.kind,
+                in_conversation(other),
+            )
+    };
+    let counts = |note: &&Note| note.kind != NoteKind::Carried && note.effect >= strict;
+    let mut losses: Vec<Loss<'_>> = Vec::new();
+    for note in notes.iter().filter(counts) {
+        match losses.iter_mut().find(|loss| alike(loss.note, note)) {
+            // Several settings are several things to change.
+            Some(loss) if in_conversation(note) => loss.more += 1,
+            Some(_) | None => losses.push(Loss { more: 0, note }),
+        }
+    }
+    losses.sort_by_key(|loss| Reverse(loss.note.effect));
+    losses
+}
+
+/// How to go on.
+///
+/// What stands in the conversation is sent again with every later question, and nobody can take it out:
+/// there has to be a way that leaves it as it is.
+fn way_out(losses: &[Loss<'_>], worst: NoteEffect) -> String {
+    let weaker = match worst {
+        NoteEffect::Cosmetic => "be strict about cost only",
+        NoteEffect::Cost => "be strict about quality only",
+        NoteEffect::Quality => "be strict about meaning only",
+        NoteEffect::Meaning => "do not be strict",
+    };
+    let conversation = losses.iter().any(|loss| in_conversation(loss.note));
+    let others = losses.iter().any(|loss| !in_conversation(loss.note));
+    match (conversation, others) {
+        (false, _) => format!("leave that out or change it, or {weaker}"),
+        (true, false) => format!(
+            "what stands in the conversation is sent with every question: {weaker}, go on with the model \
+             that it was held with, or begin another conversation"
+        ),
+        (true, true) => format!(
+            "{weaker}; or leave out or change what does not stand in the conversation, and go on with the \
+             model that this was held with, or begin another"
+        ),
+    }
+}
+
+/// Whether a note is about the conversation, and not about what goes with it.
+fn in_conversation(note: &Note) -> bool {
+    note.path.starts_with("messages")
+}
+
+/// An effect by the word that settings have for it.
+const fn word(effect: NoteEffect) -> &'static str {
+    match effect {
+        NoteEffect::Cosmetic => "cosmetic",
+        NoteEffect::Cost => "cost",
+        NoteEffect::Meaning => "meaning",
+        NoteEffect::Quality => "quality",
+    }
+}
+
+/// The most characters of a path that are shown.
+const PATH: usize = 120;
+/// The most losses that are named.
+const SHOWN: usize = 4;
