@@ -1,7 +1,6 @@
 //! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
 
-use std::time::Duration;
-
+use jackfield_dialect_kit::failure;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 use crate::wire::{ErrorBody, ErrorDetail};
@@ -85,25 +84,8 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
         ("timeout_error", _) => ModelFailureKind::Timeout,
         ("rate_limit_error", _) => ModelFailureKind::RateLimited,
         ("api_error" | "conflict_error" | "overloaded_error", _) => ModelFailureKind::Overloaded,
-        (_, Some(status)) => by_status(status),
+        (_, Some(status)) => failure::by_status(status),
         (_, None) => ModelFailureKind::Overloaded,
-    }
-}
-
-const fn by_status(status: u16) -> ModelFailureKind {
-    match status {
-        401 => ModelFailureKind::Unauthenticated,
-        402 | 403 => ModelFailureKind::Forbidden,
-        404 => ModelFailureKind::ModelNotFound,
-        408 | 504 => ModelFailureKind::Timeout,
-        409 | 500..=503 | 505..=599 => ModelFailureKind::Overloaded,
-        413 => ModelFailureKind::ContextTooLong {
-            limit: None,
-            requested: None,
-        },
-        429 => ModelFailureKind::RateLimited,
-        400..=499 => ModelFailureKind::InvalidRequest,
-        _ => ModelFailureKind::ProtocolViolation,
     }
 }
 
@@ -142,48 +124,18 @@ fn advice<'h>(
     } else {
         kind.default_advice()
     };
-    let may = match header("x-should-retry") {
-        Some("false") => false,
-        Some("true") => true,
-        Some(_) | None => default != RetryAdvice::Never,
-    };
-    if !may {
-        return RetryAdvice::Never;
-    }
-    let number = |name: &str| {
-        let number: f64 = header(name)?.trim().parse().ok()?;
-        (number.is_finite() && number >= 0.0).then_some(number)
-    };
-    let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
-    let after = millis.or_else(|| number("retry-after"));
-    match after.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
-        Some(after) => RetryAdvice::After(after),
-        None => RetryAdvice::Backoff,
-    }
+    failure::advice(default, header)
 }
 
 /// What the vendor says, with what it calls it; never the body itself.
 fn message(status: Option<u16>, detail: &ErrorDetail) -> String {
-    let mut text = if detail.message.trim().is_empty() {
-        "the provider gave no reason".to_owned()
-    } else {
-        detail.message.trim().chars().take(1000).collect()
-    };
-    let status = status.map(|status| status.to_string());
-    let named = (!detail.kind.is_empty()).then(|| detail.kind.clone());
-    let code = code(detail).map(str::to_owned);
-    let tags: Vec<String> = [status, named, code].into_iter().flatten().collect();
-    if !tags.is_empty() {
-        text.push_str(&format!(" ({})", tags.join(", ")));
-    }
-    text
+    let status = status.map(|status| status.to_string()).unwrap_or_default();
+    let code = code(detail).unwrap_or_default();
+    failure::message(&detail.message, &[&status, &detail.kind, code])
 }
 
-/// The `retry-after` that a served error carries.
+/// The `retry-after` that a served error carries, in seconds.
 #[must_use]
 pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
-    match failure.advice {
-        RetryAdvice::After(after) => Some(after.as_secs().max(1)),
-        RetryAdvice::Backoff | RetryAdvice::Never => None,
-    }
+    failure::retry_after(failure)
 }

@@ -13,11 +13,13 @@
 //! | fields that only the dialect knows | [`set`](pointer::set) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request | [`Incoming`](incoming::Incoming) |
+//! | an error's kind and advice | [`failure`] |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod client_ids;
 pub mod decode;
 pub mod encode;
+pub mod failure;
 pub mod ids;
 pub mod in_words;
 pub mod incoming;

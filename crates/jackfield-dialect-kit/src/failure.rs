@@ -1,0 +1,86 @@
+//! What the errors of every vendor have in common.
+
+use std::time::Duration;
+
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
+
+/// How much of a vendor's words is repeated, in characters.
+const WORDS: usize = 1000;
+
+/// How much of a tag is repeated, in characters.
+const TAG: usize = 100;
+
+/// Whether and when to try again: the server's own word, then this default.
+///
+/// `header` gives the value of a header by its name in lower case: `x-should-retry` says whether,
+/// `retry-after-ms` and `retry-after` say when. `retry-after` is read as seconds; where it is a date,
+/// the adapter has to say how far away that is, because nothing here knows the time.
+#[must_use]
+pub fn advice<'h>(default: RetryAdvice, header: impl Fn(&str) -> Option<&'h str>) -> RetryAdvice {
+    let may = match header("x-should-retry") {
+        Some("false") => false,
+        Some("true") => true,
+        Some(_) | None => default != RetryAdvice::Never,
+    };
+    if !may {
+        return RetryAdvice::Never;
+    }
+    let number = |name: &str| {
+        let number: f64 = header(name)?.trim().parse().ok()?;
+        (number.is_finite() && number >= 0.0).then_some(number)
+    };
+    let millis = number("retry-after-ms").map(|millis| millis / 1000.0);
+    let after = millis.or_else(|| number("retry-after"));
+    match after.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()) {
+        Some(after) => RetryAdvice::After(after),
+        None => RetryAdvice::Backoff,
+    }
+}
+
+/// What a status alone says (RFC 9110, and 529 of those who are overloaded).
+#[must_use]
+pub const fn by_status(status: u16) -> ModelFailureKind {
+    match status {
+        401 => ModelFailureKind::Unauthenticated,
+        402 | 403 => ModelFailureKind::Forbidden,
+        404 => ModelFailureKind::ModelNotFound,
+        408 | 504 => ModelFailureKind::Timeout,
+        409 | 500..=503 | 505..=599 => ModelFailureKind::Overloaded,
+        413 => ModelFailureKind::ContextTooLong {
+            limit: None,
+            requested: None,
+        },
+        429 => ModelFailureKind::RateLimited,
+        400..=499 => ModelFailureKind::InvalidRequest,
+        _ => ModelFailureKind::ProtocolViolation,
+    }
+}
+
+/// The vendor's words, and in brackets what else it calls the error: bounded, and never the body itself.
+#[must_use]
+pub fn message(words: &str, tags: &[&str]) -> String {
+    let words = words.trim();
+    let mut text: String = if words.is_empty() {
+        "the provider gave no reason".to_owned()
+    } else {
+        words.chars().take(WORDS).collect()
+    };
+    let tags: Vec<String> = tags
+        .iter()
+        .filter(|tag| !tag.is_empty())
+        .map(|tag| tag.chars().take(TAG).collect())
+        .collect();
+    if !tags.is_empty() {
+        text.push_str(&format!(" ({})", tags.join(", ")));
+    }
+    text
+}
+
+/// The `retry-after` that a served error carries, in seconds.
+#[must_use]
+pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
+    match failure.advice {
+        RetryAdvice::After(after) => Some(after.as_secs().max(1)),
+        RetryAdvice::Backoff | RetryAdvice::Never => None,
+    }
+}
