@@ -11,6 +11,7 @@
 //! | the ids of calls, ours and theirs | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
 //! | state that goes back to its owner | [`find`](state::find) |
 //! | fields that only the dialect knows | [`set`](pointer::set) |
+//! | schemas that a vendor takes in part | [`Changes`](schema::Changes) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request | [`Incoming`](incoming::Incoming) |
 //! | an error's kind and advice | [`failure`] |
@@ -27,5 +28,6 @@ pub mod notes;
 pub mod outgoing;
 pub mod pointer;
 pub mod same;
+pub mod schema;
 pub mod state;
 pub mod strict;

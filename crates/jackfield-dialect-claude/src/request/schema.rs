@@ -2,6 +2,8 @@
 //!
 //! What is outside the subset moves into the description, where the model may follow it.
 
+use jackfield_dialect_kit::schema::{Change, Changes, is_primitive, member};
+use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value, json};
 
 /// The string formats that can be enforced.
@@ -18,25 +20,14 @@ const FORMATS: [&str; 10] = [
     "uuid",
 ];
 
-/// Keywords that say nothing to a model.
-const SILENT: [&str; 5] = ["$anchor", "$comment", "$id", "$schema", "examples"];
-
-/// A place where the restricted schema differs.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Change {
-    pub(super) code: &'static str,
-    /// A JSON Pointer into the schema as it was.
-    pub(super) pointer: String,
-}
-
 /// The schema within the subset, and where it differs; `None` if there is no such schema.
 pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
-    let mut changes = Vec::new();
+    let mut changes = Changes::default();
     let restricted = sub_schema(schema, "", &mut changes)?;
-    Some((restricted, changes))
+    Some((restricted, changes.into_vec()))
 }
 
-fn sub_schema(schema: &Value, pointer: &str, changes: &mut Vec<Change>) -> Option<Value> {
+fn sub_schema(schema: &Value, pointer: &str, changes: &mut Changes) -> Option<Value> {
     let mut rest = schema.as_object()?.clone();
     let mut out = Map::new();
     if let Some(Value::Object(defs)) = rest.shift_remove("$defs") {
@@ -91,7 +82,7 @@ fn sub_schema(schema: &Value, pointer: &str, changes: &mut Vec<Change>) -> Optio
         }
         Some(_) | None => {}
     }
-    describe(rest, &mut out, pointer, changes);
+    changes.describe(rest, &mut out, pointer);
     Some(Value::Object(out))
 }
 
@@ -162,7 +153,7 @@ fn combine(
     rest: &mut Map<String, Value>,
     out: &mut Map<String, Value>,
     pointer: &str,
-    changes: &mut Vec<Change>,
+    changes: &mut Changes,
 ) -> Option<bool> {
     for (key, sent) in [("anyOf", "anyOf"), ("oneOf", "anyOf"), ("allOf", "allOf")] {
         if !rest.get(key).is_some_and(Value::is_array) {
@@ -192,7 +183,7 @@ fn object(
     rest: &mut Map<String, Value>,
     out: &mut Map<String, Value>,
     pointer: &str,
-    changes: &mut Vec<Change>,
+    changes: &mut Changes,
 ) -> Option<()> {
     let properties = match rest.shift_remove("properties") {
         Some(Value::Object(properties)) => properties,
@@ -217,7 +208,7 @@ fn array(
     rest: &mut Map<String, Value>,
     out: &mut Map<String, Value>,
     pointer: &str,
-    changes: &mut Vec<Change>,
+    changes: &mut Changes,
 ) -> Option<()> {
     if let Some(items) = rest.shift_remove("items") {
         let items = sub_schema(&items, &format!("{pointer}/items"), changes)?;
@@ -235,54 +226,16 @@ fn array(
 fn named(
     schemas: &Map<String, Value>,
     pointer: &str,
-    changes: &mut Vec<Change>,
+    changes: &mut Changes,
 ) -> Option<Map<String, Value>> {
     let mut out = Map::new();
     for (name, schema) in schemas {
-        let token = name.replace('~', "~0").replace('/', "~1");
-        let schema = sub_schema(schema, &format!("{pointer}/{token}"), changes)?;
+        let schema = sub_schema(schema, &member(pointer, name), changes)?;
         out.insert(name.clone(), schema);
     }
     Some(out)
 }
 
-/// Puts what is left into the description.
-fn describe(
-    mut rest: Map<String, Value>,
-    out: &mut Map<String, Value>,
-    pointer: &str,
-    changes: &mut Vec<Change>,
-) {
-    if rest.is_empty() {
-        return;
-    }
-    changed(changes, "schema_keywords_described", pointer);
-    rest.retain(|key, _| !SILENT.contains(&key.as_str()));
-    if rest.is_empty() {
-        return;
-    }
-    let said: Vec<String> = rest
-        .iter()
-        .map(|(key, value)| format!("{key}: {value}"))
-        .collect();
-    let said = format!("{{{}}}", said.join(", "));
-    let text = match out.get("description").and_then(Value::as_str) {
-        Some(text) => format!("{text}\n\n{said}"),
-        None => said,
-    };
-    out.insert("description".to_owned(), json!(text));
-}
-
-fn is_primitive(value: &Value) -> bool {
-    !value.is_array() && !value.is_object()
-}
-
-fn changed(changes: &mut Vec<Change>, code: &'static str, pointer: &str) {
-    let change = Change {
-        code,
-        pointer: pointer.to_owned(),
-    };
-    if !changes.contains(&change) {
-        changes.push(change);
-    }
+fn changed(changes: &mut Changes, code: &'static str, pointer: &str) {
+    changes.push(NoteEffect::Quality, code, pointer);
 }

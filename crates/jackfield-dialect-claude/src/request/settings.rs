@@ -269,7 +269,7 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
     };
     for change in changes {
         let path = format_args!("settings.response_format.schema#{}", change.pointer);
-        notes.approximated(NoteEffect::Quality, change.code, path);
+        notes.approximated(change.effect, change.code, path);
     }
     // The schema is all that is told; it is always enforced.
     for (field, lost, effect) in [

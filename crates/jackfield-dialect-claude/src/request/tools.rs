@@ -239,7 +239,7 @@ fn json_input(n: usize, schema: &Value, strict: &mut Option<bool>, notes: &mut N
         Some((restricted, changes)) => {
             for change in changes {
                 let path = format_args!("tools[{n}].input#{}", change.pointer);
-                notes.approximated(NoteEffect::Quality, change.code, path);
+                notes.approximated(change.effect, change.code, path);
             }
             restricted
         }
