@@ -1,1 +1,145 @@
 //! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
+//!
+//! The codes are those of the official SDK's types (`openai` 3.54.0, 2026-11) and of what OpenAI and the
+//! servers that are compatible with it were seen to answer (2026-11).
+
+mod body;
+mod kind;
+
+pub use body::{ErrorBody, ErrorDetail};
+
+use jackfield_dialect_kit::failure;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
+
+/// Classifies an answer that is no reply, in whatever form the server tells it.
+///
+/// `header` gives the value of a header by its name in lower case. `retry-after` is read as seconds;
+/// where it is a date, the adapter has to say how far away that is, because nothing here knows the time.
+/// An error that comes with status 200 is judged by what it says alone.
+#[must_use]
+pub fn classify<'h>(
+    status: u16,
+    header: impl Fn(&str) -> Option<&'h str>,
+    body: &[u8],
+    phase: Phase,
+) -> ModelFailure {
+    let body: Option<ErrorBody> = serde_json::from_slice(body).ok();
+    let detail = body.map(|body| body.error).unwrap_or_default();
+    let said = (status != 200).then_some(status);
+    let kind = match (said, detail.is_empty()) {
+        (None, true) => ModelFailureKind::ProtocolViolation,
+        (said, _) => kind::of(said, &detail),
+    };
+    told(kind, said, &detail, header, phase)
+}
+
+/// Classifies an error inside a stream, which has no status and no headers: that of a chunk, of an
+/// `error` event, or of a response that failed.
+#[must_use]
+pub fn from_detail(detail: &ErrorDetail, phase: Phase) -> ModelFailure {
+    told(kind::of(None, detail), None, detail, |_| None, phase)
+}
+
+/// The status and body for a failure, as the vendor would tell it.
+#[must_use]
+pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
+    let (status, kind, code) = match failure.kind {
+        ModelFailureKind::ContextTooLong { .. } => (
+            400,
+            "invalid_request_error",
+            Some("context_length_exceeded"),
+        ),
+        ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported => {
+            (400, "invalid_request_error", None)
+        }
+        ModelFailureKind::Forbidden => (403, "permission_error", Some("permission_denied")),
+        ModelFailureKind::Interrupted
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::Transport => (500, "server_error", Some("server_error")),
+        ModelFailureKind::ModelNotFound => (404, "invalid_request_error", Some("model_not_found")),
+        ModelFailureKind::Overloaded => (503, "server_error", Some("server_is_overloaded")),
+        ModelFailureKind::RateLimited => (429, "rate_limit_error", Some("rate_limit_exceeded")),
+        ModelFailureKind::Timeout => (504, "server_error", Some("timeout")),
+        ModelFailureKind::Unauthenticated => (401, "authentication_error", Some("invalid_api_key")),
+    };
+    let error = ErrorDetail {
+        code: code.map(str::to_owned),
+        kind: kind.to_owned(),
+        message: failure.message.clone(),
+        ..ErrorDetail::default()
+    };
+    (status, ErrorBody { error })
+}
+
+/// The `retry-after` that a served error carries, in seconds.
+#[must_use]
+pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
+    failure::retry_after(failure)
+}
+
+fn told<'h>(
+    kind: ModelFailureKind,
+    status: Option<u16>,
+    detail: &ErrorDetail,
+    header: impl Fn(&str) -> Option<&'h str>,
+    phase: Phase,
+) -> ModelFailure {
+    let status = status.map(|status| status.to_string()).unwrap_or_default();
+    let code = detail.code.as_deref().unwrap_or_default();
+    // Some servers repeat the status as the code, and some the type.
+    let code = if code == status || code == detail.kind {
+        ""
+    } else {
+        code
+    };
+    let mut message = failure::message(&detail.message, &[&status, &detail.kind, code]);
+    if let Some(way) = way_out(detail) {
+        message.push_str(". ");
+        message.push_str(way);
+    }
+    let mut failure = ModelFailure::new(kind, phase, message);
+    failure.advice = if kind::is_out_of_money(detail) {
+        // It is told as a rate limit, with the headers of one.
+        RetryAdvice::Never
+    } else {
+        failure::advice(failure.advice, header)
+    };
+    failure
+}
+
+/// What whoever runs this can do about it, where the words do not say so.
+///
+/// Nothing is decided by it: where the words change, the sentence is missing and no more.
+fn way_out(detail: &ErrorDetail) -> Option<&'static str> {
+    if kind::is_out_of_money(detail) {
+        return Some("The account is out of credit, and trying again does not help.");
+    }
+    let found = WAYS_OUT
+        .iter()
+        .find(|(words, _)| detail.message.contains(words));
+    found.map(|(_, way)| *way)
+}
+
+/// Words of servers (2026-11), and the way out.
+const WAYS_OUT: &[(&str, &str)] = &[
+    (
+        "Function tools with reasoning_effort",
+        "Use the Responses dialect for this model, or set its effort to none.",
+    ),
+    (
+        "--enable-auto-tool-choice",
+        "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
+    ),
+    (
+        "--jinja",
+        "Start llama-server with --jinja, and with a template that knows tools.",
+    ),
+    (
+        "does not support tools",
+        "Choose a model whose template knows tools, or send none.",
+    ),
+    (
+        "must be passed back",
+        "Use the profile of DeepSeek, which gives reasoning back.",
+    ),
+];

@@ -19,4 +19,4 @@ pub mod chat;
 pub mod error;
 pub mod profile;
 pub mod responses;
-pub(crate) mod schema;
+pub mod schema;

@@ -1,3 +1,10 @@
 //! Integration tests of `jackfield-dialect-openai`.
+#![expect(
+    clippy::expect_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test stops at the first surprise"
+)]
 
+mod errors;
 mod profiles;
+mod schema;

@@ -1,0 +1,157 @@
+//! The body of an error, in every form that servers were seen to give it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+/// How many complaints about a body are repeated.
+const COMPLAINTS: usize = 5;
+
+/// The body of an error: `{"error": {…}}`.
+///
+/// Any JSON is read as one: `{"error": "text"}` and `{"message": …}` of proxies, `{"object": "error", …}`
+/// of Mistral and vLLM, `{"detail": …}` of FastAPI with a text or a list, and a list with an error in it.
+/// What says nothing is an empty error.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(from = "Value")]
+pub struct ErrorBody {
+    /// The error.
+    pub error: ErrorDetail,
+}
+
+/// An error, also that of a chunk, of an `error` event or of a response that failed.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(from = "Value")]
+pub struct ErrorDetail {
+    /// What happened, for machines.
+    pub code: Option<String>,
+    /// What kind of error it is.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// For people.
+    pub message: String,
+    /// llama.cpp: how many tokens fit.
+    #[serde(skip)]
+    pub n_ctx: Option<u64>,
+    /// llama.cpp: how many tokens the request has.
+    #[serde(skip)]
+    pub n_prompt_tokens: Option<u64>,
+    /// Which parameter it is about.
+    pub param: Option<String>,
+}
+
+impl ErrorDetail {
+    /// Whether nothing is said at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.code.is_none() && self.kind.is_empty() && self.message.trim().is_empty()
+    }
+}
+
+impl From<Value> for ErrorBody {
+    fn from(json: Value) -> Self {
+        Self { error: json.into() }
+    }
+}
+
+impl From<Value> for ErrorDetail {
+    fn from(json: Value) -> Self {
+        read(&json)
+    }
+}
+
+fn read(json: &Value) -> ErrorDetail {
+    let fields = match json {
+        Value::Array(list) => {
+            let said = list.iter().map(read).find(|detail| !detail.is_empty());
+            return said.unwrap_or_default();
+        }
+        Value::Object(fields) => fields,
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+            return ErrorDetail {
+                message: words(json),
+                ..ErrorDetail::default()
+            };
+        }
+    };
+    if let Some(inner) = fields.get("error").map(read)
+        && !inner.is_empty()
+    {
+        // What stands beside it fills what it leaves open: `{"error": "text", "code": 402}`.
+        let outer = plain(fields);
+        return ErrorDetail {
+            code: inner.code.or(outer.code),
+            kind: first([inner.kind, outer.kind]),
+            message: first([inner.message, outer.message]),
+            ..inner
+        };
+    }
+    plain(fields)
+}
+
+/// An error whose fields stand right here.
+fn plain(fields: &Map<String, Value>) -> ErrorDetail {
+    let text = |key: &str| fields.get(key).map(words).unwrap_or_default();
+    let number = |key: &str| fields.get(key).and_then(Value::as_u64);
+    // An event is of the type `error`, which says nothing about it.
+    let kind = fields.get("type").and_then(Value::as_str);
+    let kind = kind.filter(|kind| *kind != "error").unwrap_or_default();
+    let code = fields.get("code").map(scalar).unwrap_or_default();
+    let param = fields.get("param").map(scalar).unwrap_or_default();
+    let mut message = first([text("message"), text("detail"), text("msg")]);
+    // OpenRouter says itself that a provider failed, and repeats what that one said.
+    let raw = fields.get("metadata").and_then(|meta| meta.get("raw"));
+    if let Some(raw) = raw.and_then(Value::as_str) {
+        message = format!("{message}: {raw}");
+    }
+    ErrorDetail {
+        code: (!code.is_empty()).then_some(code),
+        kind: kind.to_owned(),
+        message,
+        n_ctx: number("n_ctx"),
+        n_prompt_tokens: number("n_prompt_tokens"),
+        param: (!param.is_empty()).then_some(param),
+    }
+}
+
+/// What a value says for people: its text, or the complaints in it with their places.
+fn words(json: &Value) -> String {
+    match json {
+        Value::Array(list) => {
+            let said: Vec<String> = list
+                .iter()
+                .map(words)
+                .filter(|text| !text.is_empty())
+                .take(COMPLAINTS)
+                .collect();
+            said.join("; ")
+        }
+        Value::Object(fields) => {
+            let text = |key: &str| fields.get(key).map(words).unwrap_or_default();
+            let said = first([text("msg"), text("message"), text("detail")]);
+            let steps = fields.get("loc").and_then(Value::as_array);
+            let steps: Vec<String> = steps.into_iter().flatten().map(scalar).collect();
+            if steps.is_empty() || said.is_empty() {
+                said
+            } else {
+                format!("{}: {said}", steps.join("."))
+            }
+        }
+        Value::String(text) => text.clone(),
+        Value::Bool(_) | Value::Null | Value::Number(_) => String::new(),
+    }
+}
+
+/// A text or a number as text; codes come as either.
+fn scalar(json: &Value) -> String {
+    match json {
+        Value::Number(number) => number.to_string(),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Object(_) => String::new(),
+    }
+}
+
+/// The first that says something.
+fn first<const N: usize>(texts: [String; N]) -> String {
+    let mut texts = texts.into_iter();
+    texts.find(|text| !text.is_empty()).unwrap_or_default()
+}

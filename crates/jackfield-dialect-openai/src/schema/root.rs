@@ -1,0 +1,124 @@
+//! What parameters that are not strict have to be all the same.
+
+use jackfield_dialect_kit::schema::{Change, Changes, member};
+use jackfield_domain::note::NoteEffect;
+use serde_json::{Map, Value, json};
+
+/// What may not stand at the root.
+const NOT_AT_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
+
+/// The schema of parameters as the vendor takes it, and where it differs.
+///
+/// The root says that it is an object's and has `properties`; no choice stands there, so the properties of
+/// its branches are offered together and the choice goes into the description; and every array says what
+/// it holds. Otherwise the answer is 400, strict or not.
+#[must_use]
+pub fn rooted(schema: &Value) -> (Value, Vec<Change>) {
+    let mut changes = Changes::default();
+    let mut fields = match schema {
+        Value::Object(fields) => fields.clone(),
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+            let effect = if *schema == Value::Bool(true) {
+                NoteEffect::Cosmetic
+            } else {
+                NoteEffect::Meaning
+            };
+            changes.push(effect, "schema_root_made_object", "");
+            Map::from_iter([("type".to_owned(), json!("object"))])
+        }
+    };
+    if fields.get("type") != Some(&json!("object")) {
+        let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
+        let effect = if loses {
+            NoteEffect::Meaning
+        } else {
+            NoteEffect::Cosmetic
+        };
+        changes.push(effect, "schema_root_made_object", "");
+        fields.insert("type".to_owned(), json!("object"));
+    }
+    open_choice(&mut fields, &mut changes);
+    if !fields.get("properties").is_some_and(Value::is_object) {
+        changes.push(NoteEffect::Cosmetic, "schema_properties_added", "");
+        fields.insert("properties".to_owned(), json!({}));
+    }
+    fill_arrays(&mut fields, "", &mut changes);
+    (Value::Object(fields), changes.into_vec())
+}
+
+fn names_object(kind: &Value) -> bool {
+    let kinds = kind.as_array();
+    kind == "object" || kinds.is_some_and(|kinds| kinds.contains(&json!("object")))
+}
+
+/// Takes a choice off the root: the properties of all branches are offered.
+fn open_choice(fields: &mut Map<String, Value>, changes: &mut Changes) {
+    let mut taken = Map::new();
+    for key in NOT_AT_ROOT {
+        if let Some(value) = fields.shift_remove(key) {
+            taken.insert(key.to_owned(), value);
+        }
+    }
+    let mut offered = Map::new();
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let branches = taken.get(key).and_then(Value::as_array);
+        for branch in branches.into_iter().flatten() {
+            let properties = branch.get("properties").and_then(Value::as_object);
+            for (name, schema) in properties.into_iter().flatten() {
+                offered.entry(name).or_insert_with(|| schema.clone());
+            }
+        }
+    }
+    let own = fields.get_mut("properties").and_then(Value::as_object_mut);
+    match own {
+        Some(own) => {
+            for (name, schema) in offered {
+                own.entry(name).or_insert(schema);
+            }
+        }
+        None if offered.is_empty() => {}
+        None => {
+            fields.insert("properties".to_owned(), Value::Object(offered));
+        }
+    }
+    changes.describe(taken, fields, "");
+}
+
+/// Gives every array that says nothing of its items the schema of anything.
+fn fill_arrays(fields: &mut Map<String, Value>, pointer: &str, changes: &mut Changes) {
+    let kind = fields.get("type");
+    let holds = |kind: &Value| {
+        kind == "array"
+            || kind
+                .as_array()
+                .is_some_and(|kinds| kinds.contains(&json!("array")))
+    };
+    if kind.is_some_and(holds) && !fields.contains_key("items") {
+        changes.push(NoteEffect::Cosmetic, "schema_items_added", pointer);
+        fields.insert("items".to_owned(), json!({}));
+    }
+    for key in ["$defs", "definitions", "properties"] {
+        let pointer = member(pointer, key);
+        let named = fields.get_mut(key).and_then(Value::as_object_mut);
+        for (name, schema) in named.into_iter().flatten() {
+            if let Some(fields) = schema.as_object_mut() {
+                fill_arrays(fields, &member(&pointer, name), changes);
+            }
+        }
+    }
+    for key in ["allOf", "anyOf", "oneOf"] {
+        let pointer = member(pointer, key);
+        let variants = fields.get_mut(key).and_then(Value::as_array_mut);
+        for (n, schema) in variants.into_iter().flatten().enumerate() {
+            if let Some(fields) = schema.as_object_mut() {
+                fill_arrays(fields, &format!("{pointer}/{n}"), changes);
+            }
+        }
+    }
+    for key in ["additionalProperties", "items"] {
+        let schema = fields.get_mut(key).and_then(Value::as_object_mut);
+        if let Some(schema) = schema {
+            fill_arrays(schema, &member(pointer, key), changes);
+        }
+    }
+}
