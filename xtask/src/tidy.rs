@@ -6,6 +6,7 @@ mod arrows;
 mod documents;
 mod domain;
 mod manifests;
+mod quotes;
 mod sources;
 mod test_files;
 mod tokens;
@@ -42,6 +43,7 @@ pub(crate) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(domain::check(&files));
     findings.extend(sources::check(&files));
     findings.extend(documents::check(&files));
+    findings.extend(quotes::check(&files));
     findings.sort();
     Ok(findings)
 }

@@ -132,6 +132,18 @@ const ARROWS: &[(&str, &[&str])] = &[
         &["jackfield-domain", "jackfield-engine"],
     ),
     ("jackfield-ports", &["jackfield-domain"]),
+    // Not a part of it: what to copy.
+    (
+        "jackfield-provider-acme",
+        &[
+            "jackfield-assembly",
+            "jackfield-cli",
+            "jackfield-dialect-kit",
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
     (
         "jackfield-provider-claude",
         &[
