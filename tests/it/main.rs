@@ -20,3 +20,4 @@ mod limits;
 mod prompting;
 mod retrying;
 mod streams;
+mod strict;

@@ -100,7 +100,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
-    sections::settings(&mut config.options.settings, root.section("settings"));
+    sections::settings(&mut config.options, root.section("settings"));
     root.finish();
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::system_prompt::PartOrigin;
 
@@ -25,6 +26,8 @@ pub struct Flags {
     pub model: Option<String>,
     /// How many rounds a turn may have.
     pub rounds: Option<u32>,
+    /// What the turn is strict about, if that is said at all: `Some(None)` is nothing, whatever files say.
+    pub strict: Option<Option<NoteEffect>>,
     /// The system prompt, in place of any other.
     pub system: Option<String>,
     /// Whether tools are offered at all.
@@ -165,6 +168,9 @@ fn apply(draft: &mut Draft, flags: &Flags) {
     }
     if let Some(rounds) = flags.rounds {
         options.limits.rounds = rounds;
+    }
+    if let Some(strict) = flags.strict {
+        options.strict = strict;
     }
     if let Some(tools) = flags.tools {
         options.tools = tools;

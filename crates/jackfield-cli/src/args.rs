@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use jackfield_domain::note::NoteEffect;
 
 use crate::exit;
 
@@ -130,6 +131,18 @@ pub struct Bounds {
     /// Offer no tools.
     #[arg(long)]
     pub no_tools: bool,
+    /// Refuse to ask where something cannot be told to the model's provider and meaning would get lost;
+    /// =quality, =cost and =cosmetic refuse smaller losses, too, and =false takes back what is configured.
+    #[arg(
+        long,
+        value_enum,
+        value_name = "EFFECT",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "meaning",
+        hide_possible_values = true
+    )]
+    pub strict: Option<Strict>,
 }
 
 /// Where the configuration is, and what it says about tools.
@@ -169,6 +182,36 @@ pub enum Color {
     Never,
 }
 
+/// What may not get lost: this, and what is worse.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum Strict {
+    /// What is being said or done.
+    Meaning,
+    /// How good the answer is.
+    Quality,
+    /// Money or time.
+    Cost,
+    /// Looks.
+    Cosmetic,
+    /// Everything may.
+    #[value(name = "false")]
+    Off,
+}
+
+impl Strict {
+    /// The least effect that is refused, if any is.
+    #[must_use]
+    pub const fn effect(self) -> Option<NoteEffect> {
+        match self {
+            Self::Cosmetic => Some(NoteEffect::Cosmetic),
+            Self::Cost => Some(NoteEffect::Cost),
+            Self::Meaning => Some(NoteEffect::Meaning),
+            Self::Off => None,
+            Self::Quality => Some(NoteEffect::Quality),
+        }
+    }
+}
+
 impl Color {
     /// The same for whatever prints.
     #[must_use]
@@ -199,6 +242,7 @@ Examples:
   jackfield ask -m claude/claude-haiku-5-5 \"What time is it in Tokyo?\"
   git diff | jackfield ask \"What does this change?\"
   jackfield ask - < question.txt > answer.txt
+  jackfield ask --strict=quality \"Sum this up as JSON.\" < report.txt
   jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
 
 The answer goes to standard output; calls, notes and use go to standard error.";

@@ -6,7 +6,7 @@
 //! | 1 | Jackfield itself failed |
 //! | 2 | the command line or the question was wrong |
 //! | 3 | the configuration was wrong, or a key is missing or not accepted |
-//! | 4 | the model's provider failed |
+//! | 4 | the model's provider failed, or cannot be asked this |
 //! | 5 | a limit was met, and there is no answer or `on_limit` is `"error"` |
 //! | 6 | the answer broke off; what had come was printed |
 //! | 7 | the tool of `tools call` failed |
@@ -26,7 +26,7 @@ pub enum Exit {
     Usage,
     /// The configuration was wrong, or a key is missing or not accepted.
     Configuration,
-    /// The model's provider failed.
+    /// The model's provider failed, or cannot be asked this.
     Provider,
     /// A limit was met, and there is no answer, or that is to be an error.
     Limit,
@@ -110,7 +110,7 @@ Exit codes:
   1    Jackfield itself failed
   2    the command line or the question was wrong
   3    the configuration was wrong, or a key is missing or not accepted
-  4    the model's provider failed
+  4    the model's provider failed, or cannot be asked this
   5    a limit was met, and there is no answer or `on_limit` is \"error\"
   6    the answer broke off; what had come was printed
   7    the tool of `tools call` failed

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::limits::{Allowance, Limits};
 use crate::message::Message;
+use crate::note::NoteEffect;
 use crate::outcome::ToolOutcome;
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
@@ -28,6 +29,9 @@ pub struct Setup {
     pub model: ModelRef,
     /// Settings of the model calls.
     pub settings: Arc<Settings>,
+    /// The least effect of a [`Note`](crate::note::Note) for which no request of the turn is sent; `None`
+    /// notes and sends.
+    pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: Arc<SystemPrompt>,
     /// Whether rounds after the first may use tools.

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::limits::{Allowance, Limits};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
@@ -140,6 +141,11 @@ pub struct TurnOptions {
     pub policy: Policy,
     /// Settings of the model calls.
     pub settings: Settings,
+    /// The least effect of a [`Note`] for which the turn fails instead of losing what the note is about;
+    /// `None` notes it and goes on.
+    ///
+    /// [`Note`]: jackfield_domain::note::Note
+    pub strict: Option<NoteEffect>,
     /// The system prompt.
     pub system: SystemPrompt,
     /// Whether any tools are offered at all.
@@ -162,6 +168,7 @@ impl TurnOptions {
             model,
             policy: Policy::default(),
             settings: Settings::default(),
+            strict: None,
             system: SystemPrompt::default(),
             tools: true,
             tools_after_first_round: true,
@@ -240,6 +247,7 @@ impl Engine {
             limits: options.limits,
             model: options.model,
             settings: Arc::new(options.settings),
+            strict: options.strict,
             system: Arc::new(options.system),
             tools_after_first_round: options.tools_after_first_round,
         });

@@ -1,10 +1,12 @@
 //! The tables of limits, budget, policy and settings.
 
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
-use jackfield_domain::settings::{Effort, Settings, ThinkingMode, Verbosity};
+use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
+use toml::de::DeValue;
 
 use crate::config::Network;
 use crate::document::Section;
@@ -110,7 +112,9 @@ fn looser(place: Place) -> Problem {
 }
 
 /// `[settings]`
-pub(crate) fn settings(settings: &mut Settings, mut section: Section<'_>) {
+pub(crate) fn settings(options: &mut TurnOptions, mut section: Section<'_>) {
+    section.set("strict", strict, &mut options.strict);
+    let settings = &mut options.settings;
     let effort = one_of(&[
         ("none", Effort::None),
         ("minimal", Effort::Minimal),
@@ -142,7 +146,7 @@ pub(crate) fn settings(settings: &mut Settings, mut section: Section<'_>) {
     section.set("service_tier", shared, &mut settings.service_tier);
     section.set("stop", texts, &mut settings.stop);
     section.set("temperature", between(0.0, 2.0), &mut settings.temperature);
-    let thinking = |value: &toml::de::DeValue<'_>| {
+    let thinking = |value: &DeValue<'_>| {
         if value.is_integer() {
             return at_least_one(value).map(ThinkingMode::Budget);
         }
@@ -162,4 +166,23 @@ pub(crate) fn settings(settings: &mut Settings, mut section: Section<'_>) {
     ]);
     section.set("verbosity", verbosity, &mut settings.verbosity);
     section.finish();
+}
+
+/// An effect, or `false`.
+fn strict(value: &DeValue<'_>) -> Result<Option<NoteEffect>, String> {
+    match value.as_bool() {
+        Some(false) => return Ok(None),
+        Some(true) => {
+            let which = "`true` does not say about what: meaning, quality, cost or cosmetic";
+            return Err(which.to_owned());
+        }
+        None => {}
+    }
+    let effects = [
+        ("meaning", NoteEffect::Meaning),
+        ("quality", NoteEffect::Quality),
+        ("cost", NoteEffect::Cost),
+        ("cosmetic", NoteEffect::Cosmetic),
+    ];
+    one_of(&effects)(value).map(Some)
 }

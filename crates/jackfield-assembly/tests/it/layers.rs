@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_assembly::{Flags, load};
 use jackfield_domain::limits::OnLimit;
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Verdict;
 use jackfield_domain::settings::{Effort, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
@@ -72,6 +73,7 @@ fn everything_that_can_be_said_is_understood() {
         [settings]
         effort = "extra_high"
         max_output_tokens = 2000
+        strict = "quality"
         temperature = 1
         top_p = 0.5
         stop = ["END"]
@@ -117,6 +119,7 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!(&**proxy, "http://proxy.example:8080");
     assert_eq!(options.settings.effort, Some(Effort::ExtraHigh));
     assert_eq!(options.settings.temperature, Some(1.0));
+    assert_eq!(options.strict, Some(NoteEffect::Quality));
     assert_eq!(options.settings.thinking, Some(ThinkingMode::Budget(4_096)));
     assert_eq!(options.settings.stop.len(), 1);
 }
@@ -143,12 +146,14 @@ fn the_project_wins_over_the_user_and_both_count() {
 
 #[test]
 fn the_environment_wins_over_files_and_flags_over_the_environment() {
-    let mut world = World::new().with_project("model = 'claude/file'\n[system]\nprompt = 'file'");
+    let mut world = World::new()
+        .with_project("model = 'claude/file'\nsettings.strict = 'cost'\n[system]\nprompt = 'file'");
     world.variables = vec![
         ("JACKFIELD_MODEL", "claude/variable"),
         ("JACKFIELD_SYSTEM", "variable"),
     ];
     let config = world.load().unwrap();
+    assert_eq!(config.options.strict, Some(NoteEffect::Cost));
     assert_eq!(
         (
             &*config.options.model.model,
@@ -162,10 +167,12 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         deny: vec!["x".to_owned()],
         model: Some("claude/flag".to_owned()),
         rounds: Some(2),
+        strict: Some(None),
         system: Some("flag".to_owned()),
         tools: Some(false),
     };
     let config = world.load_with(&flags).unwrap();
+    assert_eq!(config.options.strict, None);
     assert_eq!(
         (
             &*config.options.model.model,
@@ -187,6 +194,22 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         .map(|rule| &*rule.pattern)
         .collect();
     assert_eq!(rules, ["x", "*"]);
+}
+
+#[test]
+fn strictness_is_an_effect_or_false() {
+    for (text, strict) in [
+        ("'meaning'", Some(NoteEffect::Meaning)),
+        ("'quality'", Some(NoteEffect::Quality)),
+        ("'cost'", Some(NoteEffect::Cost)),
+        ("'cosmetic'", Some(NoteEffect::Cosmetic)),
+        ("false", None),
+    ] {
+        let world = World::new()
+            .with_user("settings.strict = 'cost'")
+            .with_project(format!("settings.strict = {text}"));
+        assert_eq!(world.load().unwrap().options.strict, strict, "{text}");
+    }
 }
 
 #[test]

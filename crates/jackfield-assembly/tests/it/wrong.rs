@@ -100,6 +100,14 @@ fn a_value_that_cannot_be_is_told_with_its_key() {
             "1: key `settings.stop`: a list of texts was expected, not a string",
         ),
         (
+            "settings.strict = 'meanings'",
+            "1: key `settings.strict`: `meanings` is unknown; did you mean `meaning`?",
+        ),
+        (
+            "settings.strict = true",
+            "1: key `settings.strict`: `true` does not say about what: meaning, quality, cost or cosmetic",
+        ),
+        (
             "settings.parallel_calls = 'yes'",
             "1: key `settings.parallel_calls`: true or false was expected, not a string",
         ),

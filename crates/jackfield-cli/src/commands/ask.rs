@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{Assembled, Flags, MissingKey, Registry, Surroundings, load};
 use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::Opening;
@@ -74,7 +75,7 @@ pub async fn converse(
     let asks = asks(output, yes);
     options.policy.can_ask = !matches!(asks, Asks::Nobody);
     options.can_supersede = render::can_supersede(output.json);
-    let model = options.model.clone();
+    let (model, strict) = (options.model.clone(), options.strict);
     let takes_tools = engine
         .capabilities(&model.provider)
         .is_none_or(|can| can.tools);
@@ -111,7 +112,12 @@ pub async fn converse(
         } => Ok(exit),
         TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
         TurnEnd::Failed(failure) => {
-            Err(Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, &model)))
+            let fault =
+                Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, &model));
+            if strict.is_some() && failure.kind == ModelFailureKind::Unsupported {
+                return Err(fault.with_help(STRICT));
+            }
+            Err(fault)
         }
         TurnEnd::Interrupted(failure) => {
             let message = format!("the answer broke off: {}", failure.message);
@@ -156,6 +162,10 @@ pub fn flags(setup: &Setup) -> Flags {
 /// Adds what the turn may do.
 pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
     flags.rounds = bounds.max_rounds;
+    flags.strict = match bounds.strict {
+        Some(strict) => Some(strict.effect()),
+        None => None,
+    };
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
@@ -194,6 +204,10 @@ fn new_session() -> Result<SessionId, Fault> {
     let id = format!("cli-{:x}-{:x}", now.as_nanos(), std::process::id());
     SessionId::parse(&id).map_err(|error| Fault::new(Exit::Internal, error.to_string()))
 }
+
+/// Where strictness comes from.
+const STRICT: &str = "what must not get lost is said by `--strict`, or by `strict` under [settings]; \
+                      `--strict=false` lets everything pass";
 
 /// How long standard input is waited for in silence.
 const PATIENCE: Duration = Duration::from_secs(2);

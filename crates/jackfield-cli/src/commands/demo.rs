@@ -8,7 +8,7 @@ use jackfield_demo::server::{DemoServer, Pace};
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
 
-use crate::args::Demo;
+use crate::args::{Demo, Strict};
 use crate::commands::ask;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -50,6 +50,7 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
         verdict: Verdict::Allow,
     });
     config.options.tools = !demo.bounds.no_tools;
+    config.options.strict = demo.bounds.strict.and_then(Strict::effect);
     if let Some(rounds) = demo.bounds.max_rounds {
         config.options.limits.rounds = rounds;
     }

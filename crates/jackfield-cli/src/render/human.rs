@@ -8,7 +8,7 @@ use std::time::Duration;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::note::Note;
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
@@ -311,13 +311,17 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
 
     fn notes(&mut self, notes: &[Note]) -> io::Result<()> {
         for note in notes {
-            if self.look.verbose && !self.notes.contains(note) {
-                let (kind, effect) = (words::note_kind(note.kind), words::note_effect(note.effect));
-                self.remark(&format!(
-                    "note: {}: {kind} ({}, {effect})",
-                    note.path, note.code
-                ))?;
-                self.notes.push(note.clone());
+            // Whoever asked something else than was meant wants to know that in any case.
+            let grave = note.effect == NoteEffect::Meaning && note.kind != NoteKind::Carried;
+            if self.notes.contains(note) || !(grave || self.look.verbose) {
+                continue;
+            }
+            self.notes.push(note.clone());
+            let words = words::note(note);
+            if grave {
+                self.warning(&words)?;
+            } else {
+                self.remark(&words)?;
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use std::time::Duration;
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::limits::LimitKind;
-use jackfield_domain::note::{NoteEffect, NoteKind};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
@@ -287,6 +287,21 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
             "`tokens` under [budget]",
         ),
     }
+}
+
+/// A note in a line.
+#[must_use]
+pub fn note(note: &Note) -> String {
+    let done = match note.kind {
+        NoteKind::Approximated => "is sent as something near it",
+        NoteKind::Carried => "is sent in another place",
+        NoteKind::Dropped => "is not sent",
+        NoteKind::Refused => "is not passed on",
+    };
+    // Paths may hold names that somebody else chose.
+    let (path, code) = (shortened(&note.path, OUTCOME), shortened(&note.code, 64));
+    let effect = note_effect(note.effect);
+    format!("note: {path} {done} ({code}; {effect})")
 }
 
 /// What was done with a value that does not fit.

@@ -11,6 +11,7 @@ use jackfield_cli::render::{View as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
 use jackfield_domain::limits::LimitKind;
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -105,6 +106,50 @@ fn the_verbose_view_has_notes_and_whole_outcomes() {
         ..ON_TERMINAL
     };
     insta::assert_snapshot!("calls_verbosely", seen(&two_calls(), look, answered()));
+}
+
+#[test]
+fn a_loss_of_meaning_is_shown_in_any_case_and_every_other_note_where_more_is_shown() {
+    use NoteEffect::{Cosmetic, Cost, Meaning, Quality};
+    use NoteKind::{Approximated, Carried, Dropped, Refused};
+    let notes = || {
+        vec![
+            Note::new(
+                Approximated,
+                Meaning,
+                "media_as_text",
+                "messages[0].blocks[1]",
+            ),
+            Note::new(Approximated, Quality, "effort_raised", "settings.effort"),
+            Note::new(Carried, Meaning, "system_message_moved", "messages[2]"),
+            Note::new(
+                Dropped,
+                Cost,
+                "too_many_cache_points",
+                "tools[0].\u{1b}[31m\n.cache",
+            ),
+            Note::new(Dropped, Cosmetic, "blank_text", "messages[4].blocks[0]"),
+            Note::new(
+                Refused,
+                Meaning,
+                "provider_would_act",
+                "settings.extensions[0]",
+            ),
+        ]
+    };
+    let scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["Let me see."])
+        .replied_with(&[], notes())
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["Yes."])
+        .replied_with(&[], notes());
+    let verbose = Look {
+        verbose: true,
+        ..ON_TERMINAL
+    };
+    let both = [ON_TERMINAL, verbose].map(|look| seen(&scene, look, answered()));
+    insta::assert_snapshot!("notes", both.join("\n---- verbosely:\n"));
 }
 
 #[test]

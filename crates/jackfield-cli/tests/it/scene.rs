@@ -51,6 +51,7 @@ impl Scene {
                 provider: "claude".into(),
             },
             settings: Arc::default(),
+            strict: None,
             system: Arc::default(),
             tools_after_first_round: true,
         };
@@ -117,7 +118,14 @@ impl Scene {
     }
 
     /// The end of the reply: its calls, once more and whole.
-    pub(crate) fn replied(mut self, calls: &[(&str, &str, &str)]) -> Self {
+    pub(crate) fn replied(self, calls: &[(&str, &str, &str)]) -> Self {
+        let (kind, effect) = (NoteKind::Dropped, NoteEffect::Quality);
+        let note = Note::new(kind, effect, "seed_not_sent", "settings.seed");
+        self.replied_with(calls, vec![note])
+    }
+
+    /// The same, with these notes.
+    pub(crate) fn replied_with(mut self, calls: &[(&str, &str, &str)], notes: Vec<Note>) -> Self {
         let calls = calls.iter().map(|(id, name, arguments)| {
             let call = ToolCall {
                 id: ToolCallId::parse(id).unwrap(),
@@ -130,13 +138,7 @@ impl Scene {
         });
         let message = Message::new(Role::Assistant, calls.collect());
         let mut end = ReplyEnd::new(FinishReason::Stop);
-        let note = Note::new(
-            NoteKind::Dropped,
-            NoteEffect::Quality,
-            "seed_not_sent",
-            "settings.seed",
-        );
-        end.notes = vec![note];
+        end.notes = notes;
         let reply = Arc::new(Reply {
             end,
             message: message.into(),

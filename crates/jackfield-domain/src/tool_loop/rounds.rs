@@ -101,7 +101,7 @@ impl Decider<'_> {
             messages: self.turn.messages.clone(),
             model: setup.model.clone(),
             settings: std::sync::Arc::clone(&setup.settings),
-            strict: None,
+            strict: setup.strict,
             system: std::sync::Arc::clone(&setup.system),
             tools: std::sync::Arc::clone(&self.turn.tools),
         };

@@ -20,6 +20,7 @@ properties! {
     an_answer_in_time_beats_the_expiry => AnswersInTimeBeatTheExpiry,
     cancel_ends_the_turn_in_one_step_from_any_state => CancelEndsInOneStep,
     every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,
+    every_request_says_what_the_setup_says => RequestsFollowTheSetup,
     every_turn_ends_within_its_limits => EveryTurnEnds,
     folding_the_facts_gives_the_live_state => FactsFoldIntoTheLiveState,
     late_answers_cost_but_never_speak => LateAnswersNeverSpeak,

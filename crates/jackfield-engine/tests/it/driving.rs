@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::{CallEnd, Fact, Late, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
@@ -103,6 +104,25 @@ fn lose_for_good(journal: &FaultyJournal) {
     for _ in 0..5 {
         journal.will(Fault::Lose);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_turn_is_strict_about_is_recorded_and_in_every_request() {
+    let bench = Bench::calling(&["a"]);
+    bench.toolbox.will("a", ScriptedCall::text("one"));
+    let mut options = options();
+    options.strict = Some(NoteEffect::Cost);
+    let engine = bench.builder().build();
+    let report = engine.send(message(options), &mut ()).await;
+    assert_eq!(report.expect("a report").rounds, 2);
+    let asked = bench.model.requests();
+    let strict: Vec<_> = asked.iter().map(|request| request.strict).collect();
+    assert_eq!(strict, [Some(NoteEffect::Cost); 2]);
+    let recorded = bench.committed().await;
+    let Some(Fact::TurnOpened { setup, .. }) = recorded.first() else {
+        panic!("{recorded:?}");
+    };
+    assert_eq!(setup.strict, Some(NoteEffect::Cost));
 }
 
 #[tokio::test(start_paused = true)]

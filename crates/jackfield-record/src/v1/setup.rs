@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::limits::{Allowance, LimitKind, Limits, OnLimit};
 use jackfield_domain::message::Message;
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
@@ -51,7 +52,8 @@ stored_struct! { Setup as SetupForm {
     model: ModelRef,
     settings: Arc<Settings>,
     system: Arc<SystemPrompt>,
-    tools_after_first_round: bool
+    tools_after_first_round: bool;
+    maybe strict: NoteEffect
 } }
 
 /// A transcript is the list of its messages.

@@ -27,7 +27,7 @@ use jackfield_domain::wait::{
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::conversation::{reply_received, tool_result};
-pub(crate) use self::turn::turn_opened;
+pub(crate) use self::turn::{turn_opened, turn_opened_strict};
 
 fn step(input: InputKind, facts: Vec<Fact>) -> Envelope {
     Envelope {

@@ -58,20 +58,24 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
         .boxed()
 }
 
-/// A note.
-pub fn note() -> impl Strategy<Value = Note> + Clone {
-    let code = prop_oneof![
-        Just(Cow::Borrowed("sampling_not_supported")),
-        word().prop_map(|code| Cow::Owned(code.to_string())),
-    ];
-    let effect = select(
+/// What suffers by a note.
+pub(super) fn note_effect() -> impl Strategy<Value = NoteEffect> + Clone {
+    select(
         &[
             NoteEffect::Cosmetic,
             NoteEffect::Cost,
             NoteEffect::Quality,
             NoteEffect::Meaning,
         ][..],
-    );
+    )
+}
+
+/// A note.
+pub fn note() -> impl Strategy<Value = Note> + Clone {
+    let code = prop_oneof![
+        Just(Cow::Borrowed("sampling_not_supported")),
+        word().prop_map(|code| Cow::Owned(code.to_string())),
+    ];
     let kind = select(
         &[
             NoteKind::Approximated,
@@ -80,7 +84,7 @@ pub fn note() -> impl Strategy<Value = Note> + Clone {
             NoteKind::Refused,
         ][..],
     );
-    (code, effect, kind, text())
+    (code, note_effect(), kind, text())
         .prop_map(|(code, effect, kind, path)| Note {
             code,
             effect,

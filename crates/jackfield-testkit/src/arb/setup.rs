@@ -15,6 +15,7 @@ use proptest::sample::select;
 
 use super::call::tool_outcome;
 use super::conversation::{conversation, user_message};
+use super::reply::note_effect;
 use super::request::{model_ref, settings, system_prompt};
 use super::text::text;
 use super::tool::{catalog, tool_choice};
@@ -96,6 +97,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         (tool_choice(names), Just(catalog))
     });
     let flags = (any::<bool>(), any::<bool>());
+    let strict = option::of(note_effect());
     (
         allowance(),
         flags,
@@ -103,19 +105,23 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         limits(),
         model_ref(),
         settings(),
+        strict,
         system_prompt(),
     )
         .prop_map(
-            |(allowance, flags, (choice, catalog), limits, model, settings, system)| Setup {
-                allowance,
-                can_supersede: flags.0,
-                catalog: Arc::new(catalog),
-                choice,
-                limits,
-                model,
-                settings: Arc::new(settings),
-                system: Arc::new(system),
-                tools_after_first_round: flags.1,
+            |(allowance, flags, (choice, catalog), limits, model, settings, strict, system)| {
+                Setup {
+                    allowance,
+                    can_supersede: flags.0,
+                    catalog: Arc::new(catalog),
+                    choice,
+                    limits,
+                    model,
+                    settings: Arc::new(settings),
+                    strict,
+                    system: Arc::new(system),
+                    tools_after_first_round: flags.1,
+                }
             },
         )
         .boxed()

@@ -32,6 +32,7 @@ pub(crate) enum Property {
     OutcomesKeepCallOrder,
     RecoveryFollowsTheTable,
     RepeatsOnlyWhatMayBeRepeated,
+    RequestsFollowTheSetup,
     ShownIsWhatTheJournalSays,
     StartsOnlyWhenASlotIsFree,
     TimeoutsAreUnknown,
@@ -289,6 +290,23 @@ impl World {
                 );
                 if !started {
                     self.violate(Property::ActsOnlyOnWhatIsCommitted, format!("{attempt:?}"));
+                }
+                let setup = self.committed.iter().find_map(|fact| match fact {
+                    Fact::TurnOpened { setup, .. } => Some(setup),
+                    _ => None,
+                });
+                let asked = (
+                    &request.model,
+                    &request.settings,
+                    request.strict,
+                    &request.system,
+                );
+                let set = setup.map(|set| (&set.model, &set.settings, set.strict, &set.system));
+                if set != Some(asked) {
+                    self.violate(
+                        Property::RequestsFollowTheSetup,
+                        format!("{attempt:?}: {asked:?}"),
+                    );
                 }
                 let paused = self.committed.iter().rev().find_map(|fact| match fact {
                     Fact::ReplyReceived { reply, .. } => Some(&reply.end.finish),

@@ -7,6 +7,7 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
@@ -35,6 +36,7 @@ pub(crate) fn setup(limits: Limits) -> Setup {
             provider: "provider".into(),
         },
         settings: Arc::default(),
+        strict: None,
         system: Arc::default(),
         tools_after_first_round: true,
     }
@@ -133,6 +135,7 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         Setup {
             allowance,
             can_supersede,
+            strict: can_supersede.then_some(NoteEffect::Quality),
             tools_after_first_round,
             ..setup(limits)
         }

@@ -8,6 +8,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::policy::Permission;
@@ -146,6 +147,7 @@ pub(crate) fn turn_opened() -> Envelope {
             provider: "main".into(),
         },
         settings: Arc::new(settings()),
+        strict: None,
         system: Arc::new(system()),
         tools_after_first_round: false,
     };
@@ -177,4 +179,17 @@ pub(crate) fn turn_opened() -> Envelope {
             opened(Opening::Transcript(Transcript::stored(transcript)), &plain),
         ],
     )
+}
+
+/// A turn that is strict about quality.
+pub(crate) fn turn_opened_strict() -> Envelope {
+    let mut envelope = turn_opened();
+    // The first two have tools and a history, which the other file shows.
+    envelope.facts.drain(..2);
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            Arc::make_mut(setup).strict = Some(NoteEffect::Quality);
+        }
+    }
+    envelope
 }
