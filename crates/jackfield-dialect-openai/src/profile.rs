@@ -36,12 +36,16 @@ pub struct Profile {
     pub images: bool,
     /// Where the limit on output goes, Chat Completions alone.
     pub max_tokens: MaxTokens,
+    /// In which order messages may come, Chat Completions alone.
+    pub message_order: MessageOrder,
     /// Takes `parallel_tool_calls`.
     pub parallel_calls: bool,
     /// Takes frequency and presence penalties, Chat Completions alone.
     pub penalties: bool,
     /// How reasoning goes back to a server that showed it, Chat Completions alone.
     pub reasoning_echo: ReasoningEcho,
+    /// Takes the model's refusals back as such (`refusal`), Chat Completions alone.
+    pub refusals: bool,
     /// Takes `temperature` and `top_p`.
     pub sampling: bool,
     /// Takes `seed`, Chat Completions alone.
@@ -96,6 +100,18 @@ pub enum MaxTokens {
     MaxCompletionTokens,
     /// Into `max_tokens`, the only one that most compatible servers read.
     MaxTokens,
+}
+
+/// In which order messages may come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum MessageOrder {
+    /// User and model take turns, as many models' templates have it: what follows each other is made one.
+    Alternating,
+    /// Besides, the model speaks after tools before the user does (Mistral's API, 2026: 400 `Unexpected role
+    /// 'user' after role 'tool'`).
+    AnswerAfterTools,
+    /// Any.
+    Free,
 }
 
 /// How reasoning goes back to a server that showed it.
@@ -173,9 +189,11 @@ impl Profile {
         image_addresses: true,
         images: true,
         max_tokens: MaxTokens::MaxCompletionTokens,
+        message_order: MessageOrder::Free,
         parallel_calls: true,
         penalties: false,
         reasoning_echo: ReasoningEcho::Never,
+        refusals: true,
         sampling: false,
         seed: true,
         service_tier: true,
@@ -219,9 +237,11 @@ impl Profile {
         image_addresses: true,
         images: true,
         max_tokens: MaxTokens::MaxTokens,
+        message_order: MessageOrder::Alternating,
         parallel_calls: false,
         penalties: true,
         reasoning_echo: ReasoningEcho::AsItCame,
+        refusals: false,
         sampling: true,
         seed: true,
         service_tier: false,
@@ -264,6 +284,7 @@ impl Profile {
     pub const MISTRAL: Self = Self {
         call_ids: IdForm::NineAlphanumeric,
         efforts: &[],
+        message_order: MessageOrder::AnswerAfterTools,
         parallel_calls: true,
         // `random_seed` is its word for it.
         seed: false,

@@ -1,0 +1,86 @@
+//! Why a reply ended, and what it used.
+
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::usage::Usage;
+use serde_json::Value;
+
+use crate::chat::wire;
+
+/// What a reply holds, as far as its end depends on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Holds {
+    pub(crate) calls: bool,
+    pub(crate) refusal: bool,
+}
+
+/// The reason for a `finish_reason`; `None` is a stream that told none and ended all the same.
+///
+/// Whether there are calls is decided by whether there are any: servers say `stop` beside calls (OpenAI
+/// itself for a named tool) and `tool_calls` without them (vLLM). A reply that was cut off stays so.
+pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason {
+    match reason.unwrap_or("stop") {
+        "content_filter" => FinishReason::ContentFilter,
+        "length" | "max_tokens" => FinishReason::Length,
+        // Mistral
+        "model_length" => FinishReason::ContextFull,
+        _ if holds.calls => FinishReason::ToolCalls,
+        "end_turn" | "eos" | "eos_token" | "function_call" | "stop" | "stop_sequence"
+        | "tool_call" | "tool_calls" => {
+            if holds.refusal {
+                FinishReason::Refused
+            } else {
+                FinishReason::Stop
+            }
+        }
+        "refusal" => FinishReason::Refused,
+        unknown => FinishReason::Unrecognized(unknown.into()),
+    }
+}
+
+/// What was used, from whatever a server says of it.
+pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
+    let number = |path: &str| {
+        let found = usage.pointer(path)?;
+        let whole = found.as_u64();
+        // Saturates, and nothing negative or fractional is meant.
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a count that is written as a float"
+        )]
+        whole.or_else(|| found.as_f64().map(|count| count as u64))
+    };
+    let first = |paths: &[&str]| paths.iter().find_map(|path| number(path)).unwrap_or(0);
+    Usage {
+        cache_read: first(&[
+            "/prompt_tokens_details/cached_tokens",
+            // DeepSeek
+            "/prompt_cache_hit_tokens",
+            // Moonshot
+            "/cached_tokens",
+        ]),
+        cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
+        input: first(&["/prompt_tokens", "/input_tokens"]),
+        output: first(&["/completion_tokens", "/output_tokens"]),
+        reasoning: first(&[
+            "/completion_tokens_details/reasoning_tokens",
+            "/reasoning_tokens",
+        ]),
+    }
+}
+
+/// What was used, as the vendor tells it.
+pub(crate) fn usage_to_wire(usage: &Usage) -> wire::Usage {
+    wire::Usage {
+        prompt_tokens: usage.input,
+        completion_tokens: usage.output,
+        total_tokens: usage.total(),
+        prompt_tokens_details: Some(wire::PromptTokensDetails {
+            cached_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write,
+        }),
+        completion_tokens_details: Some(wire::CompletionTokensDetails {
+            reasoning_tokens: usage.reasoning,
+        }),
+    }
+}

@@ -1,0 +1,82 @@
+//! Requests: a domain request as a body, and a client's body as domain values.
+
+mod assistant;
+mod content;
+mod conversation;
+mod extensions;
+mod outcomes;
+mod settings;
+mod tools;
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+
+use crate::chat::wire;
+use crate::profile::Profile;
+
+pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
+pub use jackfield_dialect_kit::outgoing::Unsupported;
+pub(crate) use tools::TEXT_FIELD;
+
+/// The body for a request, and notes on everything that is lost or changed by it.
+///
+/// `owner` is whom the request goes to: opaque state of this owner is sent back, that of others is
+/// withheld. With `stream` the reply comes as events, which [`crate::chat::stream::Decoder`] reads.
+///
+/// The conversation has to keep the rules of [`jackfield_domain::rules`]; the body then keeps the
+/// vendor's.
+///
+/// # Errors
+///
+/// [`Unsupported`] where a user or system message holds what the server does not take.
+pub fn to_wire(
+    request: &ModelRequest,
+    owner: &StateOwner,
+    profile: &Profile,
+    stream: bool,
+) -> Result<(wire::Request, Vec<Note>), Unsupported> {
+    let mut notes = Notes::default();
+    let messages = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let offered = tools::to_wire(request, profile, &mut notes);
+    let settings = &request.settings;
+    let mut body = wire::Request {
+        model: (*request.model.model).to_owned(),
+        messages,
+        tool_choice: offered.choice,
+        parallel_tool_calls: offered.parallel,
+        functions: None,
+        function_call: None,
+        response_format: settings::response_format(settings, profile, &mut notes),
+        max_completion_tokens: None,
+        max_tokens: None,
+        reasoning_effort: settings::effort(
+            settings,
+            profile,
+            !offered.tools.is_empty(),
+            &mut notes,
+        ),
+        verbosity: None,
+        temperature: None,
+        top_p: None,
+        top_k: None,
+        frequency_penalty: None,
+        presence_penalty: None,
+        seed: None,
+        stop: None,
+        service_tier: None,
+        safety_identifier: None,
+        user: None,
+        stream: stream.then_some(true),
+        stream_options: (stream && profile.stream_usage).then(|| wire::StreamOptions {
+            include_usage: Some(true),
+            ..wire::StreamOptions::default()
+        }),
+        extra: serde_json::Map::new(),
+        tools: (!offered.tools.is_empty()).then_some(offered.tools),
+    };
+    settings::apply(&mut body, settings, profile, &mut notes);
+    extensions::apply(&mut body, &settings.extensions, &mut notes);
+    Ok((body, notes.into_vec()))
+}

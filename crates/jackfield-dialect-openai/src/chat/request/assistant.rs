@@ -1,0 +1,330 @@
+//! What the model said: its blocks as the fields of one message.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
+use jackfield_domain::message::Message;
+use jackfield_domain::naming::bare_tool_name;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::{Value, json};
+
+use super::Unsupported;
+use super::content::{in_words, text_part};
+use super::conversation::{At, Outward};
+use super::tools::TEXT_FIELD;
+use crate::chat::reply::state;
+use crate::chat::wire;
+use crate::profile::{BlankContent, ReasoningEcho};
+
+/// What was sent of a message, in the order in which a reader finds it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Place {
+    Thinking,
+    Text,
+    Refusal,
+    Call,
+}
+
+/// A message of the model's in the making.
+#[derive(Debug)]
+struct Spoken {
+    message: wire::Message,
+    /// Where each block went that is sent.
+    places: Vec<Place>,
+    /// The words, each with whether something else stood before it.
+    words: Vec<(wire::Part, bool)>,
+}
+
+impl Outward<'_> {
+    /// A message of the model's; `calls` if it called tools in this turn.
+    pub(super) fn assistant(
+        &mut self,
+        n: usize,
+        message: &Message,
+        calls: bool,
+    ) -> Result<(), Unsupported> {
+        let mut spoken = Spoken {
+            message: wire::Message::new(wire::Role::Assistant),
+            places: Vec::new(),
+            words: Vec::new(),
+        };
+        self.details(n, message, &mut spoken);
+        for (b, block) in message.blocks.iter().enumerate() {
+            let at = At {
+                message: n,
+                block: b,
+                role: message.role,
+            };
+            self.spoken(at, block, &mut spoken)?;
+        }
+        if let Some(message) = self.finished(n, spoken, calls) {
+            self.push_assistant(n, message);
+        }
+        Ok(())
+    }
+
+    /// Reasoning in parts, which hangs on the whole message.
+    fn details(&mut self, n: usize, message: &Message, spoken: &mut Spoken) {
+        let found = state::find(&message.opaque, self.owner, state::REASONING_DETAILS);
+        let found = found.and_then(|(place, json)| Some((place, json.as_array()?)));
+        let found = found.filter(|_| self.profile.reasoning_echo != ReasoningEcho::Never);
+        self.withhold_of_message(n, message, found.map(|(place, _)| place));
+        spoken.message.reasoning_details = found.map(|(_, details)| details.clone());
+    }
+
+    fn spoken(&mut self, at: At, block: &Block, spoken: &mut Spoken) -> Result<(), Unsupported> {
+        let part = match &block.content {
+            Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
+                self.withhold(at, block, None);
+                self.notes
+                    .approximated(NoteEffect::Meaning, "media_as_text", at);
+                in_words(&block.content).map(|words| text_part(&words))
+            }
+            Content::Opaque(opaque) => {
+                self.withhold(at, block, None);
+                let id = opaque.json.get("id").and_then(Value::as_str);
+                match id.filter(|_| *opaque.kind == *state::AUDIO && opaque.owner == *self.owner) {
+                    Some(id) if spoken.message.audio.is_none() => {
+                        // The vendor has the sound, and what was said in it.
+                        self.notes
+                            .approximated(NoteEffect::Cosmetic, "audio_by_id", at);
+                        spoken.message.audio = Some(wire::AudioRef { id: id.to_owned() });
+                        return Ok(());
+                    }
+                    Some(_) | None => self.opaque(at, opaque),
+                }
+            }
+            Content::Refusal(text) => {
+                self.withhold(at, block, None);
+                if text.trim().is_empty() {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+                    return Ok(());
+                }
+                if self.profile.refusals {
+                    self.forget_cache_point(at, block);
+                    let refusal = &mut spoken.message.refusal;
+                    refusal.get_or_insert_default().push_str(text);
+                    spoken.places.push(Place::Refusal);
+                    return Ok(());
+                }
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
+                Some(text_part(text))
+            }
+            Content::Text(text) => {
+                self.withhold(at, block, None);
+                self.text(at, text)
+            }
+            Content::Thinking(thinking) => {
+                self.thinking(at, block, thinking, spoken);
+                return Ok(());
+            }
+            Content::ToolCall(call) => {
+                self.call(at, block, call, spoken);
+                return Ok(());
+            }
+            Content::ToolOutcome(_) => {
+                // Of a call that another provider ran itself; that call is withheld as well.
+                self.notes
+                    .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
+                return Ok(());
+            }
+        };
+        if let Some(mut part) = part {
+            self.set_cache_point(at, block, &mut part);
+            let apart = spoken
+                .places
+                .last()
+                .is_some_and(|last| *last != Place::Text);
+            spoken.places.push(Place::Text);
+            spoken.words.push((part, apart));
+        }
+        Ok(())
+    }
+
+    fn forget_cache_point(&mut self, at: At, block: &Block) {
+        if block.cache.is_some() {
+            let path = format_args!("{at}.cache");
+            self.notes
+                .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+        }
+    }
+
+    fn thinking(&mut self, at: At, block: &Block, thinking: &Thinking, spoken: &mut Spoken) {
+        let found = state::find(&block.opaque, self.owner, state::REASONING_FIELD);
+        let found = found.and_then(|(place, json)| Some((place, json.as_str()?)));
+        let message = &mut spoken.message;
+        let echoed = self.profile.reasoning_echo != ReasoningEcho::Never && !thinking.redacted;
+        let place = found.filter(|_| echoed && !thinking.text.is_empty());
+        let sent = place.and_then(|(place, field)| {
+            let text = match field {
+                "reasoning" => &mut message.reasoning,
+                "reasoning_content" => &mut message.reasoning_content,
+                "thinking" => &mut message.thinking,
+                state::REASONING_DETAILS => {
+                    // Said by the parts themselves.
+                    let details = message.reasoning_details.as_ref()?;
+                    let same = state::details_text(details) == *thinking.text;
+                    return same.then_some(place);
+                }
+                _ => return None,
+            };
+            text.get_or_insert_default().push_str(&thinking.text);
+            Some(place)
+        });
+        if sent.is_none() {
+            // Somebody else's reasoning is nothing that this model has thought.
+            self.notes
+                .dropped(NoteEffect::Quality, "thinking_withheld", at);
+            return;
+        }
+        self.forget_cache_point(at, block);
+        self.withhold(at, block, sent);
+        spoken.places.push(Place::Thinking);
+    }
+
+    fn call(&mut self, at: At, block: &Block, call: &Arc<ToolCall>, spoken: &mut Spoken) {
+        if call.ran_by == RanBy::Provider {
+            self.notes
+                .dropped(NoteEffect::Quality, "provider_call_withheld", at);
+            return;
+        }
+        let extra = state::find(&block.opaque, self.owner, state::EXTRA_CONTENT)
+            .filter(|(_, json)| !json.is_null());
+        self.withhold(at, block, extra.map(|(place, _)| place));
+        self.forget_cache_point(at, block);
+        let name = self.called_name(at, &call.name);
+        let mut wire = wire::ToolCall {
+            id: Some(self.ids.of_call(&call.id)),
+            extra_content: extra.map(|(_, json)| json.clone()),
+            ..wire::ToolCall::default()
+        };
+        match &call.input {
+            ToolInput::Text(text) if self.profile.custom_tools => {
+                wire.kind = Some("custom".to_owned());
+                wire.custom = Some(wire::CustomCall {
+                    name: Some(name),
+                    input: (**text).to_owned(),
+                });
+            }
+            input @ (ToolInput::Json(_) | ToolInput::Text(_)) => {
+                wire.kind = Some("function".to_owned());
+                wire.function = Some(wire::FunctionCall {
+                    name: Some(name),
+                    arguments: Value::String(self.arguments(at, input)),
+                });
+            }
+        }
+        spoken.message.tool_calls.get_or_insert_default().push(wire);
+        spoken.places.push(Place::Call);
+    }
+
+    /// The arguments as a text that is a JSON object: several servers and templates parse it.
+    fn arguments(&mut self, at: At, input: &ToolInput) -> String {
+        let path = format_args!("{at}.input");
+        let (key, text) = match input {
+            ToolInput::Json(input) => match input.object() {
+                Ok(_) if input.raw().trim().is_empty() => return "{}".to_owned(),
+                Ok(_) => return input.raw().to_owned(),
+                Err(_) => {
+                    self.notes
+                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
+                    ("_raw", input.raw())
+                }
+            },
+            ToolInput::Text(text) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
+                (TEXT_FIELD, &**text)
+            }
+        };
+        json!({ key: text }).to_string()
+    }
+
+    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+        let name = name.as_str();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if (1..=64).contains(&name.len()) && name.chars().all(fits) {
+            return name.to_owned();
+        }
+        let path = format_args!("{at}.name");
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
+        bare_tool_name(name).as_str().to_owned()
+    }
+
+    /// The message, unless nothing of it is left.
+    fn finished(&mut self, n: usize, spoken: Spoken, calls: bool) -> Option<wire::Message> {
+        let Spoken {
+            mut message,
+            places,
+            words,
+        } = spoken;
+        let plain = words.iter().all(|(part, _)| is_plain(part));
+        let once = |place| places.iter().filter(|known| **known == place).count() < 2;
+        let kept = places.is_sorted()
+            && once(Place::Thinking)
+            && once(Place::Refusal)
+            && (once(Place::Text) || !plain);
+        if !kept {
+            let path = format_args!("messages[{n}].blocks");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "blocks_rearranged", path);
+        }
+        let reasons = [
+            &message.reasoning_content,
+            &message.reasoning,
+            &message.thinking,
+        ];
+        let reasons =
+            reasons.into_iter().any(Option::is_some) || message.reasoning_details.is_some();
+        if !words.is_empty() {
+            message.content = Some(content(words, plain));
+        } else if message.tool_calls.is_some() {
+            message.content = match self.profile.blank_content {
+                BlankContent::Empty => Some(wire::Content::Text(String::new())),
+                BlankContent::Null => None,
+            };
+        } else if let Some(refusal) = message.refusal.take() {
+            // A message without calls has to have content.
+            message.content = Some(wire::Content::Parts(vec![wire::Part::Refusal { refusal }]));
+        } else if message.audio.is_none() {
+            if !reasons {
+                return None;
+            }
+            message.content = Some(wire::Content::Text(String::new()));
+        }
+        if self.profile.reasoning_echo == ReasoningEcho::Always && calls && !reasons {
+            message.reasoning_content = Some(String::new());
+        }
+        Some(message)
+    }
+}
+
+fn is_plain(part: &wire::Part) -> bool {
+    matches!(
+        part,
+        wire::Part::Text {
+            prompt_cache_breakpoint: None,
+            ..
+        }
+    )
+}
+
+/// The words: one text where they are plain. What follows each other was one text to begin with.
+fn content(words: Vec<(wire::Part, bool)>, plain: bool) -> wire::Content {
+    if !plain {
+        return wire::Content::Parts(words.into_iter().map(|(part, _)| part).collect());
+    }
+    let mut text = String::new();
+    for (part, apart) in words {
+        if let wire::Part::Text { text: more, .. } = part {
+            if apart && !text.is_empty() {
+                text.push_str("\n\n");
+            }
+            text.push_str(&more);
+        }
+    }
+    wire::Content::Text(text)
+}

@@ -1,0 +1,304 @@
+//! What users and whoever runs the conversation say: blocks as parts.
+
+use jackfield_dialect_kit::in_words;
+use jackfield_domain::block::{Block, Content, OpaqueBlock, Text};
+use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::message::Role;
+use jackfield_domain::note::NoteEffect;
+use serde_json::{Map, Value};
+
+use super::Unsupported;
+use super::conversation::{At, Outward};
+use crate::chat::wire;
+
+/// The pictures that the vendor takes (2026-11); compatible servers take no others as a rule.
+pub(super) const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+impl Outward<'_> {
+    /// A block of a user's or system message; `None` if it is left out, which has been noted.
+    pub(super) fn part(
+        &mut self,
+        at: At,
+        block: &Block,
+    ) -> Result<Option<wire::Part>, Unsupported> {
+        self.withhold(at, block, None);
+        Ok(match &block.content {
+            Content::Audio(audio) => {
+                let part = self.audio(audio).filter(|_| at.role == Role::User);
+                let reason =
+                    "this server takes sounds only as WAV or MP3 from a user, or not at all";
+                let part = part.ok_or_else(|| at.unsupported(reason))?;
+                if audio.transcript.is_some() {
+                    let path = format_args!("{at}.transcript");
+                    self.notes
+                        .dropped(NoteEffect::Cosmetic, "transcript_not_sent", path);
+                }
+                Some(part)
+            }
+            Content::Document(document) => self.user_document(at, document)?,
+            Content::Image(image) => {
+                let part = self.image(image).filter(|_| at.role == Role::User);
+                let reason = "this server takes pictures only as JPEG, PNG, GIF or WebP from a user, or not at all";
+                Some(part.ok_or_else(|| at.unsupported(reason))?)
+            }
+            Content::Opaque(opaque) => self.opaque(at, opaque),
+            Content::Refusal(text) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
+                (!text.trim().is_empty()).then(|| text_part(text))
+            }
+            Content::Text(text) => self.text(at, text),
+            Content::Thinking(_) => {
+                self.notes
+                    .dropped(NoteEffect::Quality, "thinking_withheld", at);
+                None
+            }
+            Content::ToolCall(_) => {
+                return Err(at.unsupported("only the model calls tools"));
+            }
+            Content::ToolOutcome(_) => {
+                return Err(at.unsupported("only tools have outcomes"));
+            }
+        })
+    }
+
+    pub(super) fn text(&mut self, at: At, text: &Text) -> Option<wire::Part> {
+        if text.text.trim().is_empty() {
+            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+            return None;
+        }
+        for k in 0..text.annotations.len() {
+            let path = format_args!("{at}.annotations[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+        }
+        Some(text_part(&text.text))
+    }
+
+    /// Something of this server's own, or the words that stand for it elsewhere.
+    pub(super) fn opaque(&mut self, at: At, opaque: &OpaqueBlock) -> Option<wire::Part> {
+        let mine = opaque.owner == *self.owner && at.role != Role::System;
+        if let Some(fields) = part_fields(opaque).filter(|_| mine) {
+            if opaque.fallback.is_some() {
+                let path = format_args!("{at}.fallback");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
+            }
+            return Some(wire::Part::Other(fields.clone()));
+        }
+        let fallback = opaque.fallback.as_deref();
+        let Some(text) = fallback.filter(|text| !text.trim().is_empty()) else {
+            self.notes
+                .dropped(NoteEffect::Quality, "opaque_withheld", at);
+            return None;
+        };
+        self.notes
+            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        Some(text_part(text))
+    }
+
+    fn user_document(
+        &mut self,
+        at: At,
+        document: &Document,
+    ) -> Result<Option<wire::Part>, Unsupported> {
+        if let MediaSource::Text(text) = &document.source {
+            if text.trim().is_empty() {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", at);
+                return Ok(None);
+            }
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "document_as_text", at);
+            return Ok(Some(text_part(&document_text(document, text))));
+        }
+        let part = self.document(document).filter(|_| at.role == Role::User);
+        let reason =
+            "this server takes documents only inline or uploaded to it, from a user, or not at all";
+        let part = part.ok_or_else(|| at.unsupported(reason))?;
+        for (field, set, effect) in [
+            ("cite", document.cite, NoteEffect::Quality),
+            ("context", document.context.is_some(), NoteEffect::Quality),
+            (
+                "title",
+                document.title.is_some() && matches!(document.source, MediaSource::File { .. }),
+                NoteEffect::Cosmetic,
+            ),
+        ] {
+            if set {
+                let path = format_args!("{at}.{field}");
+                self.notes.dropped(effect, "document_field_not_sent", path);
+            }
+        }
+        Ok(Some(part))
+    }
+
+    /// A sound, if the server takes it.
+    pub(super) fn audio(&self, audio: &Audio) -> Option<wire::Part> {
+        let MediaSource::Base64 { media_type, data } = &audio.source else {
+            return None;
+        };
+        let format = match &**media_type {
+            "audio/wav" | "audio/wave" | "audio/x-wav" => "wav",
+            "audio/mp3" | "audio/mpeg" => "mp3",
+            _ => return None,
+        };
+        self.profile.audio.then(|| wire::Part::InputAudio {
+            input_audio: wire::Audio {
+                data: (**data).to_owned(),
+                format: format.to_owned(),
+            },
+            prompt_cache_breakpoint: None,
+        })
+    }
+
+    /// A picture, if the server takes it.
+    pub(super) fn image(&self, image: &Image) -> Option<wire::Part> {
+        let url = match &image.source {
+            MediaSource::Base64 { media_type, data } => IMAGE_TYPES
+                .contains(&&**media_type)
+                .then(|| data_url(media_type, data)),
+            // Another scheme might name a file of the server's.
+            MediaSource::Url(url) => (self.profile.image_addresses
+                && (url.starts_with("https://") || url.starts_with("http://")))
+            .then(|| (**url).to_owned()),
+            MediaSource::File { .. } | MediaSource::Text(_) => None,
+        };
+        let url = url.filter(|_| self.profile.images)?;
+        let detail = image.detail.map(|detail| match detail {
+            ImageDetail::Auto => "auto",
+            ImageDetail::High => "high",
+            ImageDetail::Low => "low",
+            ImageDetail::Original => "original",
+        });
+        Some(wire::Part::ImageUrl {
+            image_url: wire::ImageUrl {
+                url,
+                detail: detail.map(str::to_owned),
+            },
+            prompt_cache_breakpoint: None,
+        })
+    }
+
+    /// A document, if the server takes it.
+    pub(super) fn document(&self, document: &Document) -> Option<wire::Part> {
+        let file = match &document.source {
+            MediaSource::Base64 { media_type, data } => {
+                let title = document.title.as_deref();
+                wire::File {
+                    file_data: Some(data_url(media_type, data)),
+                    file_id: None,
+                    filename: Some(title.unwrap_or_else(|| file_name(media_type)).to_owned()),
+                }
+            }
+            // A file belongs to an account, not to a model or to one of the vendor's two languages.
+            MediaSource::File { id, owner }
+                if owner.dialect.starts_with("openai-")
+                    && owner.endpoint == self.owner.endpoint =>
+            {
+                wire::File {
+                    file_id: Some((**id).to_owned()),
+                    ..wire::File::default()
+                }
+            }
+            MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => return None,
+        };
+        self.profile.files.then_some(wire::Part::File {
+            file,
+            prompt_cache_breakpoint: None,
+        })
+    }
+}
+
+/// The fields of a part that only its owner knows; `None` if it is none.
+pub(super) fn part_fields(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
+    let fields = opaque.json.as_object()?;
+    let kind = fields.get("type")?.as_str()?;
+    (kind == &*opaque.kind && !KNOWN_PARTS.contains(&kind)).then_some(fields)
+}
+
+/// The types of part that the mappers know themselves, and that are therefore never opaque.
+pub(super) const KNOWN_PARTS: [&str; 5] = ["file", "image_url", "input_audio", "refusal", "text"];
+
+/// The name that a document without a title has.
+pub(super) fn file_name(media_type: &str) -> &'static str {
+    match media_type {
+        "application/pdf" => "document.pdf",
+        _ => "document",
+    }
+}
+
+/// Words that need no more than themselves.
+pub(super) fn text_part(text: &str) -> wire::Part {
+    wire::Part::Text {
+        text: text.to_owned(),
+        prompt_cache_breakpoint: None,
+    }
+}
+
+/// Parts as one text where they are nothing else: not every server takes more of a text than that.
+pub(super) fn into_content(parts: Vec<wire::Part>) -> wire::Content {
+    let plain = parts.iter().all(|part| {
+        matches!(
+            part,
+            wire::Part::Text {
+                prompt_cache_breakpoint: None,
+                ..
+            }
+        )
+    });
+    if plain {
+        wire::Content::Text(joined(&parts))
+    } else {
+        wire::Content::Parts(parts)
+    }
+}
+
+/// The words of parts, with empty lines between.
+pub(super) fn joined(parts: &[wire::Part]) -> String {
+    let texts: Vec<&str> = parts
+        .iter()
+        .filter_map(|part| match part {
+            wire::Part::Text { text, .. } => Some(text.as_str()),
+            wire::Part::File { .. }
+            | wire::Part::ImageUrl { .. }
+            | wire::Part::InputAudio { .. }
+            | wire::Part::Other(_)
+            | wire::Part::Refusal { .. } => None,
+        })
+        .collect();
+    texts.join("\n\n")
+}
+
+/// A medium in words; `None` if it is none.
+pub(crate) fn in_words(content: &Content) -> Option<String> {
+    match content {
+        Content::Audio(audio) => Some(in_words::audio(audio)),
+        Content::Document(document) => Some(match &document.source {
+            MediaSource::Text(text) => document_text(document, text),
+            MediaSource::Base64 { .. } | MediaSource::File { .. } | MediaSource::Url(_) => {
+                in_words::source("document", &document.source)
+            }
+        }),
+        Content::Image(image) => Some(in_words::source("image", &image.source)),
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => None,
+    }
+}
+
+/// A document of plain text, as words.
+pub(super) fn document_text(document: &Document, text: &str) -> String {
+    let about = [document.title.as_deref(), document.context.as_deref()];
+    let about: Vec<&str> = about.into_iter().flatten().collect();
+    if about.is_empty() {
+        return text.to_owned();
+    }
+    format!("[{}]\n{text}", about.join(": "))
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}

@@ -1,0 +1,358 @@
+//! The conversation: domain messages as wire messages, in an order that the server takes.
+
+use std::fmt;
+
+use jackfield_dialect_kit::ids::WireIds;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::block::{Block, RanBy};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::system_prompt::SystemPrompt;
+
+use super::Unsupported;
+use super::content::{into_content, joined, text_part};
+use crate::chat::wire;
+use crate::profile::{MessageOrder, Profile, SystemRole};
+
+/// What the model is made to say where it has to speak between tools and the user.
+const ANSWER_AFTER_TOOLS: &str = "I have seen the results.";
+
+/// What mapping a message has to know and tells.
+#[derive(Debug)]
+pub(super) struct Outward<'a> {
+    pub(super) ids: WireIds,
+    pub(super) messages: Vec<wire::Message>,
+    pub(super) notes: &'a mut Notes,
+    pub(super) owner: &'a StateOwner,
+    pub(super) profile: &'a Profile,
+}
+
+/// A place in the conversation; its path is only written out where a note needs it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct At {
+    pub(super) message: usize,
+    pub(super) block: usize,
+    pub(super) role: Role,
+}
+
+impl fmt::Display for At {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "messages[{}].blocks[{}]", self.message, self.block)
+    }
+}
+
+impl At {
+    pub(super) fn unsupported(self, reason: &'static str) -> Unsupported {
+        Unsupported {
+            path: self.to_string(),
+            reason,
+        }
+    }
+}
+
+/// Maps the system prompt and the conversation.
+pub(super) fn to_wire(
+    request: &ModelRequest,
+    owner: &StateOwner,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Result<Vec<wire::Message>, Unsupported> {
+    let mut outward = Outward {
+        ids: WireIds::of(request, owner, profile.call_ids),
+        messages: Vec::with_capacity(request.messages.len() + 1),
+        notes,
+        owner,
+        profile,
+    };
+    outward.system_prompt(&request.system);
+    let with_calls = turns_with_calls(request);
+    for (n, (message, calls)) in request.messages.iter().zip(with_calls).enumerate() {
+        let path = format_args!("messages[{n}]");
+        if message.blocks.is_empty() {
+            outward
+                .notes
+                .dropped(NoteEffect::Cosmetic, "empty_message", path);
+        }
+        match message.role {
+            Role::Assistant => outward.assistant(n, message, calls)?,
+            Role::System => outward.system_message(n, message)?,
+            Role::Tool => outward.outcomes(n, message)?,
+            Role::User => outward.user_message(n, message)?,
+        }
+    }
+    Ok(outward.messages)
+}
+
+/// For each message, whether the model calls tools in its turn: from one user's message to the next.
+fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
+    let mut told = Vec::with_capacity(request.messages.len());
+    let mut began = 0;
+    for message in request.messages.iter() {
+        if message.role == Role::User {
+            began = told.len();
+        }
+        let calls = message.calls().any(|call| call.ran_by != RanBy::Provider);
+        told.push(calls);
+        if calls {
+            told.iter_mut()
+                .skip(began)
+                .for_each(|calls: &mut bool| *calls = true);
+        }
+    }
+    // Those after the last call of a turn belong to it as well.
+    let mut turn = false;
+    for (message, calls) in request.messages.iter().zip(&mut told) {
+        turn = *calls || (turn && message.role != Role::User);
+        *calls = turn;
+    }
+    told
+}
+
+impl Outward<'_> {
+    fn system_prompt(&mut self, system: &SystemPrompt) {
+        let mut texts = Vec::new();
+        for (n, part) in system.parts.iter().enumerate() {
+            if part.text.trim().is_empty() {
+                let path = format_args!("system.parts[{n}]");
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+            } else {
+                texts.push(text_part(&part.text));
+            }
+        }
+        if texts.is_empty() {
+            return;
+        }
+        let one = texts.len() == 1 || self.profile.system_role == SystemRole::OneSystem;
+        if one && texts.len() > 1 {
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "texts_joined", "system.parts");
+        }
+        let content = if one {
+            wire::Content::Text(joined(&texts))
+        } else {
+            wire::Content::Parts(texts)
+        };
+        self.push(self.system_role(), content);
+    }
+
+    const fn system_role(&self) -> wire::Role {
+        match self.profile.system_role {
+            SystemRole::Developer => wire::Role::Developer,
+            SystemRole::OneSystem | SystemRole::System => wire::Role::System,
+        }
+    }
+
+    /// A message of whoever runs the conversation: at its beginning, part of the system prompt.
+    fn system_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
+        let Some(content) = self.said(n, message)? else {
+            return Ok(());
+        };
+        let path = format_args!("messages[{n}]");
+        let leads = self
+            .messages
+            .iter()
+            .all(|told| matches!(told.role, wire::Role::Developer | wire::Role::System));
+        if self.profile.system_role != SystemRole::OneSystem {
+            if leads {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
+            }
+            self.push(self.system_role(), content);
+            return Ok(());
+        }
+        if !leads {
+            self.notes
+                .approximated(NoteEffect::Meaning, "system_message_as_user", path);
+            self.push_user(n, content, true);
+            return Ok(());
+        }
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
+        match self.messages.last_mut() {
+            Some(before) => merge(before, content),
+            None => self.push(wire::Role::System, content),
+        }
+        Ok(())
+    }
+
+    fn user_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
+        if let Some(content) = self.said(n, message)? {
+            self.push_user(n, content, false);
+        }
+        Ok(())
+    }
+
+    /// What a user or whoever runs the conversation says; `None` if nothing of it is left.
+    fn said(&mut self, n: usize, message: &Message) -> Result<Option<wire::Content>, Unsupported> {
+        self.withhold_of_message(n, message, None);
+        let mut parts = Vec::with_capacity(message.blocks.len());
+        for (b, block) in message.blocks.iter().enumerate() {
+            let at = At {
+                message: n,
+                block: b,
+                role: message.role,
+            };
+            if let Some(mut part) = self.part(at, block)? {
+                self.set_cache_point(at, block, &mut part);
+                parts.push(part);
+            }
+        }
+        if parts.is_empty() {
+            return Ok(None);
+        }
+        let texts = parts.len();
+        let content = into_content(parts);
+        if texts > 1 && matches!(content, wire::Content::Text(_)) {
+            let path = format_args!("messages[{n}].blocks");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "texts_joined", path);
+        }
+        Ok(Some(content))
+    }
+
+    /// A message of the user's, where one may stand; `noted` if a note says already that it is moved.
+    pub(super) fn push_user(&mut self, n: usize, content: wire::Content, noted: bool) {
+        let order = self.profile.message_order;
+        let last = self.messages.last().map(|message| message.role);
+        let path = format_args!("messages[{n}]");
+        if order == MessageOrder::AnswerAfterTools && last == Some(wire::Role::Tool) {
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "answer_inserted", path);
+            let answer = wire::Content::Text(ANSWER_AFTER_TOOLS.to_owned());
+            self.push(wire::Role::Assistant, answer);
+        }
+        match self.messages.last_mut() {
+            Some(before) if order != MessageOrder::Free && before.role == wire::Role::User => {
+                if !noted {
+                    self.notes
+                        .approximated(NoteEffect::Cosmetic, "messages_merged", path);
+                }
+                merge(before, content);
+            }
+            Some(_) | None => self.push(wire::Role::User, content),
+        }
+    }
+
+    /// What the model said, where it may stand.
+    pub(super) fn push_assistant(&mut self, n: usize, message: wire::Message) {
+        match self.messages.last_mut() {
+            Some(before)
+                if self.profile.message_order != MessageOrder::Free
+                    && before.role == wire::Role::Assistant
+                    && before.tool_calls.is_none() =>
+            {
+                let path = format_args!("messages[{n}]");
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "messages_merged", path);
+                if let Some(content) = message.content {
+                    merge(before, content);
+                }
+                for (field, more) in [
+                    (&mut before.refusal, message.refusal),
+                    (&mut before.reasoning_content, message.reasoning_content),
+                    (&mut before.reasoning, message.reasoning),
+                    (&mut before.thinking, message.thinking),
+                ] {
+                    if let Some(more) = more {
+                        field.get_or_insert_default().push_str(&more);
+                    }
+                }
+                if let Some(details) = message.reasoning_details {
+                    before
+                        .reasoning_details
+                        .get_or_insert_default()
+                        .extend(details);
+                }
+                before.audio = before.audio.take().or(message.audio);
+                before.tool_calls = message.tool_calls;
+            }
+            Some(_) | None => self.messages.push(message),
+        }
+    }
+
+    fn push(&mut self, role: wire::Role, content: wire::Content) {
+        self.messages.push(wire::Message {
+            content: Some(content),
+            ..wire::Message::new(role)
+        });
+    }
+
+    /// Notes every piece of opaque state of a block that is not sent: all but the one at this place.
+    pub(super) fn withhold(&mut self, at: At, block: &Block, sent: Option<usize>) {
+        for k in (0..block.opaque.len()).filter(|k| Some(*k) != sent) {
+            let path = format_args!("{at}.opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
+        }
+    }
+
+    /// The same for the state of a whole message.
+    pub(super) fn withhold_of_message(&mut self, n: usize, message: &Message, sent: Option<usize>) {
+        for k in (0..message.opaque.len()).filter(|k| Some(*k) != sent) {
+            let path = format_args!("messages[{n}].opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
+        }
+    }
+
+    pub(super) fn set_cache_point(&mut self, at: At, block: &Block, part: &mut wire::Part) {
+        let Some(point) = block.cache else { return };
+        let path = format_args!("{at}.cache");
+        let place = match part {
+            wire::Part::File {
+                prompt_cache_breakpoint,
+                ..
+            }
+            | wire::Part::ImageUrl {
+                prompt_cache_breakpoint,
+                ..
+            }
+            | wire::Part::InputAudio {
+                prompt_cache_breakpoint,
+                ..
+            }
+            | wire::Part::Text {
+                prompt_cache_breakpoint,
+                ..
+            } if self.profile.cache_points => prompt_cache_breakpoint,
+            wire::Part::File { .. }
+            | wire::Part::ImageUrl { .. }
+            | wire::Part::InputAudio { .. }
+            | wire::Part::Other(_)
+            | wire::Part::Refusal { .. }
+            | wire::Part::Text { .. } => {
+                self.notes
+                    .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+                return;
+            }
+        };
+        let ttl = point
+            .seconds
+            .map(|seconds| if seconds <= 1800 { "30m" } else { "12h" });
+        if !matches!(point.seconds, None | Some(1800 | 43200)) {
+            self.notes
+                .approximated(NoteEffect::Cost, "cache_lifetime", path);
+        }
+        *place = Some(wire::CacheBreakpoint {
+            mode: "explicit".to_owned(),
+            ttl: ttl.map(str::to_owned),
+        });
+    }
+}
+
+/// Puts more words at the end of a message.
+fn merge(before: &mut wire::Message, more: wire::Content) {
+    let mut parts = before.content.take().map_or_else(Vec::new, into_parts);
+    parts.extend(into_parts(more));
+    before.content = Some(into_content(parts));
+}
+
+fn into_parts(content: wire::Content) -> Vec<wire::Part> {
+    match content {
+        wire::Content::Parts(parts) => parts,
+        wire::Content::Text(text) if text.is_empty() => Vec::new(),
+        wire::Content::Text(text) => vec![text_part(&text)],
+    }
+}

@@ -1,0 +1,135 @@
+//! Fields that this dialect knows and the domain does not.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::pointer::{set, tokens};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
+use serde_json::{Map, Value};
+
+use crate::chat::{DIALECT, wire};
+
+/// Whether a field makes the provider act, or keep something: it never passes.
+pub(crate) fn acts(field: &str, json: &Value) -> bool {
+    match field {
+        // Not to keep it is what it does anyway.
+        "store" => *json != Value::Bool(false),
+        // The vendor's, then those of servers that run tools of their own.
+        "background"
+        | "conversation"
+        | "previous_response_id"
+        | "web_search_options"
+        | "connectors"
+        | "container"
+        | "mcp_servers"
+        | "plugins"
+        | "search_parameters"
+        | "web_search" => true,
+        _ => false,
+    }
+}
+
+/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+const OURS: [&str; 24] = [
+    "frequency_penalty",
+    "function_call",
+    "functions",
+    "max_completion_tokens",
+    "max_tokens",
+    "messages",
+    "model",
+    "n",
+    "parallel_tool_calls",
+    "presence_penalty",
+    "reasoning_effort",
+    "response_format",
+    "safety_identifier",
+    "seed",
+    "service_tier",
+    "stop",
+    "stream",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+    "user",
+    "verbosity",
+];
+
+/// Fields of a tool that the mapper sets.
+const OURS_OF_TOOL: [&str; 6] = [
+    "description",
+    "format",
+    "name",
+    "parameters",
+    "strict",
+    "type",
+];
+
+/// Sets the extensions of a request.
+pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
+    for (n, extension) in extensions.iter().enumerate() {
+        let path = format_args!("settings.extensions[{n}]");
+        let Some(tokens) = known(extension, notes, path) else {
+            continue;
+        };
+        let first = tokens.first().map_or("", String::as_str);
+        if acts(first, &extension.json) {
+            notes.refused("provider_would_act", path);
+            continue;
+        }
+        let set = match (first, &mut body.stream_options) {
+            (first, _) if OURS.contains(&first) => false,
+            ("stream_options", Some(options)) => {
+                let below = tokens.get(1..).unwrap_or_default();
+                let second = below.first().map_or("", String::as_str);
+                !matches!(second, "" | "include_usage")
+                    && set(&mut options.extra, below, &extension.json)
+            }
+            ("stream_options", None) => false,
+            (_, _) => set(&mut body.extra, &tokens, &extension.json),
+        };
+        if !set {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+/// Sets the extensions of a tool, beside its name and description.
+pub(super) fn apply_to_tool(
+    fields: &mut Map<String, Value>,
+    n: usize,
+    extensions: &[Extension],
+    notes: &mut Notes,
+) {
+    for (k, extension) in extensions.iter().enumerate() {
+        let path = format_args!("tools[{n}].extensions[{k}]");
+        let Some(tokens) = known(extension, notes, path) else {
+            continue;
+        };
+        let free = match tokens.as_slice() {
+            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
+            [] | [_, _, ..] => false,
+        };
+        if !(free && set(fields, &tokens, &extension.json)) {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+/// Where an extension belongs, if it is of this dialect.
+fn known(
+    extension: &Extension,
+    notes: &mut Notes,
+    path: std::fmt::Arguments<'_>,
+) -> Option<Vec<String>> {
+    if *extension.dialect != *DIALECT {
+        notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+        return None;
+    }
+    let tokens = tokens(&extension.path);
+    if tokens.is_none() {
+        notes.dropped(NoteEffect::Quality, "extension_path", path);
+    }
+    tokens
+}

@@ -1,0 +1,170 @@
+//! Outcomes of tool calls: a message each, of text alone, and the media in them beside it.
+
+use jackfield_dialect_kit::{in_words, same};
+use jackfield_domain::block::Content;
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::message::Message;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use serde_json::Value;
+
+use super::Unsupported;
+use super::content::{document_text, into_content, text_part};
+use super::conversation::{At, Outward};
+use crate::chat::wire;
+use crate::profile::MessageOrder;
+
+/// What stands for a failure that says nothing.
+const SILENT_ERROR: &str = "The tool failed and did not say why.";
+
+impl Outward<'_> {
+    /// The outcomes of one reply: all of them, and then what they show.
+    pub(super) fn outcomes(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
+        self.withhold_of_message(n, message, None);
+        let mut shown = Vec::new();
+        for (b, block) in message.blocks.iter().enumerate() {
+            let at = At {
+                message: n,
+                block: b,
+                role: message.role,
+            };
+            let Content::ToolOutcome(outcome) = &block.content else {
+                return Err(at.unsupported("tools have outcomes alone"));
+            };
+            self.withhold(at, block, None);
+            let text = self.outcome(at, outcome, &mut shown);
+            let mut part = text_part(&text);
+            self.set_cache_point(at, block, &mut part);
+            let content = into_content(vec![part]);
+            self.messages.push(wire::Message {
+                content: Some(content),
+                tool_call_id: Some(self.ids.of_call(&outcome.call)),
+                ..wire::Message::new(wire::Role::Tool)
+            });
+        }
+        if !shown.is_empty() {
+            self.push_user(n, wire::Content::Parts(shown), true);
+        }
+        Ok(())
+    }
+
+    /// The words of an outcome; what it shows goes to the end of `shown`.
+    fn outcome(&mut self, at: At, outcome: &ToolOutcome, shown: &mut Vec<wire::Part>) -> String {
+        for k in 0..outcome.opaque.len() {
+            let path = format_args!("{at}.outcome.opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
+        }
+        let result = &outcome.result;
+        let name = self.ids.of_call(&outcome.call);
+        let mut texts = Vec::with_capacity(result.content.len());
+        let mut media = Vec::new();
+        for (k, part) in result.content.iter().enumerate() {
+            texts.extend(self.outcome_part(at, k, part, &mut media));
+        }
+        if !media.is_empty() {
+            shown.push(text_part(&format!("[What the call {name} returned:]")));
+            shown.extend(media);
+        }
+        self.structured(at, result, &mut texts);
+        if texts.len() > 1 {
+            let path = format_args!("{at}.result.content");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "texts_joined", path);
+        }
+        let text = texts.join("\n");
+        if !result.is_error {
+            return text;
+        }
+        let path = format_args!("{at}.result");
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "error_put_into_words", path);
+        if text.is_empty() {
+            return SILENT_ERROR.to_owned();
+        }
+        let says_so = text.trim_start().get(..5);
+        if says_so.is_some_and(|start| start.eq_ignore_ascii_case("error")) {
+            return text;
+        }
+        format!("Error: {text}")
+    }
+
+    fn structured(&mut self, at: At, result: &ToolResult, texts: &mut Vec<String>) {
+        let Some(json) = &result.structured else {
+            return;
+        };
+        if texts.is_empty() {
+            let path = format_args!("{at}.result");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
+            texts.push(json.to_string());
+            return;
+        }
+        // Tools say the same in text as a rule; where they do not, the model misses it.
+        let effect = if says(result, json) {
+            NoteEffect::Cosmetic
+        } else {
+            NoteEffect::Quality
+        };
+        let path = format_args!("{at}.result.structured");
+        self.notes.dropped(effect, "structured_not_sent", path);
+    }
+
+    /// The words of a part; a medium that the server takes from users goes to `media`.
+    fn outcome_part(
+        &mut self,
+        at: At,
+        k: usize,
+        part: &OutcomePart,
+        media: &mut Vec<wire::Part>,
+    ) -> Option<String> {
+        let path = format_args!("{at}.result.content[{k}]");
+        let (shown, words) = match part {
+            OutcomePart::Text(text) if text.trim().is_empty() => {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                return None;
+            }
+            OutcomePart::Text(text) => return Some((**text).to_owned()),
+            OutcomePart::Audio(audio) => (self.audio(audio), in_words::audio(audio)),
+            OutcomePart::Document(document) => match &document.source {
+                MediaSource::Text(text) if text.trim().is_empty() => {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                    return None;
+                }
+                MediaSource::Text(text) => {
+                    self.notes
+                        .approximated(NoteEffect::Cosmetic, "document_as_text", path);
+                    return Some(document_text(document, text));
+                }
+                source @ (MediaSource::Base64 { .. }
+                | MediaSource::File { .. }
+                | MediaSource::Url(_)) => (
+                    self.document(document),
+                    in_words::source("document", source),
+                ),
+            },
+            OutcomePart::Image(image) => {
+                (self.image(image), in_words::source("image", &image.source))
+            }
+        };
+        // Where the user cannot speak after tools, nobody can show what they returned.
+        let shown = shown.filter(|_| self.profile.message_order != MessageOrder::AnswerAfterTools);
+        match shown {
+            Some(part) => {
+                self.notes
+                    .approximated(NoteEffect::Quality, "media_shown_by_user", path);
+                media.push(part);
+            }
+            None => self
+                .notes
+                .approximated(NoteEffect::Meaning, "media_as_text", path),
+        }
+        Some(words)
+    }
+}
+
+/// Whether a text part of the result is this JSON.
+fn says(result: &ToolResult, json: &Value) -> bool {
+    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
+    texts.any(|text| same::says(text, json))
+}

@@ -1,0 +1,241 @@
+//! Settings of a model call.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+
+use crate::chat::wire;
+use crate::profile::{EndUser, MaxTokens, Profile, StructuredOutput};
+use crate::schema;
+
+/// The most stop sequences that the vendor takes.
+const MOST_STOPS: usize = 4;
+
+/// Sets every setting that needs no more than its own field.
+pub(super) fn apply(
+    body: &mut wire::Request,
+    settings: &Settings,
+    profile: &Profile,
+    notes: &mut Notes,
+) {
+    let mut sampled = |value: Option<f64>, takes: bool, path: &str| {
+        let sent = value.filter(|value| takes && value.is_finite());
+        if value.is_some() && sent.is_none() {
+            notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
+        }
+        sent
+    };
+    body.temperature = sampled(
+        settings.temperature,
+        profile.sampling,
+        "settings.temperature",
+    );
+    body.top_p = sampled(settings.top_p, profile.sampling, "settings.top_p");
+    body.frequency_penalty = sampled(
+        settings.frequency_penalty,
+        profile.penalties,
+        "settings.frequency_penalty",
+    );
+    body.presence_penalty = sampled(
+        settings.presence_penalty,
+        profile.penalties,
+        "settings.presence_penalty",
+    );
+    body.top_k = taken(settings.top_k, profile.top_k, "settings.top_k", notes);
+    body.seed = taken(settings.seed, profile.seed, "settings.seed", notes);
+    let verbosity = settings.verbosity.map(|verbosity| match verbosity {
+        Verbosity::High => "high".to_owned(),
+        Verbosity::Low => "low".to_owned(),
+        Verbosity::Medium => "medium".to_owned(),
+    });
+    body.verbosity = taken(verbosity, profile.verbosity, "settings.verbosity", notes);
+    let tier = settings.service_tier.as_deref().map(str::to_owned);
+    body.service_tier = taken(tier, profile.service_tier, "settings.service_tier", notes);
+    body.stop = stop(settings, profile, notes);
+    let limit = settings.max_output_tokens.map(u64::from);
+    match profile.max_tokens {
+        MaxTokens::MaxCompletionTokens => body.max_completion_tokens = limit,
+        MaxTokens::MaxTokens => body.max_tokens = limit,
+    }
+    let user = settings.end_user.as_deref().map(str::to_owned);
+    match profile.end_user {
+        EndUser::None => {
+            taken(user, false, "settings.end_user", notes);
+        }
+        EndUser::SafetyIdentifier => body.safety_identifier = user,
+        EndUser::User => body.user = user,
+    }
+}
+
+fn taken<T>(value: Option<T>, takes: bool, path: &str, notes: &mut Notes) -> Option<T> {
+    if value.is_some() && !takes {
+        notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
+        return None;
+    }
+    value
+}
+
+fn stop(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wire::Stop> {
+    let mut texts = Vec::new();
+    for (n, text) in settings.stop.iter().enumerate() {
+        let path = format_args!("settings.stop[{n}]");
+        let code = if !profile.stop {
+            "setting_not_supported"
+        } else if text.is_empty() {
+            "blank_stop_sequence"
+        } else if texts.len() == MOST_STOPS {
+            "too_many_stop_sequences"
+        } else {
+            texts.push((**text).to_owned());
+            continue;
+        };
+        notes.dropped(NoteEffect::Meaning, code, path);
+    }
+    (!texts.is_empty()).then_some(wire::Stop::Several(texts))
+}
+
+/// How hard to think: `thinking` has no field of its own, and is told by the effort as far as that goes.
+pub(super) fn effort(
+    settings: &Settings,
+    profile: &Profile,
+    tools: bool,
+    notes: &mut Notes,
+) -> Option<String> {
+    let path = "settings.effort";
+    if settings.thinking_shown.is_some() {
+        let path = "settings.thinking_shown";
+        notes.dropped(NoteEffect::Cosmetic, "thinking_display_not_sent", path);
+    }
+    let wanted = thinking(settings, profile, notes);
+    if tools && profile.tools_without_effort {
+        if wanted != Some(Effort::None) {
+            notes.approximated(NoteEffect::Quality, "effort_not_with_tools", path);
+        }
+        return Some(word(Effort::None).to_owned());
+    }
+    let wanted = wanted?;
+    let Some(sent) = nearest(wanted, profile.efforts) else {
+        if settings.effort.is_some() {
+            notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
+        }
+        return None;
+    };
+    if sent != wanted {
+        notes.approximated(NoteEffect::Quality, "effort_changed", path);
+    }
+    Some(word(sent).to_owned())
+}
+
+/// The effort that is wanted, whether thinking is to be on or off taken into account.
+fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<Effort> {
+    let path = "settings.thinking";
+    match settings.thinking {
+        None => {}
+        // What models do that think at all.
+        Some(ThinkingMode::Adaptive) => {
+            notes.dropped(NoteEffect::Cosmetic, "thinking_not_sent", path);
+        }
+        Some(ThinkingMode::Budget(_)) => {
+            notes.dropped(NoteEffect::Quality, "thinking_not_sent", path);
+        }
+        Some(ThinkingMode::Off) if profile.efforts.contains(&Effort::None) => {
+            notes.approximated(NoteEffect::Cosmetic, "thinking_by_effort", path);
+            if settings.effort != Some(Effort::None) {
+                let path = "settings.effort";
+                notes.approximated(NoteEffect::Cosmetic, "thinking_by_effort", path);
+            }
+            return Some(Effort::None);
+        }
+        Some(ThinkingMode::Off) => {
+            notes.dropped(NoteEffect::Cost, "thinking_not_sent", path);
+        }
+    }
+    settings.effort
+}
+
+/// The level that is nearest, upwards where two are; none for some only where it is the one that is wanted.
+fn nearest(wanted: Effort, levels: &[Effort]) -> Option<Effort> {
+    let distance = |level: &Effort| {
+        let (level, wanted) = (*level as u8, wanted as u8);
+        (level.abs_diff(wanted), level < wanted)
+    };
+    let levels = levels.iter().copied();
+    levels
+        .filter(|level| *level != Effort::None || wanted == Effort::None)
+        .min_by_key(distance)
+}
+
+const fn word(effort: Effort) -> &'static str {
+    match effort {
+        Effort::None => "none",
+        Effort::Minimal => "minimal",
+        Effort::Low => "low",
+        Effort::Medium => "medium",
+        Effort::High => "high",
+        Effort::ExtraHigh => "xhigh",
+        Effort::Max => "max",
+    }
+}
+
+/// The form of the answer.
+pub(super) fn response_format(
+    settings: &Settings,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Option<wire::ResponseFormat> {
+    let path = "settings.response_format";
+    let object = wire::ResponseFormat::JsonObject { schema: None };
+    let (description, name, schema, strict) = match &settings.response_format {
+        ResponseFormat::Text => return None,
+        ResponseFormat::JsonObject => match profile.structured_output {
+            StructuredOutput::JsonObject | StructuredOutput::Schema => return Some(object),
+            StructuredOutput::None => {
+                notes.dropped(NoteEffect::Meaning, "json_object_not_supported", path);
+                return None;
+            }
+        },
+        ResponseFormat::JsonSchema {
+            description,
+            name,
+            schema,
+            strict,
+        } => (description, name, schema, *strict),
+    };
+    match profile.structured_output {
+        StructuredOutput::Schema => {}
+        StructuredOutput::JsonObject => {
+            notes.approximated(NoteEffect::Meaning, "schema_as_json_object", path);
+            return Some(object);
+        }
+        StructuredOutput::None => {
+            notes.dropped(NoteEffect::Meaning, "schema_not_enforceable", path);
+            return None;
+        }
+    }
+    let mut sent = strict;
+    let schema = match schema::restrict(schema).filter(|_| strict == Some(true)) {
+        Some((restricted, changes)) => {
+            for change in changes {
+                let path = format_args!("{path}.schema#{}", change.pointer);
+                notes.approximated(change.effect, change.code, path);
+            }
+            restricted
+        }
+        None => {
+            if strict == Some(true) {
+                let path = format_args!("{path}.strict");
+                notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
+                sent = Some(false);
+            }
+            (**schema).clone()
+        }
+    };
+    Some(wire::ResponseFormat::JsonSchema {
+        json_schema: wire::JsonSchema {
+            name: (**name).to_owned(),
+            description: description.as_deref().map(str::to_owned),
+            schema: Some(schema),
+            strict: sent,
+        },
+    })
+}

@@ -1,0 +1,173 @@
+//! The arguments of one call, in whatever pieces they come.
+//!
+//! What is certain to be part of them is told at once; what might still turn out to be something else is
+//! held back until the call is whole.
+
+use serde_json::Value;
+
+/// Arguments that are JSON.
+#[derive(Debug, Default)]
+pub(super) struct Arguments {
+    /// Whether each piece repeated what came before: then only the last one counts.
+    grows: bool,
+    joined: String,
+    last: String,
+    pieces: usize,
+    scan: Scan,
+    told: usize,
+}
+
+/// What arguments came to.
+#[derive(Debug)]
+pub(super) struct Settled {
+    /// What has not been told.
+    pub(super) rest: String,
+    /// How they were mended, if they were.
+    pub(super) mended: Option<&'static str>,
+}
+
+impl Arguments {
+    pub(super) fn push(&mut self, piece: &str) {
+        if piece.is_empty() {
+            return;
+        }
+        self.grows = match self.pieces {
+            0 => true,
+            _ => self.grows && piece.starts_with(&self.last),
+        };
+        self.pieces += 1;
+        self.last.clear();
+        self.last.push_str(piece);
+        self.joined.push_str(piece);
+        self.scan.read(&self.joined);
+    }
+
+    /// Whether nothing but blanks has come.
+    pub(super) fn is_blank(&self) -> bool {
+        self.joined.trim().is_empty()
+    }
+
+    /// Whether an object has come to its end.
+    pub(super) const fn is_whole(&self) -> bool {
+        self.scan.end.is_some()
+    }
+
+    /// Whether a piece says again what the last one said.
+    pub(super) fn repeats(&self, piece: &str) -> bool {
+        !self.last.is_empty() && piece.starts_with(&self.last)
+    }
+
+    /// What can be told now.
+    pub(super) fn tell(&mut self) -> Option<String> {
+        let sure = if !self.joined.trim_start().starts_with('{') || (self.grows && self.pieces > 1)
+        {
+            return None;
+        } else {
+            self.scan.end.unwrap_or(self.joined.len())
+        };
+        let more = self
+            .joined
+            .get(self.told..sure)
+            .filter(|more| !more.is_empty())?;
+        let more = more.to_owned();
+        self.told = sure;
+        Some(more)
+    }
+
+    /// The rest, now that nothing more comes.
+    pub(super) fn settle(self) -> Settled {
+        let (text, mended) = self.settled();
+        // All that was told stands at the beginning of whatever it came to.
+        let rest = text.get(self.told..).unwrap_or_default().to_owned();
+        Settled { rest, mended }
+    }
+
+    fn settled(&self) -> (String, Option<&'static str>) {
+        let joined = self.joined.as_str();
+        let fault = match serde_json::from_str::<Value>(joined) {
+            Ok(Value::Null) => return (String::new(), None),
+            Ok(Value::String(inner)) => {
+                if inner.trim().is_empty() {
+                    return (String::new(), None);
+                }
+                if is_object(&inner) {
+                    return (inner, Some("arguments_encoded_twice"));
+                }
+                return (joined.to_owned(), None);
+            }
+            Ok(_) => return (joined.to_owned(), None),
+            Err(fault) => fault,
+        };
+        // Where only the end is missing, they were cut off, and nothing may be made of them.
+        if !fault.is_eof() {
+            if self.grows && self.pieces > 1 && is_object(&self.last) {
+                return (self.last.clone(), Some("arguments_repeated"));
+            }
+            if let Some(inner) = without_wrapping(joined) {
+                return (inner.to_owned(), Some("arguments_wrapped"));
+            }
+        }
+        (joined.to_owned(), None)
+    }
+}
+
+fn is_object(text: &str) -> bool {
+    serde_json::from_str::<Value>(text).is_ok_and(|json| json.is_object())
+}
+
+/// An object without the fences or tags of a template around it; `None` if something else is wrong.
+fn without_wrapping(text: &str) -> Option<&str> {
+    let mut inner = text.trim();
+    if let Some(fenced) = inner.strip_prefix("```") {
+        inner = fenced.strip_prefix("json").unwrap_or(fenced);
+    }
+    inner = inner.strip_prefix("<tool_call>").unwrap_or(inner);
+    loop {
+        inner = inner.trim();
+        let shorter = ["```", "</tool_call>", "<|im_end|>", "<|eot_id|>"]
+            .iter()
+            .find_map(|end| inner.strip_suffix(end));
+        match shorter {
+            Some(shorter) => inner = shorter,
+            None => break,
+        }
+    }
+    // What was told began where the text began.
+    let told_first = text.starts_with('{') == inner.starts_with('{') && text.starts_with(inner);
+    let held = !text.trim_start().starts_with('{');
+    (is_object(inner) && (told_first || held)).then_some(inner)
+}
+
+/// Finds the end of the first object in a text that grows.
+#[derive(Debug, Default)]
+struct Scan {
+    depth: usize,
+    end: Option<usize>,
+    escaped: bool,
+    in_string: bool,
+    read: usize,
+}
+
+impl Scan {
+    fn read(&mut self, text: &str) {
+        for (place, byte) in text.bytes().enumerate().skip(self.read) {
+            if self.end.is_some() {
+                break;
+            }
+            match byte {
+                _ if self.escaped => self.escaped = false,
+                b'\\' if self.in_string => self.escaped = true,
+                b'"' => self.in_string = !self.in_string,
+                b'{' | b'[' if !self.in_string => self.depth += 1,
+                b'}' | b']' if !self.in_string => {
+                    self.depth = self.depth.saturating_sub(1);
+                    if self.depth == 0 {
+                        self.end = Some(place + 1);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.read = text.len();
+    }
+}

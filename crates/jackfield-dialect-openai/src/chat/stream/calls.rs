@@ -1,0 +1,407 @@
+//! The calls of a reply: which piece belongs to which, by the rules of many servers.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jackfield_domain::block::{RanBy, UpstreamId};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::{StateOwner, StateScope};
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::InputFormat;
+use serde_json::Value;
+
+use super::arguments::Arguments;
+use super::read::{Fault, Held, field, number, text};
+use crate::chat::reply::state;
+use crate::chat::request::TEXT_FIELD;
+
+/// The most calls of one reply.
+const MOST_CALLS: usize = 1024;
+
+/// The longest id that is kept; whoever needs it back makes no longer ones.
+const LONGEST_ID: usize = 256;
+
+/// The tools that were offered: what a reply may be read by.
+#[derive(Debug, Default)]
+pub(super) struct Offered {
+    names: Vec<Arc<str>>,
+    /// Those that take text.
+    text: HashSet<Arc<str>>,
+}
+
+impl Offered {
+    pub(super) fn of(request: &ModelRequest) -> Self {
+        let mut offered = Self::default();
+        for tool in request.tools.iter() {
+            let name: Arc<str> = tool.name.as_str().into();
+            match tool.input {
+                InputFormat::Json(_) => {}
+                InputFormat::Text(_) => {
+                    offered.text.insert(Arc::clone(&name));
+                }
+            }
+            if !offered.names.contains(&name) {
+                offered.names.push(name);
+            }
+        }
+        offered
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.names.iter().any(|known| **known == *name)
+    }
+
+    /// Whether a name is a tool's, and the beginning of no other one's.
+    fn is_certain(&self, name: &str) -> bool {
+        let mut begun = self.names.iter().filter(|known| known.starts_with(name));
+        begun.next().is_some_and(|known| **known == *name) && begun.next().is_none()
+    }
+}
+
+/// The calls so far.
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    calls: Vec<Call>,
+    offered: Offered,
+    /// How many have been settled: nothing more comes for them.
+    settled: usize,
+    /// How many have begun for the reader: always the first ones.
+    started: usize,
+    taken: HashSet<Arc<str>>,
+}
+
+/// One call.
+#[derive(Debug)]
+struct Call {
+    arguments: Arguments,
+    /// The block, once it has begun.
+    block: Option<u32>,
+    extra: Option<Value>,
+    /// Whether it takes text, and comes as such.
+    free: bool,
+    id: Option<Arc<str>>,
+    index: Option<i64>,
+    name: String,
+    /// Whether its name came again after its arguments were whole.
+    renamed: bool,
+    /// The text, if it is free.
+    words: String,
+}
+
+/// A piece of a call, as a server told it.
+#[derive(Debug)]
+struct Piece<'a> {
+    arguments: std::borrow::Cow<'a, str>,
+    extra: Option<&'a Value>,
+    free: bool,
+    id: Option<&'a str>,
+    index: Option<i64>,
+    name: Option<&'a str>,
+}
+
+/// The index of a `function_call`, which has none.
+const LEGACY: i64 = i64::MIN;
+
+impl Calls {
+    pub(super) fn new(offered: Offered) -> Self {
+        Self {
+            offered,
+            ..Self::default()
+        }
+    }
+
+    pub(super) const fn is_empty(&self) -> bool {
+        self.calls.is_empty()
+    }
+
+    /// Takes a piece of a call, which in a whole reply is all of it and has a place.
+    pub(super) fn push(
+        &mut self,
+        json: &Value,
+        place: Option<usize>,
+        held: &mut Held,
+    ) -> Result<(), Fault> {
+        let mut piece = Piece::read(json)?;
+        if let Some(place) = place {
+            piece.index = i64::try_from(place).ok();
+        }
+        self.take(&piece, held)
+    }
+
+    /// Takes a piece of a `function_call`.
+    pub(super) fn push_legacy(&mut self, json: &Value, held: &mut Held) -> Result<(), Fault> {
+        let mut piece = Piece::read(json)?;
+        piece.index = Some(LEGACY);
+        self.take(&piece, held)
+    }
+
+    fn take(&mut self, piece: &Piece<'_>, held: &mut Held) -> Result<(), Fault> {
+        let size = piece.arguments.len() * 2 + piece.name.map_or(0, str::len);
+        held.count(size)?;
+        let place = match self.find(piece) {
+            Some(place) => place,
+            None => {
+                if self.calls.len() >= MOST_CALLS {
+                    return Err("the reply has more calls than any may have".into());
+                }
+                self.calls.push(Call::new(piece.index, piece.free));
+                self.calls.len() - 1
+            }
+        };
+        let settled = place < self.settled;
+        let Some(call) = self.calls.get_mut(place) else {
+            return Ok(());
+        };
+        if settled {
+            // It has been told to its end.
+            return Ok(());
+        }
+        if let Some(extra) = piece.extra {
+            held.count(extra.to_string().len())?;
+            call.extra = Some(extra.clone());
+        }
+        if call.id.is_none() {
+            call.id = piece.id.map(Into::into);
+        }
+        if let Some(name) = piece.name {
+            call.add_name(name);
+        }
+        if call.free {
+            call.words.push_str(&piece.arguments);
+        } else {
+            call.arguments.push(&piece.arguments);
+        }
+        Ok(())
+    }
+
+    /// The call that a piece belongs to; `None` if it begins one.
+    fn find(&self, piece: &Piece<'_>) -> Option<usize> {
+        let calls = || self.calls.iter().enumerate().rev();
+        let at_index = |call: &Call| piece.index.is_none() || call.index == piece.index;
+        let by_id = piece.id.and_then(|id| {
+            calls().find(|(_, call)| at_index(call) && call.id.as_deref() == Some(id))
+        });
+        let by_index = || calls().find(|(_, call)| at_index(call));
+        let (place, call) = by_id.or_else(by_index)?;
+        let other_id =
+            by_id.is_none() && piece.id.is_some() && call.id.is_some() && call.has_begun();
+        let blank = piece.arguments.trim().is_empty();
+        let whole = call.arguments.is_whole();
+        let repeated = by_id.is_some() && call.arguments.repeats(&piece.arguments);
+        let begins = match piece.name {
+            _ if repeated => false,
+            // The same name once more, without arguments, may be said again or begin another call.
+            Some(name) if whole => !blank || name != call.name,
+            Some(name) => {
+                let other = !call.name.is_empty() && name != call.name;
+                other && (!call.arguments.is_blank() || self.is_second_name(call, name, piece))
+            }
+            None => whole && call.renamed && piece.arguments.trim_start().starts_with('{'),
+        };
+        (!other_id && !begins).then_some(place)
+    }
+
+    /// Whether a name is another call's rather than the rest of this one's.
+    fn is_second_name(&self, call: &Call, name: &str, piece: &Piece<'_>) -> bool {
+        if name.starts_with(&call.name) || self.offered.has(&format!("{}{name}", call.name)) {
+            return false;
+        }
+        piece.index.is_none() || self.offered.has(&call.name)
+    }
+
+    /// Tells what can be told; calls begin in their order.
+    pub(super) fn tell(&mut self, next: &mut u32, owner: &StateOwner, out: &mut Vec<Delta>) {
+        while let Some(call) = self.calls.get_mut(self.started) {
+            if !call.can_start(&self.offered) {
+                break;
+            }
+            let json = !call.free;
+            call.start(json, next, owner, &mut self.taken, out);
+            self.started += 1;
+        }
+        let telling = self.calls.iter_mut().take(self.started);
+        for call in telling.skip(self.settled) {
+            let Some(index) = call.block else { continue };
+            let more = if call.free {
+                Some(std::mem::take(&mut call.words)).filter(|words| !words.is_empty())
+            } else {
+                call.arguments.tell()
+            };
+            if let Some(text) = more {
+                let text = text.into();
+                out.push(Delta::ArgumentsAppended { index, text });
+            }
+        }
+    }
+
+    /// Ends all calls; gives what had to be mended.
+    pub(super) fn settle(
+        &mut self,
+        next: &mut u32,
+        owner: &StateOwner,
+        out: &mut Vec<Delta>,
+    ) -> Result<Vec<Note>, Fault> {
+        let mut notes = Vec::new();
+        let only = match self.offered.names.as_slice() {
+            [only] => Some(Arc::clone(only)),
+            [] | [_, _, ..] => None,
+        };
+        for call in self.calls.iter_mut().skip(self.settled) {
+            if call.name.is_empty() {
+                match &only {
+                    Some(only) => call.name.push_str(only),
+                    None => return Err("a call does not say of which tool".into()),
+                }
+            }
+            let wrapped = !call.free && self.offered.text.contains(call.name.as_str());
+            let settled = std::mem::take(&mut call.arguments).settle();
+            let mut rest = if call.free {
+                std::mem::take(&mut call.words)
+            } else {
+                settled.rest
+            };
+            let mut json = !call.free;
+            if wrapped && call.block.is_none() {
+                // Broken ones are malformed, and no text for a tool to run.
+                let inner = if rest.is_empty() {
+                    Some(String::new())
+                } else {
+                    text_of(&rest)
+                };
+                if let Some(inner) = inner {
+                    rest = inner;
+                    json = false;
+                }
+            }
+            let index = match call.block {
+                Some(index) => index,
+                None => call.start(json, next, owner, &mut self.taken, out),
+            };
+            if let Some(code) = settled.mended {
+                notes.push(Note::new(
+                    NoteKind::Approximated,
+                    NoteEffect::Quality,
+                    code,
+                    format!("blocks[{index}].input"),
+                ));
+            }
+            if !rest.is_empty() {
+                let text = rest.into();
+                out.push(Delta::ArgumentsAppended { index, text });
+            }
+            out.push(Delta::BlockEnded { index });
+        }
+        self.settled = self.calls.len();
+        self.started = self.calls.len();
+        Ok(notes)
+    }
+}
+
+impl Call {
+    fn new(index: Option<i64>, free: bool) -> Self {
+        Self {
+            arguments: Arguments::default(),
+            block: None,
+            extra: None,
+            free,
+            id: None,
+            index,
+            name: String::new(),
+            renamed: false,
+            words: String::new(),
+        }
+    }
+
+    /// Whether anything but an id has come.
+    fn has_begun(&self) -> bool {
+        !self.name.is_empty() || !self.arguments.is_blank() || !self.words.is_empty()
+    }
+
+    /// A name may come whole, again and again, longer and longer, or in pieces.
+    fn add_name(&mut self, name: &str) {
+        if self.block.is_some() || self.name == name {
+            self.renamed |= self.arguments.is_whole();
+        } else if name.starts_with(&self.name) {
+            name.clone_into(&mut self.name);
+        } else if self.arguments.is_blank() && self.words.is_empty() {
+            self.name.push_str(name);
+        }
+    }
+
+    fn can_start(&self, offered: &Offered) -> bool {
+        if self.name.is_empty() || (!self.free && offered.text.contains(self.name.as_str())) {
+            return false;
+        }
+        let named = !self.arguments.is_blank() || !self.words.is_empty();
+        named || offered.is_certain(&self.name)
+    }
+
+    fn start(
+        &mut self,
+        json: bool,
+        next: &mut u32,
+        owner: &StateOwner,
+        taken: &mut HashSet<Arc<str>>,
+        out: &mut Vec<Delta>,
+    ) -> u32 {
+        let index = *next;
+        *next += 1;
+        self.block = Some(index);
+        let id = self.id.clone().filter(|id| taken.insert(Arc::clone(id)));
+        out.push(Delta::BlockStarted {
+            index,
+            start: BlockStart::ToolCall {
+                json,
+                name: self.name.as_str().into(),
+                ran_by: RanBy::Engine,
+                upstream: id.map(|id| UpstreamId {
+                    id,
+                    owner: owner.clone(),
+                }),
+            },
+        });
+        if let Some(extra) = self.extra.take() {
+            let state = state::of(owner, state::EXTRA_CONTENT, extra, StateScope::Block);
+            out.push(Delta::StateSet { index, state });
+        }
+        index
+    }
+}
+
+impl<'a> Piece<'a> {
+    fn read(json: &'a Value) -> Result<Self, Fault> {
+        if !json.is_object() {
+            return Err("a call is no object".into());
+        }
+        let custom = field(json, "custom");
+        let free = custom.is_some() || text(json, "type") == Some("custom");
+        let inner = custom.or_else(|| field(json, "function")).unwrap_or(json);
+        let key = if custom.is_some() {
+            "input"
+        } else {
+            "arguments"
+        };
+        let arguments = match field(inner, key) {
+            None => "".into(),
+            Some(Value::String(text)) => text.as_str().into(),
+            Some(json) => json.to_string().into(),
+        };
+        let id = text(json, "id").filter(|id| *id != "null" && id.len() <= LONGEST_ID);
+        Ok(Self {
+            arguments,
+            extra: field(json, "extra_content"),
+            free,
+            id,
+            index: number(json, "index"),
+            name: text(inner, "name"),
+        })
+    }
+}
+
+/// The text in the arguments of a tool that takes text.
+fn text_of(arguments: &str) -> Option<String> {
+    let json: Value = serde_json::from_str(arguments).ok()?;
+    let fields = json.as_object()?;
+    Some(fields.get(TEXT_FIELD)?.as_str()?.to_owned())
+}

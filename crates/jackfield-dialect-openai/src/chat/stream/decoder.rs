@@ -1,0 +1,315 @@
+//! The chunks of a streamed reply as pieces, from any server that speaks the language more or less.
+//!
+//! What servers were seen to do otherwise than OpenAI (2026-11) is read for what it means: calls are
+//! counted by their presence and told apart by index, id and name together; usage may come anywhere; an
+//! error may come with status 200.
+
+use std::sync::Arc;
+
+use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::usage::Usage;
+use serde_json::Value;
+
+use super::calls::{Calls, Offered};
+use super::prose::{Into, Prose};
+use super::read::{Fault, Held, field, number, text};
+use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
+use crate::error::{self, ErrorDetail};
+
+/// The data of the last event.
+const DONE: &str = "[DONE]";
+
+/// Reads one streamed reply, event by event.
+///
+/// Answers beyond the first one are ignored, as are unknown fields. A chunk that is no JSON, or has
+/// something of another kind in a known place, is a [`DecodeError::Violation`]. After any error the
+/// decoder is of no more use.
+#[derive(Debug)]
+pub struct Decoder {
+    calls: Calls,
+    /// Whether `[DONE]` has come.
+    done: bool,
+    finish: Option<String>,
+    held: Held,
+    id: Option<String>,
+    model: Option<String>,
+    next: u32,
+    notes: Vec<Note>,
+    owner: StateOwner,
+    prose: Prose,
+    told: bool,
+    usage: Option<Usage>,
+}
+
+impl Decoder {
+    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    #[must_use]
+    pub fn new(owner: StateOwner) -> Self {
+        Self {
+            calls: Calls::default(),
+            done: false,
+            finish: None,
+            held: Held::default(),
+            id: None,
+            model: None,
+            next: 0,
+            notes: Vec::new(),
+            owner,
+            prose: Prose::default(),
+            told: false,
+            usage: None,
+        }
+    }
+
+    /// A decoder of the reply to this request.
+    ///
+    /// Calls of its text tools are told with their text, which some servers can only put into a JSON
+    /// field; names that come in pieces, or not at all, are read by those of its tools.
+    #[must_use]
+    pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
+        let mut decoder = Self::new(owner);
+        decoder.calls = Calls::new(Offered::of(request));
+        decoder
+    }
+
+    fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.check(chunk)?;
+        for (known, key) in [(&mut self.id, "id"), (&mut self.model, "model")] {
+            if let Some(text) = text(chunk, key).filter(|_| known.is_none()) {
+                *known = Some(text.to_owned());
+            }
+        }
+        self.count(field(chunk, "usage"));
+        self.count(field(chunk, "x_groq").and_then(|groq| field(groq, "usage")));
+        let choices = match field(chunk, "choices") {
+            None => return Ok(()),
+            Some(Value::Array(choices)) => choices,
+            Some(_) => return Err("the answers are no list".into()),
+        };
+        for choice in choices {
+            if number(choice, "index").unwrap_or(0) == 0 {
+                self.choice(choice, false, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An error in place of a piece, in any of its forms.
+    fn check(&self, json: &Value) -> Result<(), Fault> {
+        let told = match json {
+            Value::Array(_) => Some(json),
+            Value::Object(_) if text(json, "object") == Some("error") => Some(json),
+            Value::Object(_) => field(json, "error").map(|_| json),
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+                return Err("a chunk is no object".into());
+            }
+        };
+        match told {
+            None => Ok(()),
+            Some(told) => {
+                let detail = ErrorDetail::from(told.clone());
+                Err(Fault::Failed(error::from_detail(&detail, self.phase())))
+            }
+        }
+    }
+
+    fn choice(&mut self, choice: &Value, whole: bool, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.check(choice)?;
+        self.count(field(choice, "usage"));
+        let key = if whole { "message" } else { "delta" };
+        let said = field(choice, key).or_else(|| field(choice, "message"));
+        match said {
+            None => {}
+            Some(said @ Value::Object(_)) => self.said(said, whole, out)?,
+            Some(_) => return Err("a piece is no object".into()),
+        }
+        if let Some(reason) = text(choice, "finish_reason").filter(|reason| *reason != "null") {
+            self.finish = Some(reason.to_owned());
+            self.check_finish(reason)?;
+        }
+        if self.finish.is_some() {
+            self.settle(out)?;
+        }
+        Ok(())
+    }
+
+    fn said(&mut self, said: &Value, whole: bool, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        let mut to = Into {
+            held: &mut self.held,
+            next: &mut self.next,
+            out,
+            owner: &self.owner,
+        };
+        self.prose.push(said, whole, &mut to)?;
+        let legacy = field(said, "function_call");
+        let calls = match field(said, "tool_calls") {
+            None => &[],
+            Some(Value::Array(calls)) => calls.as_slice(),
+            Some(_) => return Err("the calls are no list".into()),
+        };
+        if calls.is_empty() && legacy.is_none() {
+            return Ok(());
+        }
+        self.prose.end(out);
+        for (place, call) in calls.iter().enumerate() {
+            self.calls
+                .push(call, whole.then_some(place), &mut self.held)?;
+            self.calls.tell(&mut self.next, &self.owner, out);
+        }
+        if let Some(call) = legacy {
+            self.calls.push_legacy(call, &mut self.held)?;
+        }
+        self.calls.tell(&mut self.next, &self.owner, out);
+        Ok(())
+    }
+
+    /// Reasons that are failures.
+    fn check_finish(&self, reason: &str) -> Result<(), Fault> {
+        let message = match reason {
+            // Mistral, OpenRouter
+            "error" => "the server ended the reply with an error",
+            // DeepSeek
+            "insufficient_system_resource" => "the server has not got the resources to go on",
+            _ => return Ok(()),
+        };
+        let kind = ModelFailureKind::Overloaded;
+        Err(Fault::Failed(ModelFailure::new(
+            kind,
+            self.phase(),
+            message,
+        )))
+    }
+
+    /// Ends what is open: the last pieces have come.
+    fn settle(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        let mut to = Into {
+            held: &mut self.held,
+            next: &mut self.next,
+            out,
+            owner: &self.owner,
+        };
+        self.prose.settle(&mut to);
+        let notes = self.calls.settle(&mut self.next, &self.owner, out)?;
+        self.notes.extend(notes);
+        Ok(())
+    }
+
+    /// Usage counts all that came before it.
+    fn count(&mut self, usage: Option<&Value>) {
+        if let Some(usage) = usage.filter(|usage| usage.is_object()) {
+            self.usage = Some(usage_from_wire(usage));
+        }
+    }
+
+    const fn phase(&self) -> Phase {
+        if self.told {
+            Phase::MidReply
+        } else {
+            Phase::BeforeFirstDelta
+        }
+    }
+
+    fn violation(&self, reason: String) -> DecodeError {
+        DecodeError::Violation {
+            phase: self.phase(),
+            reason,
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> DecodeError {
+        match fault {
+            Fault::Broken(reason) => self.violation(reason.to_owned()),
+            Fault::Failed(failure) => DecodeError::Failed(failure),
+        }
+    }
+}
+
+impl DecodeReply for Decoder {
+    fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
+        let data = data.trim();
+        let mut out = Vec::new();
+        if self.done || data.is_empty() {
+            return Ok(out);
+        }
+        if data == DONE {
+            self.done = true;
+            self.settle(&mut out).map_err(|fault| self.fault(fault))?;
+            self.told |= !out.is_empty();
+            return Ok(out);
+        }
+        let chunk: Value = match serde_json::from_str(data) {
+            Ok(Value::Null) => return Ok(out),
+            Ok(chunk) => chunk,
+            // Pieces have no name; of an event that has one, not even the data has to be JSON.
+            Err(_) if name.is_some_and(|name| !matches!(name, "error" | "message")) => {
+                return Ok(out);
+            }
+            Err(fault) => return Err(self.violation(format!("broken chunk: {fault}"))),
+        };
+        if name == Some("error") {
+            let detail = ErrorDetail::from(chunk);
+            let failure = error::from_detail(&detail, self.phase());
+            return Err(DecodeError::Failed(failure));
+        }
+        self.chunk(&chunk, &mut out)
+            .map_err(|fault| self.fault(fault))?;
+        self.told |= !out.is_empty();
+        Ok(out)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.done
+    }
+
+    fn finish(self) -> Result<ReplyEnd, DecodeError> {
+        if !self.done && self.finish.is_none() {
+            return Err(DecodeError::Truncated {
+                phase: self.phase(),
+            });
+        }
+        let holds = Holds {
+            calls: !self.calls.is_empty(),
+            refusal: self.prose.refuses,
+        };
+        let mut end = ReplyEnd::new(finish_reason(self.finish.as_deref(), holds));
+        end.model = self.model.map(Arc::from);
+        end.notes = self.notes;
+        end.opaque = self.prose.into_states(&self.owner);
+        end.upstream = self.id.map(Arc::from);
+        end.usage = self.usage;
+        Ok(end)
+    }
+
+    fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        let json: Value = serde_json::from_slice(body)
+            .map_err(|fault| self.violation(format!("this is no reply: {fault}")))?;
+        let choices = field(&json, "choices").and_then(Value::as_array);
+        let mut choices = choices.into_iter().flatten();
+        let first = choices.find(|choice| number(choice, "index").unwrap_or(0) == 0);
+        let Some(first) = first.cloned() else {
+            // Some servers tell errors with a status of success.
+            let phase = self.phase();
+            let failure = error::classify(200, |_| None, body, phase);
+            return Err(DecodeError::Failed(failure));
+        };
+        let mut out = Vec::new();
+        let Value::Object(mut fields) = json else {
+            return Err(self.violation("this is no reply: it is no object".to_owned()));
+        };
+        fields.shift_remove("choices");
+        let head = self.chunk(&Value::Object(fields), &mut out);
+        let read = head
+            .and_then(|()| self.choice(&first, true, &mut out))
+            .and_then(|()| self.settle(&mut out));
+        read.map_err(|fault| self.fault(fault))?;
+        self.done = true;
+        let end = self.finish()?;
+        Ok((out, end))
+    }
+}

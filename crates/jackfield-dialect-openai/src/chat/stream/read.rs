@@ -1,0 +1,53 @@
+//! Reading what need not have the form that it should have.
+
+use jackfield_domain::failure::ModelFailure;
+use serde_json::Value;
+
+/// Why a chunk cannot be read.
+#[derive(Debug)]
+pub(super) enum Fault {
+    Broken(&'static str),
+    Failed(ModelFailure),
+}
+
+impl From<&'static str> for Fault {
+    fn from(reason: &'static str) -> Self {
+        Self::Broken(reason)
+    }
+}
+
+/// A field that says something: neither missing nor null.
+pub(super) fn field<'a>(json: &'a Value, key: &str) -> Option<&'a Value> {
+    json.get(key).filter(|value| !value.is_null())
+}
+
+/// A text that is not empty.
+pub(super) fn text<'a>(json: &'a Value, key: &str) -> Option<&'a str> {
+    let text = json.get(key)?.as_str()?;
+    (!text.is_empty()).then_some(text)
+}
+
+/// A number, also where it is written as a text.
+pub(super) fn number(json: &Value, key: &str) -> Option<i64> {
+    let value = json.get(key)?;
+    value
+        .as_i64()
+        .or_else(|| value.as_str().and_then(|text| text.parse().ok()))
+}
+
+/// The most bytes that are held back or kept, of all calls and fields together: as many as a reply may have.
+const MOST_HELD: usize = 1 << 24;
+
+/// What is held back or kept so far.
+#[derive(Debug, Default)]
+pub(super) struct Held(usize);
+
+impl Held {
+    pub(super) fn count(&mut self, bytes: usize) -> Result<(), Fault> {
+        self.0 = self.0.saturating_add(bytes);
+        if self.0 > MOST_HELD {
+            return Err("the reply is longer than any may be".into());
+        }
+        Ok(())
+    }
+}

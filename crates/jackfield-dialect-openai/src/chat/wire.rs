@@ -1,0 +1,20 @@
+//! The forms of the wire, as serde types without logic (`openai` 3.54.0 on PyPI, 2026-11).
+//!
+//! What a request may carry on is kept in `extra`; unknown fields of replies are ignored.
+
+mod message;
+mod reply;
+mod request;
+mod tool;
+
+pub use message::{Audio, AudioRef, CacheBreakpoint, Content, File, ImageUrl, Message, Part, Role};
+pub use reply::{
+    Choice, ChoiceDelta, Chunk, Completion, CompletionTokensDetails, Delta, PromptTokensDetails,
+    ReplyMessage, Usage,
+};
+pub use request::{
+    AllowedTools, JsonSchema, Request, ResponseFormat, Stop, StreamOptions, ToolChoice, ToolName,
+};
+pub use tool::{
+    CustomCall, CustomTool, Function, FunctionCall, Grammar, TextFormat, Tool, ToolCall,
+};
