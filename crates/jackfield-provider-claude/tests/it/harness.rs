@@ -1,17 +1,19 @@
 //! How Claude puts things on the wire, written by hand from the vendor's documentation of 2026-10-21.
 
 use bytes::Bytes;
-use jackfield_domain::reply::FinishReason;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
+    BlockKind, ChatModelHarness, Echo, Manner, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
     WireReply,
 };
+use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
+
+use crate::rendering;
 
 pub(crate) struct ClaudeHarness;
 
@@ -47,78 +49,60 @@ impl ChatModelHarness for ClaudeHarness {
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
-        if reply.manner != Manner::Usual {
-            return None;
-        }
-        let (reason, sequence) = match &reply.finish {
-            FinishReason::ContextFull => ("model_context_window_exceeded", None),
-            FinishReason::Length => ("max_tokens", None),
-            FinishReason::Paused => ("pause_turn", None),
-            FinishReason::Refused => ("refusal", None),
-            FinishReason::Stop => ("end_turn", None),
-            FinishReason::StopSequence(text) => ("stop_sequence", Some(&**text)),
-            FinishReason::ToolCalls => ("tool_use", None),
-            FinishReason::Unrecognized(reason) => (&**reason, None),
-            // The vendor calls this a refusal, too.
-            FinishReason::ContentFilter => return None,
-        };
-        let usage = &reply.usage;
-        let mut events = vec![
-            json!({ "type": "message_start", "message": {
-                "id": "msg_1", "type": "message", "role": "assistant", "model": MODEL,
-                "content": [], "stop_reason": null, "stop_sequence": null,
-                "usage": {
-                    "input_tokens": usage.input - usage.cache_read - usage.cache_write,
-                    "cache_creation_input_tokens": usage.cache_write,
-                    "cache_read_input_tokens": usage.cache_read,
-                    "output_tokens": 1,
-                },
-            } }),
-            json!({ "type": "ping" }),
-        ];
-        for (index, block) in reply.blocks.iter().enumerate() {
-            let (start, deltas): (Value, Vec<Value>) = match block {
-                ScriptedBlock::CustomCall { .. }
-                | ScriptedBlock::Reasoning { .. }
-                | ScriptedBlock::Refusal(_) => return None,
-                ScriptedBlock::Text(pieces) => (
-                    json!({ "type": "text", "text": "" }),
-                    pieces
-                        .iter()
-                        .map(|piece| json!({ "type": "text_delta", "text": piece }))
-                        .collect(),
-                ),
-                ScriptedBlock::ToolCall {
-                    arguments,
-                    id,
-                    name,
-                } => (
-                    json!({ "type": "tool_use", "id": id, "name": name, "input": {} }),
-                    arguments
-                        .iter()
-                        .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }))
-                        .collect(),
-                ),
-            };
-            events.push(
-                json!({ "type": "content_block_start", "index": index, "content_block": start }),
-            );
-            events.extend(deltas.into_iter().map(
-                |delta| json!({ "type": "content_block_delta", "index": index, "delta": delta }),
-            ));
-            events.push(json!({ "type": "content_block_stop", "index": index }));
-        }
-        // Usage is cumulative, and may be told more than once.
-        events
-            .push(json!({ "type": "message_delta", "delta": {}, "usage": { "output_tokens": 2 } }));
-        events.push(json!({
-            "type": "message_delta",
-            "delta": { "stop_reason": reason, "stop_sequence": sequence },
-            "usage": { "output_tokens": usage.output },
-        }));
-        events.push(json!({ "type": "message_stop" }));
-        let wire = WireReply::events(events.iter().map(event));
-        Some(wire.header("request-id", "req_1"))
+        rendering::render(reply)
+    }
+
+    fn impossible(&self) -> &[(Manner, &str)] {
+        &[
+            (
+                Manner::ArgumentsAtEnd,
+                "what ends a block has nothing but its number",
+            ),
+            (
+                Manner::ArgumentsAtOnce,
+                "in the event that begins a call they are a value, and not text",
+            ),
+            (
+                Manner::ArgumentsCumulative,
+                "no server is known to repeat pieces of a block",
+            ),
+            (Manner::CallsInOnePiece, "an event is about one block"),
+            (
+                Manner::EndMarkerMissing,
+                "a reply ends with `message_stop`; without it, it broke off",
+            ),
+            (
+                Manner::IndexMissing,
+                "blocks may be open at once, and their pieces go by the number alone",
+            ),
+            (
+                Manner::IndexNegative,
+                "no server is known to count blocks below zero",
+            ),
+            (
+                Manner::NameLate,
+                "the event that begins a call has its name",
+            ),
+            (Manner::NameRepeated, "pieces have no names"),
+            (Manner::RoleRepeated, "only `message_start` has a role"),
+        ]
+    }
+
+    fn never_sends(&self) -> &[(BlockKind, &str)] {
+        &[
+            (
+                BlockKind::CustomCall,
+                "every tool takes JSON; the adapter puts text into a field of it",
+            ),
+            (
+                BlockKind::Refusal,
+                "a refusal is a reason to end, and its words are text",
+            ),
+        ]
+    }
+
+    fn echo(&self, request: &RecordedRequest) -> Echo {
+        rendering::echo(&request.json())
     }
 
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {

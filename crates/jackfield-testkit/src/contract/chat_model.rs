@@ -21,6 +21,8 @@ mod clauses;
 mod echo;
 mod harness;
 mod manner;
+mod rounds;
+mod said;
 mod script;
 mod spans;
 
@@ -55,22 +57,48 @@ macro_rules! chat_model_clauses {
     ($callback:path { $($context:tt)* }) => {
         $callback! {
             { $($context)* }
+            /// A reply in two pieces is the same wherever it is cut.
+            a_cut_at_every_byte_gives_the_same_reply
+            /// Once it is said why a reply ended, no marker has to follow.
+            a_missing_end_marker_loses_nothing
+            /// A reply that ends early is an error, in every manner, or nothing of it is missing.
+            a_reply_cut_at_any_event_is_an_error_or_whole
+            /// A server that answers with one document, although a stream was asked for, is told like a stream.
+            a_reply_that_is_not_streamed_is_told_the_same
             /// However the bytes of an answer are cut, the reply is the same.
             any_chunking_gives_the_same_reply
+            /// Arguments may come in pieces, at once, at the end, as a value, repeated, in turns, or not at all.
+            arguments_in_any_manner_are_the_same
             /// A missing or wrong key, or one without the right to this, is told as such, and never to be tried again.
             auth_failure_is_never_retryable
             /// An event that is not in the provider's language is a `ProtocolViolation`, not left out.
             broken_events_are_a_protocol_violation
             /// A connection that breaks in the middle is `Interrupted`; the phase tells whether anything was pushed.
             broken_stream_is_interrupted_mid_reply
+            /// The next request gives back every call under the provider's id for it, and its outcome under the same.
+            calls_and_outcomes_go_back_in_pairs
+            /// Calls are calls, also where the reason to end speaks of none.
+            calls_count_whatever_the_finish_reason_says
+            /// Parallel calls are told apart, in order, where their numbers are reused, negative, missing or begin with one.
+            calls_in_any_numbering_are_kept_apart
+            /// Several calls in one event are several calls.
+            calls_in_one_piece_are_all_taken
+            /// Calls whose ids are missing, empty, equal or used before go back under ids of their own, each with its outcome.
+            calls_with_unusable_ids_are_kept_apart
             /// A connection that does not come about is `Transport`, and proved not to have been sent.
             connect_failure_is_before_send
+            /// The input of a tool that takes text is that text, whatever it looks like.
+            custom_calls_come_as_text
             /// Dropping the call closes the connection, before the answer as well as within it.
             dropping_the_call_closes_the_connection
             /// A call without arguments is a call with the arguments `{}`.
             empty_arguments_are_an_empty_object
             /// A stream that ends without its ending is `Interrupted`, however orderly the connection was closed.
             ending_without_finish_is_an_error
+            /// The harness renders every manner and every kind of block, or says why the provider has none.
+            every_manner_is_rendered_or_said_to_be_impossible
+            /// Fields that are null, missing or repeated and say nothing new change nothing.
+            fields_that_say_nothing_change_nothing
             /// Every reason to end is told as the dialect's documentation says; one that nobody knows is kept as text.
             finish_reasons_map_as_documented
             /// A web page in the place of an answer is told as such, with the setting that is likely wrong.
@@ -79,12 +107,20 @@ macro_rules! chat_model_clauses {
             malformed_arguments_are_kept_as_text
             /// A failure that is told inside of a stream is classified like one that is told by a status.
             mid_stream_error_event_is_classified
+            /// The name of a call may come late or again and again, and is the same.
+            names_in_any_manner_come_whole_and_once
             /// One call makes one HTTP request, whatever comes of it.
             one_call_makes_one_http_request
             /// A provider that has too much to do may be asked again.
             overload_is_retryable
             /// A rate limit comes with the delay that the server asks for, and without one where it asks for none.
             rate_limit_reports_the_servers_delay
+            /// What the provider wants back of its reasoning goes back, whole, unchanged and in order.
+            reasoning_goes_back_as_it_came
+            /// Replies that were recorded say the same however they are cut.
+            recorded_replies_say_what_they_said
+            /// The model's words for why it will not are a refusal, and no answer.
+            refusals_are_told_as_refusals
             /// A request that the provider refuses is not to be sent again as it is.
             refused_requests_are_never_retryable
             /// The key is in no `Debug`, error, span, event or URL, even where the server repeats it.
@@ -97,16 +133,28 @@ macro_rules! chat_model_clauses {
             spans_carry_provider_and_model
             /// Arguments that come in pieces are put together.
             split_arguments_are_joined
+            /// State of another dialect, server or model is not sent, and a note says so.
+            state_of_another_owner_is_withheld_and_noted
+            /// What would be noted is refused instead where the request is strict about it: before it is sent, and with the place.
+            strict_requests_are_refused_where_others_are_noted
+            /// Words that come after a call are part of the reply.
+            text_after_calls_is_kept
             /// The words of the reply come whole and in order.
             text_arrives_in_order
             /// Calls keep the provider's ids, the tools' names and their order.
             tool_calls_keep_upstream_ids_names_and_order
+            /// Arguments that the token limit cut off are kept as they came, and the reply ends with `Length`.
+            truncated_arguments_are_not_repaired
             /// What the model cannot be asked is refused before anything is sent, or noted.
             undeclared_capability_is_refused
             /// Events that nobody knows are left out, wherever they stand.
             unknown_events_are_ignored
+            /// Usage may come in an event of its own, in each event or not at all.
+            usage_in_any_manner_is_counted_once
             /// The usage is the provider's last word on it, not a sum of its words.
             usage_is_reported_once
+            /// Cached input is part of all input, and reasoning is part of all output.
+            usage_totals_hold_their_parts
         }
     };
 }

@@ -21,7 +21,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use serde_json::json;
 use tokio::sync::watch;
 
-use super::{ChatModelHarness, ScriptedReply, WireReply};
+use super::{BlockKind, ChatModelHarness, ScriptedReply, WireReply};
 use crate::server::{PATIENCE, Response, Server};
 
 /// The key that every adapter is set up with.
@@ -49,6 +49,46 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
         match self.harness.render(reply) {
             Some(wire) => wire,
             None => panic!("the harness has to render {reply:?}"),
+        }
+    }
+
+    /// The wire form of a reply in its manner; none if the harness says that the language cannot have it.
+    ///
+    /// Nothing is left out in silence: a manner that is named and rendered, or neither, fails.
+    #[track_caller]
+    pub(super) fn sent(&self, reply: &ScriptedReply) -> Option<WireReply> {
+        let manner = reply.manner;
+        let mut impossible = self.harness.impossible().iter();
+        let named = impossible.find(|(known, _)| *known == manner);
+        match (self.harness.render(reply), named) {
+            (Some(wire), None) => Some(wire),
+            (None, Some(_)) => None,
+            (Some(_), Some((_, reason))) => {
+                panic!("{manner:?} is rendered, although it is said to be impossible: {reason}")
+            }
+            (None, None) => panic!("{manner:?} is neither rendered nor impossible: {reply:?}"),
+        }
+    }
+
+    /// The wire form of a reply with a block of this kind; none if there is a reason why not.
+    #[track_caller]
+    pub(super) fn with_block(&self, kind: BlockKind, reply: &ScriptedReply) -> Option<WireReply> {
+        let can = self.harness.capabilities();
+        let ruled_out = match kind {
+            BlockKind::CustomCall => !can.tools,
+            BlockKind::Reasoning => !can.reasoning,
+            BlockKind::Refusal => false,
+        };
+        let mut never = self.harness.never_sends().iter();
+        let named = never.find(|(known, _)| *known == kind);
+        match (self.harness.render(reply), named) {
+            (Some(wire), None) => Some(wire),
+            (None, Some(_)) => None,
+            (None, None) if ruled_out => None,
+            (Some(_), Some((_, reason))) => {
+                panic!("{kind:?} is rendered, although the vendor never sends it: {reason}")
+            }
+            (None, None) => panic!("{kind:?} is neither rendered nor never sent: {reply:?}"),
         }
     }
 
@@ -94,11 +134,19 @@ pub(super) fn request(model: &str, tools: bool) -> ModelRequest {
     } else {
         &[]
     };
+    let question = Message::user("What is the weather in Oslo?");
+    asking(model, tools, [question])
+}
+
+/// A conversation with a model, with these tools.
+pub(super) fn asking(
+    model: &str,
+    tools: &[&str],
+    messages: impl IntoIterator<Item = Message>,
+) -> ModelRequest {
     ModelRequest {
         choice: ToolChoice::Auto,
-        messages: [Message::user("What is the weather in Oslo?")]
-            .into_iter()
-            .collect(),
+        messages: messages.into_iter().collect(),
         model: ModelRef {
             model: model.into(),
             provider: "contract".into(),
@@ -142,11 +190,17 @@ impl Asked {
     /// The reply, put together of its pieces.
     #[track_caller]
     pub(super) fn reply(self) -> Reply {
+        self.reply_of_round(1)
+    }
+
+    /// The reply of this round: the ids of its calls are those of no other round.
+    #[track_caller]
+    pub(super) fn reply_of_round(self, round: u32) -> Reply {
         let end = match self.result {
             Ok(end) => end,
             Err(error) => panic!("a reply was expected, not: {}", told(&error)),
         };
-        let mut reply = accumulator();
+        let mut reply = accumulator(round);
         for delta in &self.deltas {
             if let Err(violation) = reply.push(delta) {
                 panic!("{violation}: {:?}", self.deltas);
@@ -235,13 +289,10 @@ impl DeltaSink for Watched {
     }
 }
 
-fn accumulator() -> ReplyAccumulator {
+fn accumulator(round: u32) -> ReplyAccumulator {
     let Ok(turn) = TurnId::parse("contract") else {
         panic!("`contract` is an id of a turn");
     };
-    let attempt = ModelAttempt {
-        attempt: 1,
-        round: 1,
-    };
+    let attempt = ModelAttempt { attempt: 1, round };
     ReplyAccumulator::new(turn, attempt)
 }

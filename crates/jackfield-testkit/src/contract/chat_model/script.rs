@@ -271,6 +271,13 @@ impl WireReply {
         pieces.fold(self.head(), Response::send)
     }
 
+    /// The whole answer in two pieces, cut at this byte of the body.
+    pub(super) fn cut_in_two(&self, place: usize) -> Response {
+        let body = Bytes::from(self.pieces.concat());
+        let (one, two) = (body.slice(..place), body.slice(place..));
+        self.head().send(one).send(two)
+    }
+
     /// The answer with another piece before the one at this place.
     pub(super) fn with(&self, place: usize, piece: Bytes) -> Self {
         let mut changed = self.clone();

@@ -1,22 +1,24 @@
 //! The adapter for a toy vendor, with a switch for every mistake that an adapter can make.
 
+mod decoder;
+mod request;
+
 use std::fmt;
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::block::{RanBy, UpstreamId};
-use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
+use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
-use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::tool::ToolChoice;
-use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
-use serde_json::{Value, json};
+use serde_json::Value;
 
+use self::decoder::{Decoder, violation};
 use super::wire::{self, Answer};
 
 pub(super) struct Acme {
@@ -28,34 +30,58 @@ pub(super) struct Acme {
 /// What is wrong with the adapter.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Fault {
+    AddsCached,
     AsksTwice,
     BuffersAll,
     ClaimsMuch,
     CutsCharacters,
+    DropsLateWords,
     ForgetsDelay,
     ForgetsIds,
     ForgetsPhase,
+    ForgetsState,
     GivesUp,
     HoldsOn,
+    IgnoresStrict,
     Insists,
+    JoinsNames,
     KeepsLastPiece,
+    LosesNewlines,
     MendsArguments,
+    MindsExtras,
+    MindsNulls,
     None,
+    ReadsPiecesOnly,
+    ReadsStreamsOnly,
+    RefusesInWords,
+    RepairsArguments,
     RepeatsPages,
     SaysStop,
+    SendsAnyState,
     SendsNull,
     ShowsKey,
     SkipsBroken,
+    SkipsManners,
+    StopsAtEnd,
     SumsUsage,
+    TakesAllForJson,
     TakesAnyEnd,
+    TakesCallsForEnds,
     TakesErrorsForEnds,
+    TakesFirstCall,
     TellsNothing,
+    TrustsIds,
+    TrustsNumbers,
+    TrustsReasons,
+    TurnsOutcomes,
     WantsKnownEvents,
+    WantsMarkers,
 }
 
 pub(super) const CAPABILITIES: Capabilities = {
     let mut can = Capabilities::NONE;
     can.parallel_calls = true;
+    can.reasoning = true;
     can.streaming = true;
     can.tools = true;
     can
@@ -91,7 +117,7 @@ impl ChatModel for Acme {
             .in_scope(|| tracing::debug!("asked"));
         }
         let mut told = Telling {
-            decoder: Decoder::new(self, &request.model.model),
+            decoder: Decoder::new(self.fault, self.state_owner(&request.model.model)),
             sink,
             told: false,
         };
@@ -119,21 +145,7 @@ impl Acme {
         request: &ModelRequest,
         telling: &mut Telling<'_>,
     ) -> Result<ReplyEnd, ModelFailure> {
-        let plain = request.settings.response_format == ResponseFormat::Text
-            && request.settings.thinking.is_none()
-            && request.choice == ToolChoice::Auto
-            && request
-                .messages
-                .iter()
-                .all(|message| message.blocks.len() == 1);
-        if !plain && !self.has(Fault::ClaimsMuch) {
-            let message = "acme takes words and tools only";
-            return Err(ModelFailure::new(
-                Kind::Unsupported,
-                Phase::BeforeSend,
-                message,
-            ));
-        }
+        let (body, notes) = self.body(request)?;
         let refused = |_| {
             let phase = if self.has(Fault::ForgetsPhase) {
                 Phase::BeforeFirstDelta
@@ -149,39 +161,91 @@ impl Acme {
             let _first = wire::ask(stream, &self.key, "{}").await.is_ok();
         }
         let stream = wire::connect(&self.address).await.map_err(refused)?;
-        let body = json!({ "model": &*request.model.model }).to_string();
         let asked = self.held(wire::ask(stream, &self.key, &body)).await;
-        let mut answer = asked.map_err(interrupted)?;
+        let mut answer = asked.map_err(|_| interrupted())?;
         if answer.status != 200 || answer.headers.contains("text/html") {
             return Err(self.classify(answer).await);
         }
-        if self.has(Fault::BuffersAll) {
-            let mut events = Vec::new();
-            while let Some(line) = answer.line().await.map_err(interrupted)? {
-                events.push(line);
-            }
-            for line in events {
-                if let Some(end) = telling.line(&line).await? {
-                    return Ok(end);
-                }
-            }
-            return Err(interrupted(std::io::ErrorKind::UnexpectedEof.into()));
+        let mut end = if answer.headers.contains("application/json") {
+            self.whole(answer, telling).await?
+        } else {
+            self.stream(&mut answer, telling).await?
+        };
+        end.notes = notes;
+        Ok(end)
+    }
+
+    /// What is sent, and what is not, unless it has to be.
+    fn body(&self, request: &ModelRequest) -> Result<(String, Vec<Note>), ModelFailure> {
+        let unsupported =
+            |message: String| ModelFailure::new(Kind::Unsupported, Phase::BeforeSend, message);
+        let plain = request.settings.response_format == ResponseFormat::Text
+            && request.choice == ToolChoice::Auto;
+        if !plain && !self.has(Fault::ClaimsMuch) {
+            return Err(unsupported("acme takes words and tools only".to_owned()));
         }
+        let owner = self.state_owner(&request.model.model);
+        let (body, notes) = match request::body(request, &owner, self.fault) {
+            Ok(made) => made,
+            Err(_) if self.has(Fault::ClaimsMuch) => (Value::Null, Vec::new()),
+            Err(place) => return Err(unsupported(format!("acme takes words only ({place})"))),
+        };
+        let mut refused = notes.iter().filter(|note| {
+            let strict = request.strict.filter(|_| !self.has(Fault::IgnoresStrict));
+            strict.is_some_and(|least| note.effect >= least)
+        });
+        if let Some(note) = refused.next() {
+            return Err(unsupported(format!("{} would get lost", note.path)));
+        }
+        Ok((body.to_string(), notes))
+    }
+
+    async fn whole(
+        &self,
+        answer: Answer,
+        telling: &mut Telling<'_>,
+    ) -> Result<ReplyEnd, ModelFailure> {
+        let body = serde_json::from_str::<Value>(&answer.rest().await);
+        let events = body
+            .ok()
+            .and_then(|body| body["events"].as_array().cloned());
+        let events = events.filter(|_| !self.has(Fault::ReadsStreamsOnly));
+        for event in events.ok_or_else(|| violation("no stream"))? {
+            telling.line(event.to_string().as_bytes()).await?;
+        }
+        telling.decoder.end().ok_or_else(|| violation("no end"))
+    }
+
+    async fn stream(
+        &self,
+        answer: &mut Answer,
+        telling: &mut Telling<'_>,
+    ) -> Result<ReplyEnd, ModelFailure> {
+        answer.loses_newlines(self.has(Fault::LosesNewlines));
+        let mut held = Vec::new();
         loop {
             let line = if self.has(Fault::CutsCharacters) {
                 answer.bytes().await
             } else {
                 answer.line().await
             };
-            match line {
-                Ok(Some(line)) => {
-                    if let Some(end) = telling.line(&line).await? {
-                        return Ok(end);
-                    }
+            let over = match line {
+                Ok(Some(line)) if self.has(Fault::BuffersAll) => {
+                    held.push(line);
+                    false
                 }
-                _ if self.has(Fault::TakesAnyEnd) => return Ok(telling.decoder.end("stop")),
-                Ok(None) => return Err(interrupted(std::io::ErrorKind::UnexpectedEof.into())),
-                Err(error) => return Err(interrupted(error)),
+                Ok(Some(line)) => telling.line(&line).await?,
+                Ok(None) | Err(_) => {
+                    for line in held.drain(..) {
+                        telling.line(&line).await?;
+                    }
+                    let end = telling.broken_off().await;
+                    let end = end.filter(|_| !self.has(Fault::WantsMarkers));
+                    return end.ok_or_else(interrupted);
+                }
+            };
+            if over {
+                return telling.decoder.end().ok_or_else(|| violation("no end"));
             }
         }
     }
@@ -252,173 +316,26 @@ struct Telling<'a> {
 }
 
 impl Telling<'_> {
-    async fn line(&mut self, line: &[u8]) -> Result<Option<ReplyEnd>, ModelFailure> {
-        let end = self.decoder.line(line)?;
+    async fn line(&mut self, line: &[u8]) -> Result<bool, ModelFailure> {
+        let over = self.decoder.line(line)?;
+        self.tell().await;
+        Ok(over)
+    }
+
+    async fn broken_off(&mut self) -> Option<ReplyEnd> {
+        let end = self.decoder.broken_off();
+        self.tell().await;
+        end
+    }
+
+    async fn tell(&mut self) {
         for delta in self.decoder.deltas.drain(..) {
             self.told = true;
             self.sink.push(delta).await;
         }
-        Ok(end)
     }
 }
 
-struct Decoder {
-    deltas: Vec<Delta>,
-    fault: Fault,
-    index: u32,
-    open: Option<Open>,
-    owner: StateOwner,
-    usage: Usage,
-}
-
-#[derive(Clone, Copy, Eq, PartialEq)]
-enum Open {
-    Call,
-    Text,
-}
-
-impl Decoder {
-    fn new(acme: &Acme, model: &str) -> Self {
-        Self {
-            deltas: Vec::new(),
-            fault: acme.fault,
-            index: 0,
-            open: None,
-            owner: acme.state_owner(model),
-            usage: Usage::default(),
-        }
-    }
-
-    fn line(&mut self, line: &[u8]) -> Result<Option<ReplyEnd>, ModelFailure> {
-        if line.is_empty() {
-            return Ok(None);
-        }
-        let event: Value = match serde_json::from_slice(line) {
-            Ok(event) => event,
-            Err(_) if self.fault == Fault::SkipsBroken => return Ok(None),
-            Err(fault) => return Err(violation(&fault.to_string())),
-        };
-        let index = self.index;
-        if let Some(text) = event["text"].as_str() {
-            self.begin(Open::Text, BlockStart::Text);
-            let text = if self.fault == Fault::KeepsLastPiece {
-                ""
-            } else {
-                text
-            };
-            self.deltas.push(Delta::TextAppended {
-                index: self.index,
-                text: text.into(),
-            });
-        } else if let Some(call) = event["call"].as_object() {
-            self.close();
-            let id = if self.fault == Fault::ForgetsIds {
-                "1"
-            } else {
-                call["id"].as_str().unwrap()
-            };
-            self.begin(
-                Open::Call,
-                BlockStart::ToolCall {
-                    json: true,
-                    name: call["name"].as_str().unwrap().into(),
-                    ran_by: RanBy::Engine,
-                    upstream: Some(UpstreamId {
-                        id: id.into(),
-                        owner: self.owner.clone(),
-                    }),
-                },
-            );
-            if self.fault == Fault::SendsNull {
-                self.arguments("null");
-            }
-        } else if let Some(text) = event["args"].as_str() {
-            let broken = serde_json::from_str::<Value>(text).is_err();
-            if self.fault == Fault::KeepsLastPiece {
-                self.arguments("");
-            } else if self.fault == Fault::MendsArguments && broken {
-                self.arguments("{}");
-            } else {
-                self.arguments(text);
-            }
-        } else if let Some(usage) = event["usage"].as_object() {
-            let number = |name: &str| usage[name].as_u64().unwrap();
-            let more = Usage {
-                cache_read: number("cached"),
-                input: number("input"),
-                output: number("output"),
-                ..Usage::default()
-            };
-            if self.fault == Fault::SumsUsage {
-                self.usage += more;
-            } else {
-                self.usage = more;
-            }
-        } else if let Some(why) = event["end"].as_str() {
-            return Ok(Some(self.end(why)));
-        } else if let Some(what) = event["error"]["what"].as_str() {
-            if self.fault == Fault::TakesErrorsForEnds {
-                return Ok(Some(self.end("stop")));
-            }
-            let kind = match what {
-                "invalid" => Kind::InvalidRequest,
-                "key" => Kind::Unauthenticated,
-                _ => Kind::Overloaded,
-            };
-            let say = event["error"]["say"].as_str().unwrap();
-            return Err(ModelFailure::new(kind, Phase::BeforeFirstDelta, say));
-        } else if self.fault == Fault::WantsKnownEvents {
-            return Err(violation(&format!("{event} at block {index}")));
-        }
-        Ok(None)
-    }
-
-    fn arguments(&mut self, text: &str) {
-        self.deltas.push(Delta::ArgumentsAppended {
-            index: self.index,
-            text: text.into(),
-        });
-    }
-
-    fn begin(&mut self, open: Open, start: BlockStart) {
-        if self.open == Some(open) {
-            return;
-        }
-        self.close();
-        self.open = Some(open);
-        self.deltas.push(Delta::BlockStarted {
-            index: self.index,
-            start,
-        });
-    }
-
-    fn close(&mut self) {
-        if self.open.take().is_some() {
-            self.deltas.push(Delta::BlockEnded { index: self.index });
-            self.index += 1;
-        }
-    }
-
-    fn end(&mut self, why: &str) -> ReplyEnd {
-        self.close();
-        let finish = match why {
-            _ if self.fault == Fault::SaysStop => FinishReason::Stop,
-            "calls" => FinishReason::ToolCalls,
-            "length" => FinishReason::Length,
-            "stop" => FinishReason::Stop,
-            other => FinishReason::Unrecognized(other.into()),
-        };
-        ReplyEnd {
-            usage: Some(self.usage),
-            ..ReplyEnd::new(finish)
-        }
-    }
-}
-
-fn interrupted(_error: std::io::Error) -> ModelFailure {
+fn interrupted() -> ModelFailure {
     ModelFailure::new(Kind::Interrupted, Phase::BeforeFirstDelta, "acme broke off")
-}
-
-fn violation(message: &str) -> ModelFailure {
-    ModelFailure::new(Kind::ProtocolViolation, Phase::BeforeFirstDelta, message)
 }

@@ -4,12 +4,14 @@ use bytes::Bytes;
 use jackfield_domain::reply::FinishReason;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, Manner, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
-    WireReply,
+    BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
+    Recording, ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
 };
+use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
 
 use super::acme::{Acme, Fault};
+use super::calls::Calls;
 
 pub(super) struct AcmeHarness(pub(super) Fault);
 
@@ -37,29 +39,36 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
-        if reply.manner != Manner::Usual {
+        let manner = reply.manner;
+        if self.0 == Fault::SkipsManners && manner == Manner::NameLate {
             return None;
         }
         let mut lines = Vec::new();
+        if manner != Manner::RoleMissing {
+            lines.push(json!({ "from": "anvil" }));
+        }
+        let mut calls = Calls::new(reply);
         for block in &reply.blocks {
+            if calls.take(block) {
+                continue;
+            }
+            lines.append(&mut calls.events());
+            let told = |name: &str, pieces: &[String]| -> Vec<Value> {
+                pieces.iter().map(|piece| json!({ name: piece })).collect()
+            };
             match block {
-                ScriptedBlock::CustomCall { .. }
-                | ScriptedBlock::Reasoning { .. }
-                | ScriptedBlock::Refusal(_) => return None,
-                ScriptedBlock::Text(pieces) => {
-                    lines.extend(pieces.iter().map(|piece| json!({ "text": piece })));
+                ScriptedBlock::Reasoning { pieces, state } => {
+                    lines.extend(told("think", pieces));
+                    lines.push(json!({ "seal": state }));
                 }
-                ScriptedBlock::ToolCall {
-                    arguments,
-                    id,
-                    name,
-                } => {
-                    lines.push(json!({ "call": { "id": id, "name": name } }));
-                    lines.extend(arguments.iter().map(|piece| json!({ "args": piece })));
-                }
+                ScriptedBlock::Refusal(pieces) => lines.extend(told("refuse", pieces)),
+                ScriptedBlock::Text(pieces) => lines.extend(told("text", pieces)),
+                ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => {}
             }
         }
+        lines.append(&mut calls.events());
         let why = match &reply.finish {
+            FinishReason::ToolCalls if manner == Manner::FinishSaysStop => "stop",
             FinishReason::Length => "length",
             FinishReason::Stop => "stop",
             FinishReason::ToolCalls => "calls",
@@ -70,11 +79,101 @@ impl ChatModelHarness for AcmeHarness {
             | FinishReason::Refused
             | FinishReason::StopSequence(_) => return None,
         };
-        let usage = |output| json!({ "input": reply.usage.input, "cached": reply.usage.cache_read, "output": output });
-        lines.push(json!({ "usage": usage(1) }));
-        lines.push(json!({ "usage": usage(reply.usage.output) }));
+        let usage = |output| {
+            let used = &reply.usage;
+            json!({
+                "input": used.input, "cached": used.cache_read, "output": output,
+                "thought": used.reasoning,
+            })
+        };
+        match manner {
+            Manner::UsageMissing | Manner::UsageApart => {}
+            Manner::UsageInEachPiece => {
+                for line in &mut lines {
+                    line["usage"] = usage(1);
+                }
+            }
+            _ => lines.push(json!({ "usage": usage(1) })),
+        }
+        if manner != Manner::UsageMissing && manner != Manner::UsageApart {
+            lines.push(json!({ "usage": usage(reply.usage.output) }));
+        }
         lines.push(json!({ "end": why }));
-        Some(WireReply::events(lines.iter().map(line)))
+        let ending = lines.len();
+        if manner == Manner::UsageApart {
+            lines.push(json!({ "usage": usage(reply.usage.output) }));
+        }
+        if manner != Manner::EndMarkerMissing {
+            lines.push(json!({ "over": true }));
+        }
+        for line in &mut lines {
+            if manner == Manner::RoleRepeated {
+                line["from"] = json!("anvil");
+            }
+            for name in ["args", "call", "end", "text", "usage"] {
+                if manner == Manner::NullsForNothing && line.get(name).is_none() {
+                    line[name] = Value::Null;
+                }
+            }
+        }
+        if manner == Manner::NotStreamed {
+            let document = json!({ "events": lines }).to_string();
+            return Some(WireReply::json(200, document));
+        }
+        let mut wire = WireReply::events(lines.iter().map(line));
+        wire.ending = ending;
+        Some(wire)
+    }
+
+    fn impossible(&self) -> &[(Manner, &str)] {
+        &[]
+    }
+
+    fn never_sends(&self) -> &[(BlockKind, &str)] {
+        &[]
+    }
+
+    fn echo(&self, request: &RecordedRequest) -> Echo {
+        let mut echo = Echo::default();
+        let body = request.json();
+        let messages = body["messages"].as_array().into_iter().flatten();
+        for part in messages.flat_map(|parts| parts.as_array().into_iter().flatten()) {
+            let text = |name: &str| part[name].as_str().map(str::to_owned);
+            if let Some(id) = text("call") {
+                echo.calls.push(EchoedCall {
+                    arguments: text("args").unwrap(),
+                    id,
+                    name: text("name").unwrap(),
+                });
+            }
+            if let Some(id) = text("outcome") {
+                let text = text("say").unwrap();
+                echo.outcomes.push(EchoedOutcome { id, text });
+            }
+            if let Some(words) = text("think") {
+                echo.reasoning.push(EchoedReasoning {
+                    state: text("seal"),
+                    text: Some(words),
+                });
+            }
+        }
+        echo
+    }
+
+    fn recordings(&self) -> Vec<Recording> {
+        let lines = [
+            r#"{"from":"anvil","at":"09:14:02"}"#,
+            r#"{"text":"Kaldt, ","at":"09:14:03"}"#,
+            r#"{"text":"−3 °C 🌨","at":"09:14:03"}"#,
+            r#"{"usage":{"input":25,"cached":10,"output":7,"thought":0},"at":"09:14:04"}"#,
+            r#"{"end":"stop"}"#,
+            r#"{"over":true}"#,
+        ];
+        vec![Recording {
+            name: "the weather in Oslo".to_owned(),
+            says: ScriptedReply::text(&["Kaldt, −3 °C 🌨"]),
+            wire: WireReply::events(lines.map(|line| format!("{line}\n"))),
+        }]
     }
 
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {

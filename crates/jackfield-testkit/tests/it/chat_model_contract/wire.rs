@@ -16,6 +16,7 @@ pub(super) struct Answer {
 struct Body {
     chunked: bool,
     left: Option<usize>,
+    loses_newlines: bool,
     plain: Vec<u8>,
     raw: Vec<u8>,
     stream: TcpStream,
@@ -54,6 +55,7 @@ pub(super) async fn ask(mut stream: TcpStream, key: &str, body: &str) -> io::Res
         body: Body {
             chunked: value("transfer-encoding").is_some(),
             left: value("content-length").and_then(|text| text.parse().ok()),
+            loses_newlines: false,
             plain: Vec::new(),
             raw,
             stream,
@@ -64,6 +66,11 @@ pub(super) async fn ask(mut stream: TcpStream, key: &str, body: &str) -> io::Res
 }
 
 impl Answer {
+    /// Whether a line's end gets lost where a chunk begins with it.
+    pub(super) const fn loses_newlines(&mut self, loses: bool) {
+        self.body.loses_newlines = loses;
+    }
+
     /// The next line; none at the end, whatever stands after the last one.
     pub(super) async fn line(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
@@ -135,8 +142,14 @@ impl Body {
             return false;
         }
         self.whole = size == 0;
-        self.plain
-            .extend(self.raw.drain(..at + 2 + size + 2).skip(at + 2).take(size));
+        let skipped = usize::from(self.loses_newlines && self.raw[at + 2] == b'\n');
+        self.plain.extend(
+            self.raw
+                .drain(..at + 2 + size + 2)
+                .skip(at + 2)
+                .take(size)
+                .skip(skipped),
+        );
         size > 0
     }
 }

@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::{RanBy, ToolCall};
+use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::{Map, Value, json};
 
 use super::super::bench::Bench;
-use super::super::{ChatModelHarness, ScriptedBlock, ScriptedReply};
+use super::super::said::Said;
+use super::super::{ChatModelHarness, Manner, ScriptedBlock, ScriptedReply};
 
 pub(in super::super) async fn tool_calls_keep_upstream_ids_names_and_order<H: ChatModelHarness>(
     harness: &H,
@@ -89,6 +91,42 @@ pub(in super::super) async fn malformed_arguments_are_kept_as_text<H: ChatModelH
                 assert!(input.object().is_err());
             }
             ToolInput::Text(text) => panic!("arguments of a JSON tool came as the text {text:?}"),
+        }
+    }
+}
+
+pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let can = harness.capabilities();
+    let whole = ScriptedBlock::call("call_1", "weather", &[r#"{"city":"Oslo"}"#]);
+    for pieces in [["{\"city\": ", "\"Os"], ["{\"city\":", ""], ["{", ""]] {
+        let cut_off = ScriptedBlock::call("call_2", "weather", &pieces);
+        let blocks = if can.parallel_calls {
+            vec![whole.clone(), cut_off]
+        } else {
+            vec![cut_off]
+        };
+        let script = ScriptedReply::of(blocks).finish(FinishReason::Length);
+        for manner in [
+            Manner::Usual,
+            Manner::ArgumentsAtEnd,
+            Manner::ArgumentsAtOnce,
+            Manner::IndexMissing,
+            Manner::IndexReused,
+        ] {
+            let script = script.clone().sent(manner);
+            if !can.tools || (manner == Manner::Usual && harness.render(&script).is_none()) {
+                // The vendor sends arguments as values, which are never cut.
+                return;
+            }
+            if harness.render(&script).is_none() {
+                continue;
+            }
+            let wire = bench.wire(&script);
+            let said = Said::told(&bench.ask(wire.response()).await.reply());
+            assert_eq!(said, Said::scripted(&script), "{script:?}");
         }
     }
 }

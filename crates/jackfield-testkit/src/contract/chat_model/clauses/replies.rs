@@ -1,9 +1,15 @@
 //! Clauses about what a reply says.
 
-use jackfield_domain::reply::FinishReason;
+use std::sync::Arc;
 
-use super::super::bench::{Bench, words};
-use super::super::{ChatModelHarness, ScriptedBlock, ScriptedReply};
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::tool::{InputFormat, ToolDefinition};
+use jackfield_domain::usage::Usage;
+
+use super::super::bench::{Bench, tool, words};
+use super::super::said::Said;
+use super::super::{BlockKind, ChatModelHarness, ScriptedBlock, ScriptedReply};
+use crate::server::Response;
 
 pub(in super::super) async fn text_arrives_in_order<H: ChatModelHarness>(harness: &H) {
     let bench = Bench::new(harness).await;
@@ -59,3 +65,120 @@ pub(in super::super) async fn usage_is_reported_once<H: ChatModelHarness>(harnes
     let reply = bench.ask(wire.response()).await.reply();
     assert_eq!(reply.end.usage, Some(script.usage));
 }
+
+pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let mut script = ScriptedReply::text(&["done"]);
+    script.usage = Usage {
+        cache_read: 40_961,
+        cache_write: 0,
+        input: 65_537,
+        output: 9_973,
+        reasoning: 8_191,
+    };
+    let wire = bench.wire(&script);
+    let told = bench.ask(wire.response()).await.reply().end.usage;
+    // What the vendor counts is told; what it does not count is part of its total all the same.
+    let bytes = wire.pieces.concat();
+    let sent = String::from_utf8_lossy(&bytes);
+    let counted = |count: u64| {
+        if sent.contains(&count.to_string()) {
+            count
+        } else {
+            0
+        }
+    };
+    let expected = Usage {
+        cache_read: counted(script.usage.cache_read),
+        reasoning: counted(script.usage.reasoning),
+        ..script.usage
+    };
+    assert_eq!(told, Some(expected));
+}
+
+pub(in super::super) async fn text_after_calls_is_kept<H: ChatModelHarness>(harness: &H) {
+    if !harness.capabilities().tools {
+        return;
+    }
+    let bench = Bench::new(harness).await;
+    let call = ScriptedBlock::call("call_1", "weather", &["{\"city\":", "\"Oslo\"}"]);
+    let words = ScriptedBlock::text(&["I ", "asked."]);
+    for blocks in [
+        vec![call.clone(), words.clone()],
+        vec![ScriptedBlock::text(&["Well. "]), call, words],
+    ] {
+        let script = ScriptedReply::of(blocks);
+        let wire = bench.wire(&script);
+        let said = Said::told(&bench.ask(wire.response()).await.reply());
+        assert_eq!(said, Said::scripted(&script));
+    }
+}
+
+pub(in super::super) async fn refusals_are_told_as_refusals<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    let refusal = ScriptedBlock::refusal(&["I will ", "not do ", "that 🙅."]);
+    let script = ScriptedReply::of(vec![refusal]);
+    let Some(wire) = bench.with_block(BlockKind::Refusal, &script) else {
+        return;
+    };
+    let mut said = Said::told(&bench.ask(wire.response()).await.reply());
+    // Vendors that have words for it have no reason to end of their own; the dialect may give it one.
+    if said.finish == FinishReason::Refused {
+        said.finish = FinishReason::Stop;
+    }
+    assert_eq!(said, Said::scripted(&script));
+}
+
+pub(in super::super) async fn custom_calls_come_as_text<H: ChatModelHarness>(harness: &H) {
+    let bench = Bench::new(harness).await;
+    // Text that looks like JSON is text all the same.
+    for input in [["say ", "\"cheese\"\n"], ["{\"a\"", ": 1}"], ["", ""]] {
+        let call = ScriptedBlock::custom("call_1", "note", &input);
+        let script = ScriptedReply::of(vec![call]);
+        let Some(wire) = bench.with_block(BlockKind::CustomCall, &script) else {
+            return;
+        };
+        let mut request = bench.request();
+        let note = ToolDefinition {
+            input: InputFormat::Text(None),
+            ..ToolDefinition::clone(&tool("note"))
+        };
+        Arc::make_mut(&mut request.tools).push(Arc::new(note));
+        bench.server.answer(wire.response());
+        let said = Said::told(&bench.ask_this(&request).await.reply());
+        assert_eq!(said, Said::scripted(&script));
+    }
+}
+
+pub(in super::super) async fn recorded_replies_say_what_they_said<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    for recording in harness.recordings() {
+        let said = Said::scripted(&recording.says);
+        let check = async |response: Response, how: String| {
+            let reply = bench.ask(response).await.reply();
+            assert_eq!(Said::told(&reply), said, "`{}` {how}", recording.name);
+        };
+        let whole = recording.wire.response();
+        check(whole.clone(), "as it came".to_owned()).await;
+        for size in [1, 2, 3, 7, 61, 1_000] {
+            check(
+                whole.clone().recut(size),
+                format!("in pieces of {size} bytes"),
+            )
+            .await;
+        }
+        let length = recording.wire.pieces.concat().len();
+        for place in (1..length).step_by(length.div_ceil(CUTS)) {
+            check(
+                recording.wire.cut_in_two(place),
+                format!("cut at byte {place}"),
+            )
+            .await;
+        }
+    }
+}
+
+/// In how many places a long recording is cut; a shorter one is cut at every byte.
+const CUTS: usize = 1_500;

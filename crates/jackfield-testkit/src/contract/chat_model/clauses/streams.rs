@@ -26,6 +26,18 @@ pub(in super::super) async fn any_chunking_gives_the_same_reply<H: ChatModelHarn
     }
 }
 
+pub(in super::super) async fn a_cut_at_every_byte_gives_the_same_reply<H: ChatModelHarness>(
+    harness: &H,
+) {
+    let bench = Bench::new(harness).await;
+    let wire = bench.wire(&everything(harness));
+    let whole = bench.ask(wire.response()).await.reply();
+    for place in 1..wire.pieces.concat().len() {
+        let reply = bench.ask(wire.cut_in_two(place)).await.reply();
+        assert_eq!(reply, whole, "cut at byte {place}");
+    }
+}
+
 pub(in super::super) async fn broken_stream_is_interrupted_mid_reply<H: ChatModelHarness>(
     harness: &H,
 ) {

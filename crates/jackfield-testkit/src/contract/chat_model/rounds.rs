@@ -1,0 +1,114 @@
+//! Conversations of several rounds: a reply, what came of its calls, and the question after it.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{ToolOutcome, ToolResult};
+use jackfield_domain::reply::Reply;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool_input::JsonInput;
+
+use super::bench::{Bench, asking};
+use super::said::{Said, SaidInput};
+use super::{ChatModelHarness, Echo, ScriptedReply, WireReply};
+use crate::server::RecordedRequest;
+
+/// A conversation that goes on.
+pub(super) struct Talk<'a, 'b, H: ChatModelHarness> {
+    bench: &'a Bench<'b, H>,
+    messages: Vec<Message>,
+    pub(super) replies: Vec<Reply>,
+}
+
+impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
+    pub(super) fn new(bench: &'a Bench<'b, H>) -> Self {
+        Self {
+            bench,
+            messages: vec![Message::user("What is the weather in Oslo?")],
+            replies: Vec::new(),
+        }
+    }
+
+    /// The conversation so far, as it is asked.
+    pub(super) fn request(&self) -> ModelRequest {
+        let can = self.bench.harness.capabilities();
+        let tools = if can.tools {
+            ["weather", "clock"].as_slice()
+        } else {
+            &[]
+        };
+        let messages = self.messages.iter().cloned();
+        asking(self.bench.harness.model(), tools, messages)
+    }
+
+    /// Asks, gets this reply, and gives each of its calls an outcome; without calls, asks on.
+    pub(super) async fn round(&mut self, wire: &WireReply) {
+        self.bench.server.answer(wire.response());
+        let asked = self.bench.ask_this(&self.request()).await;
+        let round = u32::try_from(self.replies.len()).unwrap_or(u32::MAX);
+        let reply = asked.reply_of_round(round.saturating_add(1));
+        let outcomes: Vec<Block> = reply
+            .message
+            .calls()
+            .enumerate()
+            .map(|(place, call)| {
+                let result = ToolResult::text(outcome(self.replies.len(), place));
+                let outcome = ToolOutcome {
+                    call: call.id.clone(),
+                    opaque: Vec::new(),
+                    result,
+                };
+                Content::ToolOutcome(Arc::new(outcome)).into()
+            })
+            .collect();
+        self.messages.push(Message::clone(&reply.message));
+        self.messages.push(if outcomes.is_empty() {
+            Message::user("And now?")
+        } else {
+            Message::new(Role::Tool, outcomes)
+        });
+        self.replies.push(reply);
+    }
+
+    /// Asks once more, and returns what was sent for that.
+    pub(super) async fn asked(&self) -> RecordedRequest {
+        let done = self.bench.wire(&ScriptedReply::text(&["done"]));
+        self.bench.server.answer(done.response());
+        let before = self.bench.server.requests().len();
+        let _reply = self.bench.ask_this(&self.request()).await.reply();
+        self.bench.server.request(before).await
+    }
+
+    /// Checks that a request gives back every call once, under an id of its own, with its outcome.
+    pub(super) fn check_pairs(&self, echo: &Echo) {
+        let replies = self.replies.iter().enumerate();
+        let expected = replies.flat_map(|(round, reply)| {
+            let calls = Said::told(reply).calls.into_iter().enumerate();
+            calls.map(move |(place, call)| (call, outcome(round, place)))
+        });
+        let expected: Vec<_> = expected.collect();
+        assert_eq!(echo.calls.len(), expected.len(), "calls: {echo:?}");
+        assert_eq!(echo.outcomes.len(), expected.len(), "outcomes: {echo:?}");
+        let ids: BTreeSet<&str> = echo.calls.iter().map(|call| &*call.id).collect();
+        assert!(
+            ids.len() == expected.len() && !ids.contains(""),
+            "every call needs an id of its own: {echo:?}"
+        );
+        for ((call, result), (said, text)) in echo.calls.iter().zip(&echo.outcomes).zip(expected) {
+            assert_eq!(call.name, said.name, "{echo:?}");
+            let arguments = SaidInput::json(&JsonInput::parse(&call.arguments));
+            assert_eq!(arguments, said.input, "{echo:?}");
+            assert_eq!(
+                result.id, call.id,
+                "outcomes in the order of the calls: {echo:?}"
+            );
+            assert!(result.text.contains(&text), "`{text}` is missing: {echo:?}");
+        }
+    }
+}
+
+fn outcome(round: usize, place: usize) -> String {
+    format!("outcome {place} of round {round}")
+}
