@@ -1,14 +1,15 @@
 //! How Claude puts things on the wire, written by hand from the vendor's documentation of 2026-10-21.
 
 use bytes::Bytes;
+use jackfield_domain::usage::Usage;
 use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_testkit::contract::chat_model::{
-    BlockKind, ChatModelHarness, Echo, Manner, ScriptedFailure, ScriptedFailureKind, ScriptedReply,
-    WireReply,
+    BlockKind, ChatModelHarness, Echo, Manner, Recording, ScriptedBlock, ScriptedFailure,
+    ScriptedFailureKind, ScriptedReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
@@ -103,6 +104,26 @@ impl ChatModelHarness for ClaudeHarness {
 
     fn echo(&self, request: &RecordedRequest) -> Echo {
         rendering::echo(&request.json())
+    }
+
+    fn recordings(&self) -> Vec<Recording> {
+        let call = ScriptedBlock::call("call_7", "clock", &["{}"]);
+        let reasoning = ScriptedBlock::reasoning(&["Need the clock."], "");
+        let mut says = ScriptedReply::of(vec![reasoning, call]);
+        says.usage = Usage {
+            input: 200,
+            output: 20,
+            ..Usage::default()
+        };
+        // The shape of another server that speaks this language: no input, no signature, a short usage.
+        let bytes =
+            include_str!("../../../jackfield-dialect-claude/tests/it/fixtures/llama-cpp.sse");
+        let events = bytes.split_inclusive("\n\n").map(str::to_owned);
+        vec![Recording {
+            name: "llama-cpp.sse".to_owned(),
+            says,
+            wire: WireReply::events(events),
+        }]
     }
 
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {

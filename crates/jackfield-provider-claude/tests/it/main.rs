@@ -18,7 +18,5 @@ mod requests;
 mod contract {
     use crate::harness::ClaudeHarness;
 
-    jackfield_testkit::chat_model_contract!(ClaudeHarness, except: {
-        strict_requests_are_refused_where_others_are_noted => "the adapter notes and sends for now",
-    });
+    jackfield_testkit::chat_model_contract!(ClaudeHarness);
 }

@@ -157,6 +157,9 @@ fn call(manner: Manner, (id, name, arguments): (&str, &str, &[String]), events: 
         _ => {}
     }
     events.push(json!({ "call": call }));
+    if manner == Manner::ArgumentsEmpty && arguments.is_empty() {
+        events.push(json!({ "args": "" }));
+    }
     if manner != Manner::ArgumentsAtOnce {
         events.extend(arguments.iter().map(|piece| json!({ "args": piece })));
     }
