@@ -38,6 +38,9 @@ pub struct Profile {
     pub max_tokens: MaxTokens,
     /// In which order messages may come, Chat Completions alone.
     pub message_order: MessageOrder,
+    /// Takes pictures and documents in what came of calls, Responses alone: llama.cpp refuses anything but
+    /// text there (`tools/server/server-chat.cpp`, 2026), and others read the text alone.
+    pub output_media: bool,
     /// Takes `parallel_tool_calls`.
     pub parallel_calls: bool,
     /// Takes frequency and presence penalties, Chat Completions alone.
@@ -190,6 +193,7 @@ impl Profile {
         images: true,
         max_tokens: MaxTokens::MaxCompletionTokens,
         message_order: MessageOrder::Free,
+        output_media: true,
         parallel_calls: true,
         penalties: false,
         reasoning_echo: ReasoningEcho::Never,
@@ -238,6 +242,7 @@ impl Profile {
         images: true,
         max_tokens: MaxTokens::MaxTokens,
         message_order: MessageOrder::Alternating,
+        output_media: false,
         parallel_calls: false,
         penalties: true,
         reasoning_echo: ReasoningEcho::AsItCame,

@@ -1,0 +1,403 @@
+//! The model's own words, calls and reasoning as items.
+
+use std::sync::Arc;
+
+use jackfield_dialect_kit::in_words;
+use jackfield_domain::block::{
+    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
+};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::naming::bare_tool_name;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::{Map, Value, json};
+
+use super::Unsupported;
+use super::conversation::{At, Outward, SentCall};
+use super::tools::TEXT_FIELD;
+use crate::responses::state::{self, MessagePart};
+use crate::responses::{DIALECT, wire};
+
+/// The items of one reply.
+#[derive(Debug, Default)]
+struct Items<'a> {
+    /// The part that was sent last, if the next one may join it.
+    last: Option<MessagePart<'a>>,
+    said: Vec<wire::Item>,
+    /// Reasoning, until there is the item that it belongs to.
+    waiting: Vec<Waiting<'a>>,
+}
+
+/// Reasoning that can go back to its owner.
+#[derive(Debug)]
+struct Waiting<'a> {
+    at: At,
+    block: &'a Block,
+    fields: &'a Map<String, Value>,
+    place: usize,
+    thinking: &'a Thinking,
+}
+
+impl Outward<'_> {
+    /// The items of a message of the model's.
+    pub(super) fn assistant(
+        &mut self,
+        n: usize,
+        message: &Message,
+    ) -> Result<Vec<wire::Item>, Unsupported> {
+        // Items are bound to the reasoning before them: the vendor refuses them by id without it.
+        let known = message
+            .blocks
+            .iter()
+            .all(|block| self.reasoning(block).is_none_or(|(_, usable)| usable.is_some()));
+        let mut items = Items::default();
+        for (b, block) in message.blocks.iter().enumerate() {
+            let at = At {
+                message: n,
+                block: b,
+                role: Role::Assistant,
+            };
+            self.block(at, block, known, &mut items)?;
+        }
+        // The vendor refuses reasoning without the item that follows it.
+        self.forget(&mut items);
+        Ok(items.said)
+    }
+
+    fn block<'a>(
+        &mut self,
+        at: At,
+        block: &'a Block,
+        known: bool,
+        items: &mut Items<'a>,
+    ) -> Result<(), Unsupported> {
+        match &block.content {
+            Content::Audio(audio) => self.told(at, block, in_words::audio(audio), items),
+            Content::Document(document) => {
+                let words = in_words::source("document", &document.source);
+                self.told(at, block, words, items);
+            }
+            Content::Image(image) => {
+                let words = in_words::source("image", &image.source);
+                self.told(at, block, words, items);
+            }
+            Content::Opaque(opaque) => self.opaque(at, block, opaque, items),
+            Content::Refusal(refusal) => {
+                let part = wire::Part::Refusal {
+                    refusal: (**refusal).to_owned(),
+                };
+                self.words(at, block, refusal, part, known, items);
+            }
+            Content::Text(text) => {
+                let part = wire::Part::OutputText {
+                    text: (*text.text).to_owned(),
+                    annotations: Vec::new(),
+                };
+                self.words(at, block, &text.text, part, known, items);
+            }
+            Content::Thinking(thinking) => match self.reasoning(block) {
+                Some((place, Some(fields))) => items.waiting.push(Waiting {
+                    at,
+                    block,
+                    fields,
+                    place,
+                    thinking,
+                }),
+                // Nobody but its owner can make anything of it.
+                Some((_, None)) | None => {
+                    self.notes
+                        .dropped(NoteEffect::Quality, "thinking_withheld", at);
+                }
+            },
+            Content::ToolCall(call) if call.ran_by == RanBy::Provider => {
+                self.notes
+                    .dropped(NoteEffect::Quality, "provider_call_withheld", at);
+                self.forget(items);
+            }
+            Content::ToolCall(call) => {
+                let item = self.call(at, block, call, known);
+                self.push(item, items);
+            }
+            Content::ToolOutcome(_) => {
+                // Of a call that another provider ran itself; that call is withheld as well.
+                self.notes
+                    .dropped(NoteEffect::Quality, "provider_outcome_withheld", at);
+                self.forget(items);
+            }
+        }
+        Ok(())
+    }
+
+    /// Where this owner's reasoning is in a block, and its item if the owner can read it again.
+    fn reasoning<'a>(&self, block: &'a Block) -> Option<(usize, Option<&'a Map<String, Value>>)> {
+        if !matches!(block.content, Content::Thinking(_)) {
+            return None;
+        }
+        let (place, json) = state::find(&block.opaque, self.owner, state::REASONING)?;
+        let fields = state::reasoning(json).filter(|fields| {
+            // What is neither kept there nor sent along cannot be found again.
+            let encrypted = fields.get("encrypted_content").and_then(Value::as_str);
+            !self.profile.encrypted_reasoning || encrypted.is_some_and(|text| !text.is_empty())
+        });
+        Some((place, fields))
+    }
+
+    /// Adds an item, and the reasoning that belongs to it before it.
+    fn push(&mut self, item: wire::Item, items: &mut Items<'_>) {
+        for reasoning in items.waiting.drain(..) {
+            let Waiting {
+                at,
+                block,
+                fields,
+                place,
+                thinking,
+            } = reasoning;
+            self.withhold(at, block, Some(place));
+            self.no_cache_point(at, block);
+            if *thinking.text != *state::words_of_reasoning(fields) {
+                let path = format_args!("{at}.text");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "thinking_text", path);
+            }
+            if thinking.redacted {
+                let path = format_args!("{at}.redacted");
+                self.notes
+                    .dropped(NoteEffect::Cosmetic, "thinking_redacted", path);
+            }
+            items.said.push(wire::Item::Reasoning(wire::Reasoning {
+                fields: state::without(fields, &["type"]),
+            }));
+        }
+        items.last = None;
+        items.said.push(item);
+    }
+
+    /// Leaves out the reasoning whose item is left out.
+    fn forget(&mut self, items: &mut Items<'_>) {
+        for reasoning in items.waiting.drain(..) {
+            let at = reasoning.at;
+            self.notes
+                .dropped(NoteEffect::Quality, "reasoning_without_its_item", at);
+        }
+        items.last = None;
+    }
+
+    fn words<'a>(
+        &mut self,
+        at: At,
+        block: &'a Block,
+        text: &str,
+        part: wire::Part,
+        known: bool,
+        items: &mut Items<'a>,
+    ) {
+        let found = state::find(&block.opaque, self.owner, state::MESSAGE).filter(|_| known);
+        let mine = found.and_then(|(place, json)| Some((place, MessagePart::read(json)?)));
+        let joins = |mine: &MessagePart<'_>| {
+            items
+                .last
+                .as_ref()
+                .is_some_and(|last| items.waiting.is_empty() && mine.follows(last))
+        };
+        let mine = mine.filter(|(_, mine)| mine.part == 0 || joins(mine));
+        let Some((place, mine)) = mine else {
+            if let Some(text) = self.not_blank(at, text) {
+                self.without_item(at, block);
+                self.push(easy(text), items);
+            }
+            return;
+        };
+        self.withhold(at, block, Some(place));
+        self.no_cache_point(at, block);
+        let part = self.annotated(at, block, part);
+        if let Some(wire::Item::Message(message)) = items.said.last_mut()
+            && mine.part > 0
+            && let wire::Content::Parts(parts) = &mut message.content
+        {
+            parts.push(part);
+        } else {
+            let message = wire::Message {
+                role: wire::Role::Assistant,
+                content: wire::Content::Parts(vec![part]),
+                extra: mine.item.clone(),
+            };
+            self.push(wire::Item::Message(message), items);
+        }
+        items.last = Some(mine);
+    }
+
+    /// Notes what words lose that go as a message of no item of their own.
+    fn without_item(&mut self, at: At, block: &Block) {
+        self.withhold(at, block, None);
+        self.no_cache_point(at, block);
+        match &block.content {
+            Content::Refusal(_) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "refusal_as_text", at);
+            }
+            Content::Text(Text { annotations, .. }) => {
+                for k in 0..annotations.len() {
+                    let path = format_args!("{at}.annotations[{k}]");
+                    self.notes
+                        .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+                }
+            }
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Thinking(_)
+            | Content::ToolCall(_)
+            | Content::ToolOutcome(_) => {}
+        }
+    }
+
+    /// A part with the remarks on its text.
+    fn annotated(&mut self, at: At, block: &Block, mut part: wire::Part) -> wire::Part {
+        let (Content::Text(text), wire::Part::OutputText { annotations, .. }) =
+            (&block.content, &mut part)
+        else {
+            return part;
+        };
+        for (k, annotation) in text.annotations.iter().enumerate() {
+            let path = format_args!("{at}.annotations[{k}]");
+            if *annotation.dialect == *DIALECT && annotation.json.is_object() {
+                let (title, url) = state::annotation_source(&annotation.json);
+                self.notes
+                    .check_source(annotation, title.as_deref(), url.as_deref(), path);
+                annotations.push(annotation.json.clone());
+            } else {
+                self.notes
+                    .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+            }
+        }
+        part
+    }
+
+    fn call(&mut self, at: At, block: &Block, call: &Arc<ToolCall>, known: bool) -> wire::Item {
+        let name = self.called_name(at, &call.name);
+        let call_id = self.ids.of_call(&call.id);
+        let found = state::find(&block.opaque, self.owner, state::CALL).filter(|_| known);
+        let found = found.and_then(|(place, json)| {
+            Some((place, state::fields(json, &state::FIELDS_OF_CALL)?))
+        });
+        self.withhold(at, block, found.map(|(place, _)| place));
+        self.no_cache_point(at, block);
+        let extra = found.map(|(_, fields)| fields.clone()).unwrap_or_default();
+        let sent = SentCall {
+            caller: extra.get("caller").filter(|caller| caller.is_object()).cloned(),
+            custom: matches!(call.input, ToolInput::Text(_)) && self.profile.custom_tools,
+        };
+        let item = match &call.input {
+            ToolInput::Text(text) if sent.custom => {
+                wire::Item::CustomToolCall(wire::CustomCall {
+                    call_id,
+                    input: (**text).to_owned(),
+                    name,
+                    extra,
+                })
+            }
+            ToolInput::Json(_) | ToolInput::Text(_) => wire::Item::FunctionCall(wire::Call {
+                arguments: Value::String(self.arguments(at, &call.input)),
+                call_id,
+                name,
+                extra,
+            }),
+        };
+        self.sent.insert(call.id.clone(), sent);
+        item
+    }
+
+    /// The arguments as the text of a JSON object: several servers read it again, and refuse anything else.
+    fn arguments(&mut self, at: At, input: &ToolInput) -> String {
+        let path = format_args!("{at}.input");
+        match input {
+            ToolInput::Json(input) => match input.object() {
+                Ok(fields) if fields.is_empty() => "{}".to_owned(),
+                Ok(_) => input.raw().to_owned(),
+                Err(_) => {
+                    self.notes
+                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
+                    json!({ "_raw": input.raw() }).to_string()
+                }
+            },
+            ToolInput::Text(text) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
+                json!({ TEXT_FIELD: **text }).to_string()
+            }
+        }
+    }
+
+    fn called_name(&mut self, at: At, name: &CalledName) -> String {
+        let name = name.as_str();
+        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if (1..=128).contains(&name.len()) && name.chars().all(fits) {
+            return name.to_owned();
+        }
+        let path = format_args!("{at}.name");
+        self.notes
+            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
+        bare_tool_name(name).as_str().to_owned()
+    }
+
+    fn opaque<'a>(
+        &mut self,
+        at: At,
+        block: &'a Block,
+        opaque: &'a OpaqueBlock,
+        items: &mut Items<'a>,
+    ) {
+        let mine = state::fields_of(opaque).filter(|_| opaque.owner == *self.owner);
+        let Some(fields) = mine else {
+            match self.fallback(at, opaque) {
+                Some(text) => {
+                    self.withhold(at, block, None);
+                    self.no_cache_point(at, block);
+                    self.push(easy(text), items);
+                }
+                None => self.forget(items),
+            }
+            return;
+        };
+        self.withhold(at, block, None);
+        self.no_cache_point(at, block);
+        if opaque.fallback.is_some() {
+            let path = format_args!("{at}.fallback");
+            self.notes
+                .dropped(NoteEffect::Cosmetic, "fallback_not_sent", path);
+        }
+        self.push(wire::Item::Other(fields.clone()), items);
+    }
+
+    /// What to say in place of something that is not sent; noted either way.
+    pub(super) fn fallback(&mut self, at: At, opaque: &OpaqueBlock) -> Option<String> {
+        let text = opaque.fallback.as_deref();
+        let Some(text) = text.filter(|text| !text.trim().is_empty()) else {
+            self.notes
+                .dropped(NoteEffect::Quality, "opaque_withheld", at);
+            return None;
+        };
+        self.notes
+            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        Some(text.to_owned())
+    }
+
+    /// Words in place of what the model had said otherwise.
+    fn told<'a>(&mut self, at: At, block: &'a Block, words: String, items: &mut Items<'a>) {
+        self.withhold(at, block, None);
+        self.no_cache_point(at, block);
+        self.notes
+            .approximated(NoteEffect::Meaning, "media_as_text", at);
+        self.push(easy(words), items);
+    }
+}
+
+/// Words of the model that are no item of the owner's.
+fn easy(text: String) -> wire::Item {
+    wire::Item::Message(wire::Message {
+        role: wire::Role::Assistant,
+        content: wire::Content::Text(text),
+        extra: Map::new(),
+    })
+}

@@ -1,0 +1,144 @@
+//! Fields that this dialect knows and the domain does not.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::pointer::{set, tokens};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
+use serde_json::{Value, json};
+
+use crate::responses::{DIALECT, wire};
+
+/// Fields that make the provider act, or keep something: they never pass.
+pub(crate) const ACTING: [&str; 7] = [
+    "background",
+    "background_options",
+    "conversation",
+    "mcp",
+    "previous_response_id",
+    "prompt",
+    "store",
+];
+
+/// Fields of a request that the mapper sets, or that would be a second word for what it sets.
+const OURS: [&str; 16] = [
+    "include",
+    "input",
+    "instructions",
+    "max_output_tokens",
+    "model",
+    "parallel_tool_calls",
+    "safety_identifier",
+    "service_tier",
+    "stream",
+    "stream_options",
+    "temperature",
+    "tool_choice",
+    "tools",
+    "top_k",
+    "top_p",
+    "user",
+];
+
+/// Fields of a tool that the mapper sets.
+const OURS_OF_TOOL: [&str; 6] = [
+    "description",
+    "format",
+    "name",
+    "parameters",
+    "strict",
+    "type",
+];
+
+/// Sets the extensions of a request.
+pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
+    for (n, extension) in extensions.iter().enumerate() {
+        let path = format_args!("settings.extensions[{n}]");
+        if *extension.dialect != *DIALECT {
+            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            continue;
+        }
+        let Some(tokens) = tokens(&extension.path) else {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+            continue;
+        };
+        let first = tokens.first().map_or("", String::as_str);
+        if ACTING.contains(&first) || offers_tools(first, &extension.json) {
+            notes.refused("provider_would_act", path);
+            continue;
+        }
+        let set = !OURS.contains(&first) && set_in_body(body, first, &tokens, &extension.json);
+        if !set {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+/// Sets the extensions of a tool.
+pub(super) fn apply_to_tool(
+    tool: &mut wire::Tool,
+    n: usize,
+    extensions: &[Extension],
+    notes: &mut Notes,
+) {
+    for (k, extension) in extensions.iter().enumerate() {
+        let path = format_args!("tools[{n}].extensions[{k}]");
+        if *extension.dialect != *DIALECT {
+            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            continue;
+        }
+        let tokens = tokens(&extension.path).unwrap_or_default();
+        let free = match tokens.as_slice() {
+            [first, ..] if acts_in_tool(first, &extension.json) => {
+                notes.refused("provider_would_act", path);
+                continue;
+            }
+            [first] => !OURS_OF_TOOL.contains(&first.as_str()),
+            [] | [_, _, ..] => false,
+        };
+        if !(free && set(&mut tool.extra, &tokens, &extension.json)) {
+            notes.dropped(NoteEffect::Quality, "extension_path", path);
+        }
+    }
+}
+
+/// Whether a field of a tool lets code of the provider's call it.
+pub(crate) fn acts_in_tool(field: &str, json: &Value) -> bool {
+    field == "allowed_callers" && *json != json!(["direct"])
+}
+
+/// Tools of the vendor's own: it would run them.
+fn offers_tools(first: &str, json: &Value) -> bool {
+    let kind = |tool: &Value| tool.get("type").and_then(Value::as_str).map(str::to_owned);
+    let hosted = |tool: &Value| {
+        kind(tool).is_some_and(|kind| !matches!(kind.as_str(), "custom" | "function"))
+    };
+    first == "tools"
+        && match json {
+            Value::Array(tools) => tools.iter().any(hosted),
+            Value::Bool(_)
+            | Value::Null
+            | Value::Number(_)
+            | Value::Object(_)
+            | Value::String(_) => hosted(json),
+        }
+}
+
+fn set_in_body(body: &mut wire::Request, first: &str, tokens: &[String], json: &Value) -> bool {
+    let below = tokens.get(1..).unwrap_or_default();
+    let second = below.first().map_or("", String::as_str);
+    match first {
+        "reasoning" => {
+            !matches!(second, "" | "effort" | "summary")
+                && set(
+                    &mut body.reasoning.get_or_insert_default().extra,
+                    below,
+                    json,
+                )
+        }
+        "text" => {
+            !matches!(second, "" | "format" | "verbosity")
+                && set(&mut body.text.get_or_insert_default().extra, below, json)
+        }
+        _ => set(&mut body.extra, tokens, json),
+    }
+}

@@ -1,0 +1,178 @@
+//! Pictures and documents as parts.
+
+use jackfield_domain::media::{Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::message::Role;
+use jackfield_domain::note::NoteEffect;
+
+use super::Unsupported;
+use super::conversation::{At, Outward};
+use crate::responses::wire;
+
+/// The pictures that the vendor takes (`openai` 3.54.0, and its guide to vision, 2026-11).
+const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
+
+/// The name of a document that has none: the vendor wants one where the bytes are sent.
+const UNNAMED: &str = "document";
+
+impl Outward<'_> {
+    /// A picture of a user's.
+    pub(super) fn image(&mut self, at: At, image: &Image) -> Result<wire::Part, Unsupported> {
+        let part = self.picture(image).filter(|_| at.role != Role::System);
+        let Some(part) = part else {
+            let reason = "this server takes no such picture: JPEG, PNG, GIF or WebP, from a user";
+            return Err(at.unsupported(reason));
+        };
+        self.note_detail(&at.to_string(), image);
+        Ok(part)
+    }
+
+    /// A document of a user's; `None` if it says nothing.
+    pub(super) fn document(
+        &mut self,
+        at: At,
+        document: &Document,
+    ) -> Result<Option<wire::Part>, Unsupported> {
+        if let MediaSource::Text(text) = &document.source {
+            let Some(text) = self.not_blank(at, text) else {
+                return Ok(None);
+            };
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "document_as_text", at);
+            return Ok(Some(wire::Part::InputText {
+                text: in_full(document, &text),
+                prompt_cache_breakpoint: None,
+            }));
+        }
+        let part = self.file(document).filter(|_| at.role != Role::System);
+        let Some(part) = part else {
+            return Err(at.unsupported("this server takes no such document"));
+        };
+        self.note_document(&at.to_string(), document);
+        Ok(Some(part))
+    }
+
+    /// A picture, if the server takes it.
+    pub(super) fn picture(&self, image: &Image) -> Option<wire::Part> {
+        if !self.profile.images {
+            return None;
+        }
+        let (file_id, image_url) = match &image.source {
+            MediaSource::Base64 { media_type, data } => (
+                None,
+                IMAGE_TYPES
+                    .contains(&&**media_type)
+                    .then(|| data_url(media_type, data)),
+            ),
+            MediaSource::File { .. } => (self.file_id(&image.source), None),
+            MediaSource::Text(_) => (None, None),
+            MediaSource::Url(url) => (
+                None,
+                (self.profile.image_addresses && is_on_the_web(url)).then(|| (**url).to_owned()),
+            ),
+        };
+        if file_id.is_none() && image_url.is_none() {
+            return None;
+        }
+        let detail = match image.detail {
+            None | Some(ImageDetail::Auto) => "auto",
+            Some(ImageDetail::High) => "high",
+            Some(ImageDetail::Low) => "low",
+            Some(ImageDetail::Original) => "original",
+        };
+        Some(wire::Part::InputImage {
+            detail: Some(detail.to_owned()),
+            file_id,
+            image_url,
+            prompt_cache_breakpoint: None,
+        })
+    }
+
+    /// A document as a file, if the server takes it.
+    pub(super) fn file(&self, document: &Document) -> Option<wire::Part> {
+        if !self.profile.files {
+            return None;
+        }
+        let title = document.title.as_deref().map(str::to_owned);
+        let (mut file_data, mut file_id, mut file_url) = (None, None, None);
+        let mut filename = title;
+        match &document.source {
+            MediaSource::Base64 { media_type, data } => {
+                file_data = Some(data_url(media_type, data));
+                filename = Some(filename.unwrap_or_else(|| UNNAMED.to_owned()));
+            }
+            MediaSource::File { .. } => file_id = Some(self.file_id(&document.source)?),
+            MediaSource::Text(_) => return None,
+            MediaSource::Url(url) => {
+                file_url = is_on_the_web(url).then(|| (**url).to_owned());
+                file_url.as_ref()?;
+            }
+        }
+        Some(wire::Part::InputFile {
+            detail: None,
+            file_data,
+            file_id,
+            file_url,
+            filename,
+            prompt_cache_breakpoint: None,
+        })
+    }
+
+    /// What a file does not say of a document.
+    pub(super) fn note_document(&mut self, path: &str, document: &Document) {
+        if document.cite {
+            let path = format_args!("{path}.cite");
+            self.notes
+                .dropped(NoteEffect::Quality, "document_cite", path);
+        }
+        if document.context.is_some() {
+            let path = format_args!("{path}.context");
+            self.notes
+                .dropped(NoteEffect::Quality, "document_context", path);
+        }
+        if document.title.is_none() && matches!(document.source, MediaSource::Base64 { .. }) {
+            let path = format_args!("{path}.title");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "document_named", path);
+        }
+    }
+
+    /// `auto` is the default, and has to be said all the same.
+    pub(super) fn note_detail(&mut self, path: &str, image: &Image) {
+        if image.detail == Some(ImageDetail::Auto) {
+            let path = format_args!("{path}.detail");
+            self.notes
+                .dropped(NoteEffect::Cosmetic, "image_detail", path);
+        }
+    }
+
+    fn file_id(&self, source: &MediaSource) -> Option<String> {
+        match source {
+            // A file belongs to an account, not to a model.
+            MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
+                && owner.endpoint == self.owner.endpoint)
+                .then(|| (**id).to_owned()),
+            MediaSource::Base64 { .. } | MediaSource::Text(_) | MediaSource::Url(_) => None,
+        }
+    }
+}
+
+/// Title, context and words of a document.
+pub(super) fn in_full(document: &Document, text: &str) -> String {
+    let around = [document.title.as_deref(), document.context.as_deref()];
+    let mut parts: Vec<&str> = around.into_iter().flatten().collect();
+    parts.retain(|part| !part.trim().is_empty());
+    parts.push(text);
+    parts.join("\n\n")
+}
+
+fn data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// Some servers read files of their own by an address.
+fn is_on_the_web(url: &str) -> bool {
+    let scheme = url.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| {
+        scheme.eq_ignore_ascii_case("https") || scheme.eq_ignore_ascii_case("http")
+    })
+}

@@ -1,0 +1,164 @@
+//! Outcomes of tool calls as output items.
+
+use jackfield_dialect_kit::{in_words, same};
+use jackfield_domain::block::Block;
+use jackfield_domain::media::{Document, MediaSource};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use serde_json::Value;
+
+use super::conversation::{At, Outward, breakpoint};
+use super::media::in_full;
+use crate::responses::{state, wire};
+
+/// What stands before the words of an outcome that is an error: the language has no field for it.
+pub(crate) const ERROR: &str = "The tool failed: ";
+
+impl Outward<'_> {
+    pub(super) fn outcome(&mut self, at: At, block: &Block, outcome: &ToolOutcome) -> wire::Item {
+        let found = state::find(&outcome.opaque, self.owner, state::OUTPUT);
+        let found = found.and_then(|(place, json)| {
+            Some((place, state::fields(json, &state::FIELDS_OF_OUTPUT)?))
+        });
+        let place = found.map(|(place, _)| place);
+        for k in (0..outcome.opaque.len()).filter(|k| Some(*k) != place) {
+            let path = format_args!("{at}.outcome.opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
+        }
+        let mut extra = found.map(|(_, fields)| fields.clone()).unwrap_or_default();
+        let sent = self.sent.get(&outcome.call);
+        let custom = sent.is_some_and(|sent| sent.custom);
+        if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {
+            extra
+                .entry("caller")
+                .or_insert_with(|| caller.clone());
+        }
+        let mut parts = self.result(at, &outcome.result);
+        if let Some(point) = self.cache_point(at, block) {
+            if parts.is_empty() {
+                parts.push(text(""));
+            }
+            if let Some(place) = parts.last_mut().and_then(breakpoint) {
+                *place = Some(point);
+            }
+        }
+        let output = wire::Output {
+            call_id: self.ids.of_call(&outcome.call),
+            output: content(parts),
+            extra,
+        };
+        if custom {
+            wire::Item::CustomToolCallOutput(output)
+        } else {
+            wire::Item::FunctionCallOutput(output)
+        }
+    }
+
+    fn result(&mut self, at: At, result: &ToolResult) -> Vec<wire::Part> {
+        let mut parts = Vec::with_capacity(result.content.len());
+        for (k, part) in result.content.iter().enumerate() {
+            parts.extend(self.outcome_part(at, k, part));
+        }
+        if let Some(json) = &result.structured {
+            if parts.is_empty() {
+                let path = format_args!("{at}.result");
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "structured_as_text", path);
+                parts.push(text(&json.to_string()));
+            } else {
+                // Tools say the same in text as a rule; where they do not, the model misses it.
+                let effect = if says(result, json) {
+                    NoteEffect::Cosmetic
+                } else {
+                    NoteEffect::Quality
+                };
+                let path = format_args!("{at}.result.structured");
+                self.notes.dropped(effect, "structured_not_sent", path);
+            }
+        }
+        if result.is_error {
+            let path = format_args!("{at}.result");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "error_put_into_words", path);
+            match parts.first_mut() {
+                Some(wire::Part::InputText { text, .. }) => text.insert_str(0, ERROR),
+                Some(_) | None => parts.insert(0, text("The tool failed.")),
+            }
+        }
+        parts
+    }
+
+    fn outcome_part(&mut self, at: At, k: usize, part: &OutcomePart) -> Option<wire::Part> {
+        let path = format_args!("{at}.result.content[{k}]");
+        let words = match part {
+            OutcomePart::Text(words) if words.trim().is_empty() => {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                return None;
+            }
+            OutcomePart::Text(words) => return Some(text(words)),
+            OutcomePart::Audio(audio) => in_words::audio(audio),
+            OutcomePart::Document(Document {
+                source: MediaSource::Text(said),
+                ..
+            }) if said.trim().is_empty() => {
+                self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                return None;
+            }
+            OutcomePart::Document(
+                document @ Document {
+                    source: MediaSource::Text(said),
+                    ..
+                },
+            ) => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "document_as_text", path);
+                return Some(text(&in_full(document, said)));
+            }
+            OutcomePart::Document(document) => match self.file(document) {
+                Some(part) if self.profile.output_media => {
+                    self.note_document(&path.to_string(), document);
+                    return Some(part);
+                }
+                Some(_) | None => in_words::source("document", &document.source),
+            },
+            OutcomePart::Image(image) => match self.picture(image) {
+                Some(part) if self.profile.output_media => {
+                    self.note_detail(&path.to_string(), image);
+                    return Some(part);
+                }
+                Some(_) | None => in_words::source("image", &image.source),
+            },
+        };
+        self.notes
+            .approximated(NoteEffect::Meaning, "media_as_text", path);
+        Some(text(&words))
+    }
+}
+
+/// A single text goes as it is, which every server takes.
+fn content(mut parts: Vec<wire::Part>) -> wire::OutputContent {
+    match parts.as_mut_slice() {
+        [] => wire::OutputContent::Text(String::new()),
+        [
+            wire::Part::InputText {
+                text,
+                prompt_cache_breakpoint: None,
+            },
+        ] => wire::OutputContent::Text(std::mem::take(text)),
+        _ => wire::OutputContent::Parts(parts),
+    }
+}
+
+fn text(text: &str) -> wire::Part {
+    wire::Part::InputText {
+        text: text.to_owned(),
+        prompt_cache_breakpoint: None,
+    }
+}
+
+/// Whether a text part of the result is this JSON.
+fn says(result: &ToolResult, json: &Value) -> bool {
+    let mut texts = result.content.iter().filter_map(OutcomePart::as_text);
+    texts.any(|text| same::says(text, json))
+}

@@ -1,0 +1,290 @@
+//! Settings of a model call.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
+use serde_json::{Map, Value, json};
+
+use crate::profile::{EndUser, Profile, StructuredOutput};
+use crate::responses::wire;
+
+/// The settings' fields of the body.
+#[derive(Debug)]
+pub(super) struct Mapped {
+    pub(super) max_output_tokens: Option<u64>,
+    pub(super) reasoning: Option<wire::ReasoningConfig>,
+    pub(super) safety_identifier: Option<String>,
+    pub(super) service_tier: Option<String>,
+    pub(super) temperature: Option<f64>,
+    pub(super) text: Option<wire::TextConfig>,
+    pub(super) top_k: Option<u32>,
+    pub(super) top_p: Option<f64>,
+    pub(super) user: Option<String>,
+}
+
+pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Mapped {
+    drop_unknown(settings, notes);
+    let reasoning = wire::ReasoningConfig {
+        effort: effort(settings, profile, notes),
+        summary: summary(settings, profile, notes),
+        extra: Map::new(),
+    };
+    let text = wire::TextConfig {
+        format: format(settings, profile, notes),
+        verbosity: verbosity(settings, profile, notes),
+        extra: Map::new(),
+    };
+    let (safety_identifier, user) = end_user(settings, profile, notes);
+    Mapped {
+        max_output_tokens: settings.max_output_tokens.map(u64::from),
+        reasoning: (reasoning != wire::ReasoningConfig::default()).then_some(reasoning),
+        safety_identifier,
+        service_tier: service_tier(settings, profile, notes),
+        temperature: sampled(
+            settings.temperature,
+            2.0,
+            "settings.temperature",
+            profile,
+            notes,
+        ),
+        text: (text != wire::TextConfig::default()).then_some(text),
+        top_k: top_k(settings, profile, notes),
+        top_p: sampled(settings.top_p, 1.0, "settings.top_p", profile, notes),
+        user,
+    }
+}
+
+/// What the language has no word for.
+fn drop_unknown(settings: &Settings, notes: &mut Notes) {
+    for (path, set) in [
+        (
+            "settings.frequency_penalty",
+            settings.frequency_penalty.is_some(),
+        ),
+        (
+            "settings.presence_penalty",
+            settings.presence_penalty.is_some(),
+        ),
+        ("settings.seed", settings.seed.is_some()),
+    ] {
+        if set {
+            notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
+        }
+    }
+    for n in 0..settings.stop.len() {
+        let path = format_args!("settings.stop[{n}]");
+        notes.dropped(NoteEffect::Meaning, "stop_not_supported", path);
+    }
+}
+
+/// A number within a range that starts at nothing.
+fn sampled(
+    value: Option<f64>,
+    most: f64,
+    path: &str,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Option<f64> {
+    let value = value?;
+    if !profile.sampling || !value.is_finite() {
+        notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
+        return None;
+    }
+    let sent = value.clamp(0.0, most);
+    if sent != value {
+        notes.approximated(NoteEffect::Quality, "sampling_cut", path);
+    }
+    Some(sent)
+}
+
+fn top_k(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<u32> {
+    let top_k = settings.top_k?;
+    if profile.top_k {
+        return Some(top_k);
+    }
+    notes.dropped(
+        NoteEffect::Quality,
+        "sampling_not_supported",
+        "settings.top_k",
+    );
+    None
+}
+
+fn effort(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+    let off = settings.thinking == Some(ThinkingMode::Off);
+    let path = "settings.thinking";
+    let wanted = match (settings.effort, settings.thinking) {
+        (None, Some(ThinkingMode::Off)) if profile.efforts.contains(&Effort::None) => {
+            // Effort is the one word for both.
+            notes.approximated(NoteEffect::Cosmetic, "thinking_as_effort", path);
+            notes.approximated(
+                NoteEffect::Cosmetic,
+                "thinking_as_effort",
+                "settings.effort",
+            );
+            return Some(word(Effort::None).to_owned());
+        }
+        (effort, thinking) => {
+            if let Some(thinking) = thinking {
+                let effect = match thinking {
+                    ThinkingMode::Adaptive => NoteEffect::Cosmetic,
+                    ThinkingMode::Budget(_) => NoteEffect::Quality,
+                    ThinkingMode::Off if effort == Some(Effort::None) => NoteEffect::Cosmetic,
+                    ThinkingMode::Off => NoteEffect::Cost,
+                };
+                notes.dropped(effect, "thinking_not_sent", path);
+            }
+            effort?
+        }
+    };
+    let path = "settings.effort";
+    let Some(nearest) = nearest(wanted, profile.efforts, off) else {
+        notes.dropped(NoteEffect::Quality, "effort_not_supported", path);
+        return None;
+    };
+    if nearest != wanted {
+        notes.approximated(NoteEffect::Quality, "effort_changed", path);
+    }
+    Some(word(nearest).to_owned())
+}
+
+/// The level nearest to what is wanted, rather more than less; none at all is near to nothing else.
+fn nearest(wanted: Effort, known: &[Effort], off: bool) -> Option<Effort> {
+    if known.contains(&wanted) {
+        return Some(wanted);
+    }
+    let thinks = |effort: &&Effort| **effort != Effort::None;
+    if wanted == Effort::None && off {
+        return None;
+    }
+    let above = known.iter().filter(thinks).find(|effort| **effort > wanted);
+    let below = known
+        .iter()
+        .rev()
+        .filter(thinks)
+        .find(|effort| **effort < wanted);
+    above.or(below).copied()
+}
+
+const fn word(effort: Effort) -> &'static str {
+    match effort {
+        Effort::ExtraHigh => "xhigh",
+        Effort::High => "high",
+        Effort::Low => "low",
+        Effort::Max => "max",
+        Effort::Medium => "medium",
+        Effort::Minimal => "minimal",
+        Effort::None => "none",
+    }
+}
+
+/// The text of the thinking is summarised, or not sent at all, which is the default.
+fn summary(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+    let shown = settings.thinking_shown?;
+    if shown && profile.encrypted_reasoning {
+        return Some("auto".to_owned());
+    }
+    let path = "settings.thinking_shown";
+    notes.dropped(NoteEffect::Cosmetic, "thinking_display_not_sent", path);
+    None
+}
+
+fn verbosity(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+    let verbosity = settings.verbosity?;
+    if !profile.verbosity {
+        let path = "settings.verbosity";
+        notes.dropped(NoteEffect::Quality, "setting_not_supported", path);
+        return None;
+    }
+    let word = match verbosity {
+        Verbosity::High => "high",
+        Verbosity::Low => "low",
+        Verbosity::Medium => "medium",
+    };
+    Some(word.to_owned())
+}
+
+fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<wire::TextFormat> {
+    let path = "settings.response_format";
+    let supported = profile.structured_output;
+    match &settings.response_format {
+        ResponseFormat::Text => None,
+        ResponseFormat::JsonObject if supported == StructuredOutput::None => {
+            notes.dropped(NoteEffect::Meaning, "json_object_not_supported", path);
+            None
+        }
+        ResponseFormat::JsonObject => Some(wire::TextFormat::JsonObject {}),
+        ResponseFormat::JsonSchema { .. } if supported == StructuredOutput::None => {
+            notes.dropped(NoteEffect::Meaning, "schema_not_enforceable", path);
+            None
+        }
+        ResponseFormat::JsonSchema { .. } if supported == StructuredOutput::JsonObject => {
+            notes.approximated(NoteEffect::Meaning, "schema_not_enforceable", path);
+            Some(wire::TextFormat::JsonObject {})
+        }
+        ResponseFormat::JsonSchema {
+            description,
+            name,
+            schema,
+            strict,
+        } => Some(wire::TextFormat::JsonSchema {
+            description: description.as_deref().map(str::to_owned),
+            name: (**name).to_owned(),
+            schema: form(schema, notes),
+            strict: *strict,
+        }),
+    }
+}
+
+/// The schema of an answer has to be an object.
+fn form(schema: &Value, notes: &mut Notes) -> Value {
+    if schema.is_object() {
+        return schema.clone();
+    }
+    notes.approximated(
+        NoteEffect::Meaning,
+        "schema_not_enforceable",
+        "settings.response_format.schema",
+    );
+    json!({})
+}
+
+fn service_tier(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {
+    let tier = settings.service_tier.as_deref()?;
+    if profile.service_tier && TIERS.contains(&tier) {
+        return Some(tier.to_owned());
+    }
+    let path = "settings.service_tier";
+    notes.dropped(NoteEffect::Cost, "service_tier_unknown", path);
+    None
+}
+
+/// The vendor's classes of price and speed (`openai` 3.54.0, 2026-11).
+const TIERS: [&str; 7] = [
+    "auto",
+    "default",
+    "fast",
+    "flex",
+    "priority",
+    "scale",
+    "ultrafast",
+];
+
+fn end_user(
+    settings: &Settings,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> (Option<String>, Option<String>) {
+    let Some(name) = settings.end_user.as_deref() else {
+        return (None, None);
+    };
+    match profile.end_user {
+        EndUser::None => {
+            let path = "settings.end_user";
+            notes.dropped(NoteEffect::Cosmetic, "end_user_not_sent", path);
+            (None, None)
+        }
+        EndUser::SafetyIdentifier => (Some(name.to_owned()), None),
+        EndUser::User => (None, Some(name.to_owned())),
+    }
+}

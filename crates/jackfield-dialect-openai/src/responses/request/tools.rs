@@ -1,0 +1,320 @@
+//! Tools and tool choice.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::ids::ToolName;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
+use serde_json::{Map, Value, json};
+
+use super::extensions;
+use crate::profile::{Profile, ToolChoiceForms};
+use crate::responses::wire;
+
+/// The field of a text tool's arguments that holds the text, where a server takes no text.
+pub(crate) const TEXT_FIELD: &str = "input";
+
+/// What is offered to the model.
+#[derive(Debug)]
+pub(super) struct Offered {
+    pub(super) choice: Option<wire::ToolChoice>,
+    pub(super) parallel_calls: Option<bool>,
+    pub(super) tools: Vec<wire::Tool>,
+}
+
+pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Offered {
+    let chosen = chosen(request, profile);
+    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
+    for (n, definition) in request.tools.iter().enumerate() {
+        let name = definition.name.as_str();
+        let path = format_args!("tools[{n}]");
+        if named(&tools, name).is_some() {
+            notes.dropped(NoteEffect::Meaning, "tool_name_twice", path);
+        } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
+            notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
+        } else {
+            tools.push(tool(n, definition, profile, notes));
+        }
+    }
+    let choice = if tools.is_empty() {
+        without_tools(request, notes);
+        None
+    } else {
+        choice(request, profile, &tools, notes)
+    };
+    let path = "settings.parallel_calls";
+    let parallel_calls = match request.settings.parallel_calls {
+        Some(parallel) if profile.parallel_calls && !tools.is_empty() => Some(parallel),
+        Some(false) if !tools.is_empty() => {
+            notes.dropped(NoteEffect::Quality, "parallel_calls_not_sent", path);
+            None
+        }
+        Some(_) => {
+            notes.dropped(NoteEffect::Cosmetic, "parallel_calls_not_sent", path);
+            None
+        }
+        None => None,
+    };
+    Offered {
+        choice,
+        parallel_calls,
+        tools,
+    }
+}
+
+/// The names that are offered; `None` if all are. Where the server cannot be told a choice, it is made by
+/// what is offered.
+fn chosen<'a>(request: &'a ModelRequest, profile: &Profile) -> Option<Vec<&'a str>> {
+    let offered = |name: &str| request.tools.iter().any(|tool| tool.name.as_str() == name);
+    let names: Vec<&str> = match &request.choice {
+        ToolChoice::Forbidden if profile.tool_choice == ToolChoiceForms::Ignored => {
+            return Some(Vec::new());
+        }
+        ToolChoice::Named(name) if profile.tool_choice < ToolChoiceForms::Named => {
+            vec![name.as_str()]
+        }
+        ToolChoice::Only { tools, .. } if profile.tool_choice < ToolChoiceForms::Subset => {
+            tools.iter().map(ToolName::as_str).collect()
+        }
+        ToolChoice::Auto
+        | ToolChoice::Forbidden
+        | ToolChoice::Named(_)
+        | ToolChoice::Only { .. }
+        | ToolChoice::Required => return None,
+    };
+    names.iter().any(|name| offered(name)).then_some(names)
+}
+
+/// The vendor refuses a choice where there are no tools.
+fn without_tools(request: &ModelRequest, notes: &mut Notes) {
+    let effect = match request.choice {
+        ToolChoice::Auto => return,
+        ToolChoice::Forbidden => NoteEffect::Cosmetic,
+        ToolChoice::Named(_) | ToolChoice::Only { .. } | ToolChoice::Required => {
+            NoteEffect::Meaning
+        }
+    };
+    notes.approximated(effect, "choice_without_tools", "choice");
+}
+
+fn choice(
+    request: &ModelRequest,
+    profile: &Profile,
+    tools: &[wire::Tool],
+    notes: &mut Notes,
+) -> Option<wire::ToolChoice> {
+    let forms = profile.tool_choice;
+    let word = |word: &str| {
+        (forms >= ToolChoiceForms::Words).then(|| wire::ToolChoice::Word(word.to_owned()))
+    };
+    match &request.choice {
+        ToolChoice::Auto => None,
+        ToolChoice::Forbidden => word("none"),
+        ToolChoice::Required => {
+            if forms < ToolChoiceForms::Words {
+                notes.approximated(NoteEffect::Meaning, "choice_not_forced", "choice");
+            }
+            word("required")
+        }
+        ToolChoice::Named(name) => match named(tools, name.as_str()) {
+            Some(tool) if forms >= ToolChoiceForms::Named => {
+                Some(wire::ToolChoice::Chosen(this_one(tool, name)))
+            }
+            Some(_) => {
+                let forced = forms >= ToolChoiceForms::Words;
+                let (effect, code) = if forced {
+                    (NoteEffect::Cost, "choice_by_subset")
+                } else {
+                    (NoteEffect::Meaning, "choice_not_forced")
+                };
+                notes.approximated(effect, code, "choice");
+                word("required")
+            }
+            None => {
+                notes.approximated(NoteEffect::Meaning, "choice_without_tools", "choice");
+                None
+            }
+        },
+        ToolChoice::Only {
+            required,
+            tools: names,
+        } => {
+            let known: Vec<&wire::Tool> = names
+                .iter()
+                .filter_map(|name| named(tools, name.as_str()))
+                .collect();
+            if known.is_empty() {
+                notes.approximated(NoteEffect::Meaning, "choice_without_tools", "choice");
+                return word("none");
+            }
+            if forms >= ToolChoiceForms::Subset {
+                if known.len() < names.len() {
+                    notes.approximated(NoteEffect::Cosmetic, "choice_without_tools", "choice");
+                }
+                let mode = if *required { "required" } else { "auto" };
+                return Some(wire::ToolChoice::Chosen(wire::Chosen::AllowedTools {
+                    mode: mode.to_owned(),
+                    tools: known.into_iter().map(reference).collect(),
+                }));
+            }
+            let (effect, code) = if *required && forms < ToolChoiceForms::Words {
+                (NoteEffect::Meaning, "choice_not_forced")
+            } else {
+                (NoteEffect::Cost, "choice_by_subset")
+            };
+            notes.approximated(effect, code, "choice");
+            if *required { word("required") } else { None }
+        }
+    }
+}
+
+fn named<'a>(tools: &'a [wire::Tool], name: &str) -> Option<&'a wire::Tool> {
+    tools.iter().find(|tool| tool.name.as_deref() == Some(name))
+}
+
+fn this_one(tool: &wire::Tool, name: &ToolName) -> wire::Chosen {
+    let name = name.as_str().to_owned();
+    if tool.kind == CUSTOM {
+        wire::Chosen::Custom { name }
+    } else {
+        wire::Chosen::Function { name }
+    }
+}
+
+fn reference(tool: &wire::Tool) -> Map<String, Value> {
+    Map::from_iter([
+        ("type".to_owned(), json!(tool.kind)),
+        ("name".to_owned(), json!(tool.name)),
+    ])
+}
+
+/// What the vendor calls a tool that takes JSON.
+pub(super) const FUNCTION: &str = "function";
+/// What the vendor calls a tool that takes text.
+pub(super) const CUSTOM: &str = "custom";
+
+fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
+    if definition.output.is_some() {
+        let path = format_args!("tools[{n}].output");
+        notes.dropped(NoteEffect::Cosmetic, "output_schema_not_sent", path);
+    }
+    let description = &*definition.description;
+    let mut tool = wire::Tool {
+        kind: FUNCTION.to_owned(),
+        name: Some(definition.name.as_str().to_owned()),
+        description: (!description.is_empty()).then(|| description.to_owned()),
+        parameters: None,
+        format: None,
+        strict: None,
+        extra: Map::new(),
+    };
+    match &definition.input {
+        InputFormat::Json(schema) => {
+            tool.strict = strict(n, definition.strict, profile, notes);
+            tool.parameters = Some(json_input(n, schema, notes));
+        }
+        InputFormat::Text(grammar) => {
+            if definition.strict.is_some() {
+                let path = format_args!("tools[{n}].strict");
+                notes.dropped(NoteEffect::Cosmetic, "strict_not_sent", path);
+            }
+            if profile.custom_tools {
+                tool.kind = CUSTOM.to_owned();
+                tool.format = grammar.as_ref().map(|grammar| wire::ToolFormat::Grammar {
+                    definition: (*grammar.definition).to_owned(),
+                    syntax: (*grammar.syntax).to_owned(),
+                });
+            } else {
+                let path = format_args!("tools[{n}].input");
+                notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
+                tool.parameters = Some(text_input(grammar.as_ref()));
+            }
+        }
+    }
+    extensions::apply_to_tool(&mut tool, n, &definition.extensions, notes);
+    tool
+}
+
+/// Whether the vendor is to hold the model to the schema. `None` leaves it to the vendor, as we do: with
+/// null it does so where the schema allows it, which is not what Chat Completions does.
+fn strict(
+    n: usize,
+    strict: Option<bool>,
+    profile: &Profile,
+    notes: &mut Notes,
+) -> Option<Option<bool>> {
+    if profile.strict_tools {
+        return Some(strict);
+    }
+    if strict.is_some() {
+        let path = format_args!("tools[{n}].strict");
+        let effect = if strict == Some(true) {
+            NoteEffect::Quality
+        } else {
+            NoteEffect::Cosmetic
+        };
+        notes.dropped(effect, "strict_not_sent", path);
+    }
+    None
+}
+
+/// The schema of the arguments: the root has to be an object's, and say its properties.
+fn json_input(n: usize, schema: &Value, notes: &mut Notes) -> Value {
+    let mut effect = None;
+    let mut fields = match schema {
+        Value::Object(fields) => fields.clone(),
+        Value::Bool(true) => {
+            effect = Some(NoteEffect::Cosmetic);
+            Map::new()
+        }
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+            effect = Some(NoteEffect::Meaning);
+            Map::new()
+        }
+    };
+    if fields.get("type") != Some(&json!("object")) {
+        let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
+        let so_far = effect.unwrap_or(NoteEffect::Cosmetic);
+        effect = Some(if loses { NoteEffect::Meaning } else { so_far });
+        fields.insert("type".to_owned(), json!("object"));
+    }
+    if !fields.get("properties").is_some_and(Value::is_object) {
+        effect = effect.or(Some(NoteEffect::Cosmetic));
+        fields.insert("properties".to_owned(), json!({}));
+    }
+    let before = fields.len();
+    fields.retain(|key, _| !NOT_AT_THE_ROOT.contains(&key.as_str()));
+    if fields.len() < before {
+        effect = effect.max(Some(NoteEffect::Quality));
+    }
+    if let Some(effect) = effect {
+        let path = format_args!("tools[{n}].input");
+        notes.approximated(effect, "schema_root_made_object", path);
+    }
+    Value::Object(fields)
+}
+
+/// What the vendor refuses at the root of the schema of arguments.
+const NOT_AT_THE_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
+
+fn names_object(kind: &Value) -> bool {
+    let kinds = kind.as_array();
+    kind == "object" || kinds.is_some_and(|kinds| kinds.contains(&json!("object")))
+}
+
+/// One field holds the text, where a server has no tools that take text.
+fn text_input(grammar: Option<&Grammar>) -> Value {
+    let description = match grammar {
+        Some(grammar) => format!(
+            "The whole input as text. It has to follow this {} grammar:\n{}",
+            grammar.syntax, grammar.definition
+        ),
+        None => "The whole input as text.".to_owned(),
+    };
+    json!({
+        "type": "object",
+        "properties": { TEXT_FIELD: { "type": "string", "description": description } },
+        "required": [TEXT_FIELD],
+        "additionalProperties": false,
+    })
+}
