@@ -51,7 +51,8 @@ impl<'a> MessagePart<'a> {
         let item = fields.get("item")?.as_object()?;
         let part = fields.get("part")?.as_u64()?;
         // These are said by the block itself.
-        let sound = fields.len() == 2 && !FIELDS_OF_MESSAGE.iter().any(|key| item.contains_key(*key));
+        let sound =
+            fields.len() == 2 && !FIELDS_OF_MESSAGE.iter().any(|key| item.contains_key(*key));
         sound.then_some(Self { item, part })
     }
 
@@ -74,8 +75,11 @@ pub(crate) const FIELDS_OF_OUTPUT: [&str; 3] = ["call_id", "output", "type"];
 
 /// The fields of an item without those that something else says.
 pub(crate) fn without(fields: &Map<String, Value>, said: &[&str]) -> Map<String, Value> {
-    let rest = fields.iter().filter(|(key, _)| !said.contains(&key.as_str()));
-    rest.map(|(key, json)| (key.clone(), json.clone())).collect()
+    let rest = fields
+        .iter()
+        .filter(|(key, _)| !said.contains(&key.as_str()));
+    rest.map(|(key, json)| (key.clone(), json.clone()))
+        .collect()
 }
 
 /// The fields of a state that is an object and says nothing that the block says.
@@ -110,11 +114,6 @@ pub(crate) fn fields_of(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     let known = fields.get("type").and_then(Value::as_str);
     let sound = known == Some(&*opaque.kind) && !KNOWN_ITEMS.contains(&&*opaque.kind);
     (sound && *opaque.owner.dialect == *DIALECT).then_some(fields)
-}
-
-/// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
-pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'a Value> {
-    jackfield_dialect_kit::state::of_dialect(states, DIALECT, kind)
 }
 
 /// A remark as the vendor wrote it.

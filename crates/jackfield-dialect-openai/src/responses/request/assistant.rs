@@ -46,10 +46,10 @@ impl Outward<'_> {
         message: &Message,
     ) -> Result<Vec<wire::Item>, Unsupported> {
         // Items are bound to the reasoning before them: the vendor refuses them by id without it.
-        let known = message
-            .blocks
-            .iter()
-            .all(|block| self.reasoning(block).is_none_or(|(_, usable)| usable.is_some()));
+        let known = message.blocks.iter().all(|block| {
+            self.reasoning(block)
+                .is_none_or(|(_, usable)| usable.is_some())
+        });
         let mut items = Items::default();
         for (b, block) in message.blocks.iter().enumerate() {
             let at = At {
@@ -278,25 +278,25 @@ impl Outward<'_> {
         let name = self.called_name(at, &call.name);
         let call_id = self.ids.of_call(&call.id);
         let found = state::find(&block.opaque, self.owner, state::CALL).filter(|_| known);
-        let found = found.and_then(|(place, json)| {
-            Some((place, state::fields(json, &state::FIELDS_OF_CALL)?))
-        });
+        let found = found
+            .and_then(|(place, json)| Some((place, state::fields(json, &state::FIELDS_OF_CALL)?)));
         self.withhold(at, block, found.map(|(place, _)| place));
         self.no_cache_point(at, block);
         let extra = found.map(|(_, fields)| fields.clone()).unwrap_or_default();
         let sent = SentCall {
-            caller: extra.get("caller").filter(|caller| caller.is_object()).cloned(),
+            caller: extra
+                .get("caller")
+                .filter(|caller| caller.is_object())
+                .cloned(),
             custom: matches!(call.input, ToolInput::Text(_)) && self.profile.custom_tools,
         };
         let item = match &call.input {
-            ToolInput::Text(text) if sent.custom => {
-                wire::Item::CustomToolCall(wire::CustomCall {
-                    call_id,
-                    input: (**text).to_owned(),
-                    name,
-                    extra,
-                })
-            }
+            ToolInput::Text(text) if sent.custom => wire::Item::CustomToolCall(wire::CustomCall {
+                call_id,
+                input: (**text).to_owned(),
+                name,
+                extra,
+            }),
             ToolInput::Json(_) | ToolInput::Text(_) => wire::Item::FunctionCall(wire::Call {
                 arguments: Value::String(self.arguments(at, &call.input)),
                 call_id,

@@ -172,7 +172,13 @@ impl Outward<'_> {
             self.notes
                 .approximated(NoteEffect::Cost, "cache_lifetime", path);
         }
-        let ttl = seconds.map(|seconds| if seconds <= HALF_AN_HOUR { "30m" } else { "12h" });
+        let ttl = seconds.map(|seconds| {
+            if seconds <= HALF_AN_HOUR {
+                "30m"
+            } else {
+                "12h"
+            }
+        });
         Some(wire::CacheBreakpoint {
             mode: "explicit".to_owned(),
             ttl: ttl.map(str::to_owned),
@@ -240,7 +246,10 @@ impl Outward<'_> {
                 self.withhold(at, block, None);
                 items.push(self.outcome(at, block, outcome));
             } else {
-                items.extend(message_of(self.part(at, block)?.into_iter().collect(), role));
+                items.extend(message_of(
+                    self.part(at, block)?.into_iter().collect(),
+                    role,
+                ));
             }
         }
         Ok(items)

@@ -30,9 +30,7 @@ impl Outward<'_> {
         let sent = self.sent.get(&outcome.call);
         let custom = sent.is_some_and(|sent| sent.custom);
         if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {
-            extra
-                .entry("caller")
-                .or_insert_with(|| caller.clone());
+            extra.entry("caller").or_insert_with(|| caller.clone());
         }
         let mut parts = self.result(at, &outcome.result);
         if let Some(point) = self.cache_point(at, block) {

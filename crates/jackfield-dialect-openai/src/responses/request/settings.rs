@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::profile::{EndUser, Profile, StructuredOutput};
 use crate::responses::wire;
+use crate::schema;
 
 /// The settings' fields of the body.
 #[derive(Debug)]
@@ -227,26 +228,40 @@ fn format(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<w
             name,
             schema,
             strict,
-        } => Some(wire::TextFormat::JsonSchema {
-            description: description.as_deref().map(str::to_owned),
-            name: (**name).to_owned(),
-            schema: form(schema, notes),
-            strict: *strict,
-        }),
+        } => {
+            let (schema, strict) = form(schema, *strict, notes);
+            Some(wire::TextFormat::JsonSchema {
+                description: description.as_deref().map(str::to_owned),
+                name: (**name).to_owned(),
+                schema,
+                strict,
+            })
+        }
     }
 }
 
-/// The schema of an answer has to be an object.
-fn form(schema: &Value, notes: &mut Notes) -> Value {
-    if schema.is_object() {
-        return schema.clone();
+/// The schema of an answer, within what can be enforced where it is to be.
+fn form(schema: &Value, strict: Option<bool>, notes: &mut Notes) -> (Value, Option<bool>) {
+    let path = "settings.response_format";
+    if strict == Some(true) {
+        if let Some((schema, changes)) = schema::restrict(schema) {
+            for change in changes {
+                let path = format_args!("{path}.schema#{}", change.pointer);
+                notes.approximated(change.effect, change.code, path);
+            }
+            return (schema, strict);
+        }
+        let path = format_args!("{path}.strict");
+        notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
     }
-    notes.approximated(
-        NoteEffect::Meaning,
-        "schema_not_enforceable",
-        "settings.response_format.schema",
-    );
-    json!({})
+    let strict = strict.map(|_| false);
+    if schema.is_object() {
+        return (schema.clone(), strict);
+    }
+    // Any JSON and no JSON at all are schemas too, but not to the vendor.
+    let path = format_args!("{path}.schema");
+    notes.approximated(NoteEffect::Meaning, "schema_root_made_object", path);
+    (json!({}), strict)
 }
 
 fn service_tier(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<String> {

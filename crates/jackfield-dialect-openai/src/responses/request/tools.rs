@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::extensions;
 use crate::profile::{Profile, ToolChoiceForms};
 use crate::responses::wire;
+use crate::schema;
 
 /// The field of a text tool's arguments that holds the text, where a server takes no text.
 pub(crate) const TEXT_FIELD: &str = "input";
@@ -210,8 +211,9 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
     };
     match &definition.input {
         InputFormat::Json(schema) => {
-            tool.strict = strict(n, definition.strict, profile, notes);
-            tool.parameters = Some(json_input(n, schema, notes));
+            let (schema, strict) = json_input(n, definition, schema, profile, notes);
+            tool.parameters = Some(schema);
+            tool.strict = strict;
         }
         InputFormat::Text(grammar) => {
             if definition.strict.is_some() {
@@ -235,71 +237,43 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
     tool
 }
 
-/// Whether the vendor is to hold the model to the schema. `None` leaves it to the vendor, as we do: with
-/// null it does so where the schema allows it, which is not what Chat Completions does.
-fn strict(
+/// Schema and strictness of a function. `None` leaves it to the vendor, as we do: with null it holds the
+/// model to the schema where that is possible, which is not what Chat Completions does.
+fn json_input(
     n: usize,
-    strict: Option<bool>,
+    definition: &ToolDefinition,
+    schema: &Value,
     profile: &Profile,
     notes: &mut Notes,
-) -> Option<Option<bool>> {
-    if profile.strict_tools {
-        return Some(strict);
-    }
-    if strict.is_some() {
-        let path = format_args!("tools[{n}].strict");
-        let effect = if strict == Some(true) {
-            NoteEffect::Quality
-        } else {
-            NoteEffect::Cosmetic
-        };
-        notes.dropped(effect, "strict_not_sent", path);
-    }
-    None
-}
-
-/// The schema of the arguments: the root has to be an object's, and say its properties.
-fn json_input(n: usize, schema: &Value, notes: &mut Notes) -> Value {
-    let mut effect = None;
-    let mut fields = match schema {
-        Value::Object(fields) => fields.clone(),
-        Value::Bool(true) => {
-            effect = Some(NoteEffect::Cosmetic);
-            Map::new()
+) -> (Value, Option<Option<bool>>) {
+    let path = format_args!("tools[{n}].strict");
+    let mut strict = definition.strict;
+    if !profile.strict_tools {
+        if let Some(wanted) = strict {
+            let effect = if wanted {
+                NoteEffect::Quality
+            } else {
+                NoteEffect::Cosmetic
+            };
+            notes.dropped(effect, "strict_not_sent", path);
         }
-        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-            effect = Some(NoteEffect::Meaning);
-            Map::new()
+        strict = None;
+    }
+    let within = (strict == Some(true)).then(|| schema::restrict(schema));
+    let (schema, changes) = match within {
+        Some(Some(within)) => within,
+        Some(None) => {
+            notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
+            strict = Some(false);
+            schema::rooted(schema)
         }
+        None => schema::rooted(schema),
     };
-    if fields.get("type") != Some(&json!("object")) {
-        let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
-        let so_far = effect.unwrap_or(NoteEffect::Cosmetic);
-        effect = Some(if loses { NoteEffect::Meaning } else { so_far });
-        fields.insert("type".to_owned(), json!("object"));
+    for change in changes {
+        let path = format_args!("tools[{n}].input#{}", change.pointer);
+        notes.approximated(change.effect, change.code, path);
     }
-    if !fields.get("properties").is_some_and(Value::is_object) {
-        effect = effect.or(Some(NoteEffect::Cosmetic));
-        fields.insert("properties".to_owned(), json!({}));
-    }
-    let before = fields.len();
-    fields.retain(|key, _| !NOT_AT_THE_ROOT.contains(&key.as_str()));
-    if fields.len() < before {
-        effect = effect.max(Some(NoteEffect::Quality));
-    }
-    if let Some(effect) = effect {
-        let path = format_args!("tools[{n}].input");
-        notes.approximated(effect, "schema_root_made_object", path);
-    }
-    Value::Object(fields)
-}
-
-/// What the vendor refuses at the root of the schema of arguments.
-const NOT_AT_THE_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
-
-fn names_object(kind: &Value) -> bool {
-    let kinds = kind.as_array();
-    kind == "object" || kinds.is_some_and(|kinds| kinds.contains(&json!("object")))
+    (schema, profile.strict_tools.then_some(strict))
 }
 
 /// One field holds the text, where a server has no tools that take text.

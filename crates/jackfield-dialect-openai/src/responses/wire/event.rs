@@ -14,8 +14,6 @@ pub(crate) struct IncomingEvent {
     #[serde(default)]
     pub(crate) arguments: Option<Value>,
     #[serde(default)]
-    pub(crate) call_id: Option<String>,
-    #[serde(default)]
     pub(crate) content_index: Option<i64>,
     #[serde(default)]
     pub(crate) delta: Option<String>,
@@ -29,8 +27,6 @@ pub(crate) struct IncomingEvent {
     pub(crate) item_id: Option<String>,
     #[serde(default, rename = "type")]
     pub(crate) kind: Option<String>,
-    #[serde(default)]
-    pub(crate) name: Option<String>,
     #[serde(default)]
     pub(crate) output_index: Option<i64>,
     #[serde(default)]

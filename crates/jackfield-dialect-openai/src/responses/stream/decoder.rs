@@ -1,0 +1,395 @@
+//! The events of a streamed reply as pieces.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::tool::InputFormat;
+use serde_json::{Map, Value};
+
+use super::item::arguments_text;
+use super::message;
+use super::reasoning;
+use super::slot::{Name, Slots};
+use crate::error::{self, ErrorDetail};
+use crate::responses::reply::{finish_reason, usage_from_wire};
+use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
+
+/// Reads one reply, event by event or whole.
+///
+/// Pieces are tied to their items by place, and by id where the place is missing; an item is what
+/// `response.output_item.done` says, or the end of the reply where that is missing, and tells whatever was
+/// not told before. Pieces of one item may come among those of another. What a server keeps back until its
+/// end (provider-run calls, unknown items) holds back what begins after it, up to the longest reply that
+/// there can be.
+#[derive(Debug)]
+pub struct Decoder {
+    end: Option<IncomingResponse>,
+    finish: Option<FinishReason>,
+    id: Option<String>,
+    model: Option<String>,
+    owner: StateOwner,
+    /// The bytes of pieces that were read.
+    read: usize,
+    slots: Slots,
+    text_tools: HashSet<Arc<str>>,
+    told: bool,
+}
+
+impl Decoder {
+    /// A decoder of a reply by this owner: state in the reply is marked as its.
+    #[must_use]
+    pub fn new(owner: StateOwner) -> Self {
+        Self {
+            end: None,
+            finish: None,
+            id: None,
+            model: None,
+            owner,
+            read: 0,
+            slots: Slots::default(),
+            text_tools: HashSet::new(),
+            told: false,
+        }
+    }
+
+    /// A decoder of the reply to this request.
+    ///
+    /// Calls of its text tools are told with their text also by servers that take JSON alone.
+    #[must_use]
+    pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
+        let mut decoder = Self::new(owner);
+        for tool in request.tools.iter() {
+            match tool.input {
+                InputFormat::Json(_) => {}
+                InputFormat::Text(_) => {
+                    decoder.text_tools.insert(tool.name.as_str().into());
+                }
+            }
+        }
+        decoder
+    }
+
+    fn handle(&mut self, kind: &str, event: IncomingEvent, size: usize) -> Result<(), Fault> {
+        let of_piece = event.item_id.clone();
+        let name = Name {
+            id: of_piece.as_deref(),
+            index: event.output_index.filter(|index| *index >= 0),
+        };
+        let owner = &self.owner;
+        let slots = &mut self.slots;
+        let text_tools = &self.text_tools;
+        let is_text_tool = |name: &str| text_tools.contains(name);
+        if kind.ends_with(".delta") || kind == ADDED {
+            // What is remembered of them is what was told, and that is bounded as a reply is.
+            self.read = self.read.saturating_add(size);
+            if self.read > LONGEST {
+                return Err("the reply is too long".into());
+            }
+        }
+        let delta = event.delta.as_deref().unwrap_or_default();
+        let part = event.content_index;
+        match kind {
+            "error" => {
+                let detail = ErrorDetail::from(event.error.unwrap_or_default());
+                return Err(Fault::Failed(error::from_detail(&detail, self.phase())));
+            }
+            "response.created" | "response.in_progress" | "response.queued" => {
+                if let Some(response) = event.response {
+                    self.id = response.id.or_else(|| self.id.take());
+                    self.model = response.model.or_else(|| self.model.take());
+                }
+            }
+            ADDED => {
+                let item = event.item.ok_or("an item is missing")?;
+                slots.begin(name, item, owner, &is_text_tool)?;
+            }
+            "response.output_item.done" => {
+                let item = event.item.ok_or("an item is missing")?;
+                slots.end(name, item, owner, &is_text_tool)?;
+            }
+            "response.output_text.delta" | "response.refusal.delta" => {
+                let kind = words_of(kind);
+                slots.piece(name, "message", owner, |item, told| {
+                    item.message()?.append(part, kind, delta, told)
+                })?;
+            }
+            "response.output_text.done" | "response.refusal.done" => {
+                let words = event.text.or(event.refusal).unwrap_or_default();
+                let kind = words_of(kind);
+                slots.piece(name, "message", owner, |item, told| {
+                    item.message()?.complete(part, kind, &words, told)
+                })?;
+            }
+            "response.output_text.annotation.added" => {
+                let annotation = event.annotation.unwrap_or_default();
+                slots.piece(name, "message", owner, |item, told| {
+                    item.message()?.annotate(part, annotation, told)
+                })?;
+            }
+            "response.content_part.added" | "response.content_part.done" => {
+                let fields = event.part.ok_or("a part is missing")?;
+                if message::PartKind::of(&fields).is_some() {
+                    slots.piece(name, "message", owner, |item, told| {
+                        item.message()?.whole_part(part, &fields, told)
+                    })?;
+                }
+            }
+            "response.function_call_arguments.delta" => {
+                slots.piece(name, "function_call", owner, |item, told| {
+                    item.arguments(delta, false, told)
+                })?;
+            }
+            "response.function_call_arguments.done" => {
+                let whole = event.arguments.as_ref().map(arguments_text);
+                let whole = whole.unwrap_or_default();
+                slots.piece(name, "function_call", owner, |item, told| {
+                    item.arguments(&whole, true, told)
+                })?;
+            }
+            "response.custom_tool_call_input.delta" => {
+                slots.piece(name, "custom_tool_call", owner, |item, told| {
+                    item.arguments(delta, false, told)
+                })?;
+            }
+            "response.custom_tool_call_input.done" => {
+                let whole = event.input.unwrap_or_default();
+                slots.piece(name, "custom_tool_call", owner, |item, told| {
+                    item.arguments(&whole, true, told)
+                })?;
+            }
+            "response.reasoning_summary_text.delta" | "response.reasoning_text.delta" => {
+                let (kind, index) = reasoning_of(kind, event.summary_index, part);
+                slots.piece(name, "reasoning", owner, |item, told| {
+                    item.reasoning()?.say(index, kind, delta, false, told);
+                    Ok(())
+                })?;
+            }
+            "response.reasoning_summary_text.done" | "response.reasoning_text.done" => {
+                let (kind, index) = reasoning_of(kind, event.summary_index, part);
+                let whole = event.text.unwrap_or_default();
+                slots.piece(name, "reasoning", owner, |item, told| {
+                    item.reasoning()?.say(index, kind, &whole, true, told);
+                    Ok(())
+                })?;
+            }
+            "response.cancelled"
+            | "response.completed"
+            | "response.failed"
+            | "response.incomplete" => {
+                let response = event.response.unwrap_or_default();
+                let word = kind.strip_prefix("response.").unwrap_or_default();
+                self.ended(response, word)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// The end of the reply; `word` is its status where it does not say so itself.
+    fn ended(&mut self, mut response: IncomingResponse, word: &str) -> Result<(), Fault> {
+        let status = response.status.take().filter(|status| !status.is_empty());
+        let status = status.unwrap_or_else(|| word.to_owned());
+        if status == "failed" {
+            let detail = ErrorDetail::from(response.error.take().unwrap_or_default());
+            return Err(Fault::Failed(error::from_detail(&detail, self.phase())));
+        }
+        let text_tools = &self.text_tools;
+        let is_text_tool = |name: &str| text_tools.contains(name);
+        let output = response.output.take().unwrap_or_default();
+        self.slots.finish(output, &self.owner, &is_text_tool)?;
+        let details = response.incomplete_details.as_ref();
+        self.finish = Some(finish_reason(&status, details, self.slots.seen));
+        self.end = Some(response);
+        Ok(())
+    }
+
+    const fn phase(&self) -> Phase {
+        if self.told {
+            Phase::MidReply
+        } else {
+            Phase::BeforeFirstDelta
+        }
+    }
+
+    fn violation(&self, reason: String) -> DecodeError {
+        DecodeError::Violation {
+            phase: self.phase(),
+            reason,
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> DecodeError {
+        match fault {
+            Fault::Broken(reason) => self.violation(reason.to_owned()),
+            Fault::Failed(failure) => DecodeError::Failed(failure),
+        }
+    }
+}
+
+impl DecodeReply for Decoder {
+    fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
+        if self.is_complete() || data.trim() == "[DONE]" {
+            return Ok(Vec::new());
+        }
+        let mut event = match serde_json::from_str::<IncomingEvent>(data) {
+            Ok(event) => event,
+            Err(_) if is_foreign(name, data) => return Ok(Vec::new()),
+            Err(fault) => return Err(self.violation(format!("broken event: {fault}"))),
+        };
+        let kind = event.kind.take().filter(|kind| !kind.is_empty());
+        let named = name.filter(|name| *name != UNNAMED).map(str::to_owned);
+        // Some servers tell an error and nothing else.
+        let bare = event.error.as_ref().filter(|error| !error.is_null());
+        let kind = kind.or(named).or_else(|| bare.map(|_| "error".to_owned()));
+        let kind = kind.unwrap_or_default();
+        if kind == "error" {
+            // Its fields stand in the event itself, or below `error`.
+            event.error = serde_json::from_str(data).ok();
+        }
+        let told = self.handle(&kind, event, data.len());
+        told.map_err(|fault| self.fault(fault))?;
+        let mut out = Vec::new();
+        self.slots.flush(&mut out);
+        self.told |= !out.is_empty();
+        Ok(out)
+    }
+
+    fn is_complete(&self) -> bool {
+        self.finish.is_some()
+    }
+
+    fn finish(self) -> Result<ReplyEnd, DecodeError> {
+        let phase = self.phase();
+        let (Some(finish), Some(response)) = (self.finish, self.end) else {
+            return Err(DecodeError::Truncated { phase });
+        };
+        let named = |text: Option<String>| text.filter(|text| !text.is_empty()).map(Arc::from);
+        let mut end = ReplyEnd::new(finish);
+        end.model = named(response.model.or(self.model));
+        end.upstream = named(response.id.or(self.id));
+        end.usage = response.usage.as_ref().map(usage_from_wire);
+        for n in 0..response.input_transformations.map_or(0, |all| all.len()) {
+            end.notes.push(Note::new(
+                NoteKind::Dropped,
+                NoteEffect::Quality,
+                "reasoning_not_taken",
+                format!("input_transformations[{n}]"),
+            ));
+        }
+        Ok(end)
+    }
+
+    fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        let parsed: Result<Map<String, Value>, _> = serde_json::from_slice(body);
+        let fields =
+            parsed.map_err(|fault| self.violation(format!("this is not a response: {fault}")))?;
+        let told = fields.get("output").is_some_and(Value::is_array);
+        let status = fields.get("status").and_then(Value::as_str);
+        // Some servers tell errors with a status of success.
+        if !told && status.is_none() {
+            let phase = Phase::BeforeFirstDelta;
+            let failure = error::classify(200, |_| None, body, phase);
+            return Err(DecodeError::Failed(failure));
+        }
+        let response: IncomingResponse = serde_json::from_value(Value::Object(fields))
+            .map_err(|fault| self.violation(format!("this is not a response: {fault}")))?;
+        if let Some(status @ ("in_progress" | "queued")) = response.status.as_deref() {
+            return Err(self.violation(format!("the response is {status} still")));
+        }
+        self.ended(response, "completed")
+            .map_err(|fault| self.fault(fault))?;
+        let mut out = Vec::new();
+        self.slots.flush(&mut out);
+        self.told = !out.is_empty();
+        Ok((out, self.finish()?))
+    }
+}
+
+/// Why an event cannot be read.
+#[derive(Debug)]
+enum Fault {
+    Broken(&'static str),
+    Failed(ModelFailure),
+}
+
+impl From<&'static str> for Fault {
+    fn from(reason: &'static str) -> Self {
+        Self::Broken(reason)
+    }
+}
+
+/// The longest reply that there can be, and as much again for what stands around its words.
+const LONGEST: usize = 16 * ReplyAccumulator::MAX_UNITS;
+
+const ADDED: &str = "response.output_item.added";
+
+/// What an event without a name is called.
+const UNNAMED: &str = "message";
+
+/// The kind of words that an event tells.
+fn words_of(event: &str) -> message::PartKind {
+    if event.starts_with("response.refusal") {
+        message::PartKind::Refusal
+    } else {
+        message::PartKind::Text
+    }
+}
+
+/// The kind and number of the reasoning that an event tells.
+fn reasoning_of(
+    event: &str,
+    summary: Option<i64>,
+    content: Option<i64>,
+) -> (reasoning::PartKind, Option<i64>) {
+    if event.starts_with("response.reasoning_summary") {
+        (reasoning::PartKind::Summary, summary)
+    } else {
+        (reasoning::PartKind::Text, content)
+    }
+}
+
+/// The events that say something.
+const EVENTS: [&str; 22] = [
+    "error",
+    "response.cancelled",
+    "response.completed",
+    "response.content_part.added",
+    "response.content_part.done",
+    "response.created",
+    "response.custom_tool_call_input.delta",
+    "response.custom_tool_call_input.done",
+    "response.failed",
+    "response.function_call_arguments.delta",
+    "response.function_call_arguments.done",
+    "response.in_progress",
+    "response.incomplete",
+    ADDED,
+    "response.output_item.done",
+    "response.output_text.annotation.added",
+    "response.output_text.delta",
+    "response.output_text.done",
+    "response.reasoning_summary_text.delta",
+    "response.reasoning_summary_text.done",
+    "response.reasoning_text.delta",
+    "response.reasoning_text.done",
+];
+
+/// Whether an event that does not have the known form is one that need not have it.
+fn is_foreign(name: Option<&str>, data: &str) -> bool {
+    let known = |kind: &str| {
+        EVENTS.contains(&kind) || kind.starts_with("response.refusal.") || kind == UNNAMED
+    };
+    match serde_json::from_str::<Kind>(data) {
+        Ok(event) => !known(event.kind.as_deref().or(name).unwrap_or_default()),
+        // Of another event not even the data has to be JSON.
+        Err(_) => name.is_some_and(|name| !known(name)),
+    }
+}

@@ -1,0 +1,290 @@
+//! One item of a reply while it is read.
+
+use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::opaque::StateOwner;
+use serde_json::{Map, Value};
+
+use super::message::Message;
+use super::reasoning::Reasoning;
+use crate::responses::request::TEXT_FIELD;
+use crate::responses::state;
+
+/// Why an item cannot be read.
+pub(super) type Fault = &'static str;
+
+/// What reading an item has to know, and where it tells.
+#[derive(Debug)]
+pub(super) struct Told<'a> {
+    /// The number that the next block has.
+    pub(super) next: &'a mut u32,
+    pub(super) out: &'a mut Vec<Delta>,
+    pub(super) owner: &'a StateOwner,
+}
+
+impl Told<'_> {
+    /// Begins a block; gives its number.
+    pub(super) fn start(&mut self, start: BlockStart) -> u32 {
+        let index = *self.next;
+        *self.next = index.wrapping_add(1);
+        self.out.push(Delta::BlockStarted { index, start });
+        index
+    }
+
+    pub(super) fn text(&mut self, index: u32, text: &str) {
+        if !text.is_empty() {
+            let text = text.into();
+            self.out.push(Delta::TextAppended { index, text });
+        }
+    }
+
+    fn arguments(&mut self, index: u32, text: &str) {
+        if !text.is_empty() {
+            let text = text.into();
+            self.out.push(Delta::ArgumentsAppended { index, text });
+        }
+    }
+
+    pub(super) fn state(&mut self, index: u32, kind: &str, json: Value) {
+        let state = state::of_block(self.owner, kind, json);
+        self.out.push(Delta::StateSet { index, state });
+    }
+
+    pub(super) fn end(&mut self, index: u32) {
+        self.out.push(Delta::BlockEnded { index });
+    }
+}
+
+/// An item whose end has not come.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// A call that has been told of, and the arguments that were told.
+    Call {
+        block: u32,
+        told: String,
+    },
+    /// A call that cannot be told of yet: its name is not known, or the arguments of a tool that takes
+    /// text are JSON around it.
+    HeldCall {
+        arguments: String,
+    },
+    Message(Message),
+    /// Something that only the provider understands.
+    Opaque,
+    Reasoning(Reasoning),
+}
+
+impl Reading {
+    /// The item that begins with these fields.
+    pub(super) fn begin(
+        fields: &Map<String, Value>,
+        is_text_tool: impl Fn(&str) -> bool,
+        told: &mut Told<'_>,
+    ) -> Self {
+        match text(fields, "type").unwrap_or_default() {
+            "message" => Self::Message(Message::default()),
+            "reasoning" => Self::Reasoning(Reasoning::begin(told)),
+            kind @ ("custom_tool_call" | "function_call") => {
+                let name = text(fields, "name").filter(|name| !name.is_empty());
+                match name {
+                    Some(name) if kind == "custom_tool_call" || !is_text_tool(name) => {
+                        Self::call(fields, name, kind == "function_call", told)
+                    }
+                    Some(_) | None => Self::HeldCall {
+                        arguments: String::new(),
+                    },
+                }
+            }
+            _ => Self::Opaque,
+        }
+    }
+
+    fn call(fields: &Map<String, Value>, name: &str, json: bool, told: &mut Told<'_>) -> Self {
+        // Some servers give no id; the domain gives one of ours then.
+        let id = text(fields, "call_id").filter(|id| !id.is_empty());
+        let upstream = id.map(|id| UpstreamId {
+            id: id.into(),
+            owner: told.owner.clone(),
+        });
+        let block = told.start(BlockStart::ToolCall {
+            json,
+            name: name.into(),
+            ran_by: RanBy::Engine,
+            upstream,
+        });
+        Self::Call {
+            block,
+            told: String::new(),
+        }
+    }
+
+    /// Whether nothing of it can be told before its end, so that what comes after it has to wait.
+    pub(super) const fn is_held(&self) -> bool {
+        match self {
+            Self::HeldCall { .. } | Self::Opaque => true,
+            Self::Call { .. } | Self::Message(_) | Self::Reasoning(_) => false,
+        }
+    }
+
+    pub(super) const fn message(&mut self) -> Result<&mut Message, Fault> {
+        match self {
+            Self::Message(message) => Ok(message),
+            Self::Call { .. } | Self::HeldCall { .. } | Self::Opaque | Self::Reasoning(_) => {
+                Err(MISFIT)
+            }
+        }
+    }
+
+    pub(super) const fn reasoning(&mut self) -> Result<&mut Reasoning, Fault> {
+        match self {
+            Self::Reasoning(reasoning) => Ok(reasoning),
+            Self::Call { .. } | Self::HeldCall { .. } | Self::Message(_) | Self::Opaque => {
+                Err(MISFIT)
+            }
+        }
+    }
+
+    /// More of a call's arguments, or all of them.
+    pub(super) fn arguments(
+        &mut self,
+        text: &str,
+        whole: bool,
+        told: &mut Told<'_>,
+    ) -> Result<(), Fault> {
+        match self {
+            Self::Call { block, told: known } => {
+                let more = if whole { rest(known, text)? } else { text };
+                told.arguments(*block, more);
+                known.push_str(more);
+            }
+            Self::HeldCall { arguments } => {
+                let more = if whole { rest(arguments, text)? } else { text };
+                arguments.push_str(more);
+            }
+            // A provider's own call; its item says it all in the end.
+            Self::Opaque => {}
+            Self::Message(_) | Self::Reasoning(_) => {
+                return Err(MISFIT);
+            }
+        }
+        Ok(())
+    }
+
+    /// The end of the item, with all that is known of it; `sure` is whether the server told it at the end.
+    ///
+    /// Gives whether the model refuses in it.
+    pub(super) fn end(
+        self,
+        fields: &Map<String, Value>,
+        sure: bool,
+        is_text_tool: impl Fn(&str) -> bool,
+        told: &mut Told<'_>,
+    ) -> Result<bool, Fault> {
+        match self {
+            Self::Message(message) => return Ok(message.end(fields, told)),
+            Self::Reasoning(reasoning) => reasoning.end(fields, sure, told),
+            Self::Opaque => {
+                if sure {
+                    opaque(fields, told);
+                }
+            }
+            Self::Call { .. } => {
+                let mut call = self;
+                call.arguments(&given(fields), true, told)?;
+                call.end_call(fields, told);
+            }
+            Self::HeldCall { arguments } => {
+                let name = text(fields, "name").filter(|name| !name.is_empty());
+                let name = name.ok_or(NAMELESS)?;
+                let custom = text(fields, "type") == Some("custom_tool_call");
+                let arguments = match given(fields) {
+                    given if given.is_empty() => arguments,
+                    given => {
+                        rest(&arguments, &given)?;
+                        given
+                    }
+                };
+                let inner = if custom || !is_text_tool(name) {
+                    None
+                } else {
+                    text_of(&arguments)
+                };
+                let json = !custom && inner.is_none();
+                let mut call = Self::call(fields, name, json, told);
+                call.arguments(&inner.unwrap_or(arguments), false, told)?;
+                call.end_call(fields, told);
+            }
+        }
+        Ok(false)
+    }
+
+    fn end_call(&self, fields: &Map<String, Value>, told: &mut Told<'_>) {
+        let Self::Call { block, .. } = self else {
+            return;
+        };
+        let rest = state::without(fields, &state::FIELDS_OF_CALL);
+        if !rest.is_empty() {
+            told.state(*block, state::CALL, Value::Object(rest));
+        }
+        told.end(*block);
+    }
+}
+
+/// What of a whole has not been told; arguments that say something else than before are a fault.
+fn rest<'a>(told: &str, whole: &'a str) -> Result<&'a str, Fault> {
+    if let Some(rest) = whole.strip_prefix(told) {
+        return Ok(rest);
+    }
+    let parse = |text: &str| serde_json::from_str::<Value>(text).ok();
+    // Some servers write the JSON again in the end, with other blanks, and some leave it out.
+    if whole.is_empty() || parse(told).is_some_and(|known| parse(whole) == Some(known)) {
+        return Ok("");
+    }
+    Err("the arguments of a call are not what was told of them")
+}
+
+/// The arguments in an item; some servers give the JSON itself.
+fn given(fields: &Map<String, Value>) -> String {
+    let given = fields.get("arguments").or_else(|| fields.get("input"));
+    given.map(arguments_text).unwrap_or_default()
+}
+
+/// Arguments as text.
+pub(super) fn arguments_text(json: &Value) -> String {
+    match json {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => json.to_string(),
+    }
+}
+
+/// The text in the arguments of a tool that takes text; none at all are an empty text, broken ones none.
+fn text_of(arguments: &str) -> Option<String> {
+    if arguments.is_empty() {
+        return Some(String::new());
+    }
+    let fields: Value = serde_json::from_str(arguments).ok()?;
+    let text = fields.get(TEXT_FIELD).and_then(Value::as_str);
+    Some(text.map_or_else(|| arguments.to_owned(), str::to_owned))
+}
+
+fn opaque(fields: &Map<String, Value>, told: &mut Told<'_>) {
+    let block = told.start(BlockStart::Whole(Content::Opaque(OpaqueBlock {
+        fallback: None,
+        json: Value::Object(fields.clone()),
+        kind: text(fields, "type").unwrap_or_default().into(),
+        owner: told.owner.clone(),
+    })));
+    told.end(block);
+}
+
+/// What is wrong with a piece of another kind of item.
+const MISFIT: Fault = "a piece does not fit its item";
+
+/// What is wrong with a call that does not say what to run.
+const NAMELESS: Fault = "a call has no name";
+
+/// A field that is a text.
+pub(super) fn text<'a>(fields: &'a Map<String, Value>, key: &str) -> Option<&'a str> {
+    fields.get(key).and_then(Value::as_str)
+}

@@ -1,0 +1,108 @@
+//! Reasoning while it is read.
+
+use jackfield_domain::delta::BlockStart;
+use serde_json::{Map, Value};
+
+use super::item::{Told, text};
+use crate::responses::state;
+
+/// An item of reasoning: one block, whose text is that of its parts with empty lines between.
+#[derive(Debug)]
+pub(super) struct Reasoning {
+    block: u32,
+    parts: Vec<Part>,
+    /// Whether any text was told.
+    said: bool,
+}
+
+#[derive(Debug)]
+struct Part {
+    index: i64,
+    kind: PartKind,
+    told: String,
+}
+
+/// What a part is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum PartKind {
+    /// Of the summary.
+    Summary,
+    /// Of the reasoning itself, which only some servers show.
+    Text,
+}
+
+impl Reasoning {
+    pub(super) fn begin(told: &mut Told<'_>) -> Self {
+        Self {
+            block: told.start(BlockStart::Thinking { redacted: false }),
+            parts: Vec::new(),
+            said: false,
+        }
+    }
+
+    /// More words, or all words, of a part; without a number the last one of its kind.
+    pub(super) fn say(
+        &mut self,
+        index: Option<i64>,
+        kind: PartKind,
+        words: &str,
+        whole: bool,
+        told: &mut Told<'_>,
+    ) {
+        let mut known = self.parts.iter().rev().filter(|part| part.kind == kind);
+        let index = index.unwrap_or_else(|| known.next().map_or(0, |part| part.index));
+        let place = self
+            .parts
+            .iter()
+            .position(|part| part.kind == kind && part.index == index);
+        let place = place.unwrap_or_else(|| {
+            self.parts.push(Part {
+                index,
+                kind,
+                told: String::new(),
+            });
+            self.parts.len() - 1
+        });
+        let last = place + 1 == self.parts.len();
+        let Some(part) = self.parts.get_mut(place) else {
+            return;
+        };
+        let more = if whole {
+            // Where something else was told, that stands: nobody can take it back.
+            words.strip_prefix(&*part.told).unwrap_or_default()
+        } else {
+            words
+        };
+        if more.is_empty() || (whole && !last) {
+            return;
+        }
+        if part.told.is_empty() && self.said {
+            told.text(self.block, "\n\n");
+        }
+        self.said = true;
+        part.told.push_str(more);
+        told.text(self.block, more);
+    }
+
+    /// The end of the item. What it was when it began may be only a part of it, and is not kept.
+    pub(super) fn end(mut self, fields: &Map<String, Value>, sure: bool, told: &mut Told<'_>) {
+        for (kind, key) in [(PartKind::Summary, "summary"), (PartKind::Text, "content")] {
+            let parts = fields.get(key).and_then(Value::as_array);
+            // Parts are known by their order: what number a server gave them is of no interest.
+            for (n, part) in parts.into_iter().flatten().enumerate() {
+                let of_kind = |part: &&Part| part.kind == kind;
+                let known = self.parts.iter().filter(of_kind).nth(n);
+                let most = self.parts.iter().map(|part| part.index).max();
+                let new = most.map_or(0, |most| most.saturating_add(1));
+                let index = known.map_or(new, |part| part.index);
+                let words = part.as_object().and_then(|part| text(part, "text"));
+                self.say(Some(index), kind, words.unwrap_or_default(), true, told);
+            }
+        }
+        if sure {
+            let item = Value::Object(fields.clone());
+            told.state(self.block, state::REASONING, item);
+        }
+        told.end(self.block);
+    }
+}

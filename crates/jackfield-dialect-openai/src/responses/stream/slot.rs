@@ -1,0 +1,278 @@
+//! The items of a reply in their order, and what of them has to wait.
+
+use std::collections::HashMap;
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::opaque::StateOwner;
+use serde_json::{Map, Value};
+
+use super::item::{Fault, Reading, Told, text};
+use crate::responses::reply::Seen;
+
+/// How many items a reply may have.
+const MOST: usize = 4096;
+
+/// The items so far, in the order in which they began.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    /// How many of the first ones have been told to their end.
+    done: usize,
+    /// The number that the next block has.
+    next: u32,
+    pub(super) seen: Seen,
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    /// What it was when it began.
+    fields: Map<String, Value>,
+    id: Option<String>,
+    index: Option<i64>,
+    /// Whether its kind was only guessed from a piece of it.
+    guessed: bool,
+    kind: String,
+    /// What may not be told before what begins earlier.
+    held: Vec<Delta>,
+    /// `None` once it has ended.
+    reading: Option<Reading>,
+}
+
+/// By what an event names its item; servers leave out either, or get it wrong.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Name<'a> {
+    pub(super) id: Option<&'a str>,
+    pub(super) index: Option<i64>,
+}
+
+impl Slots {
+    /// The item that an event is about: by its place, and by its id where several have that place or the
+    /// event tells none.
+    fn find(&self, name: Name<'_>, kind: &str) -> Option<usize> {
+        let named = name.id.filter(|id| !id.is_empty());
+        let by_id = |slot: &Slot| named.is_some() && slot.id.as_deref() == named;
+        let by_index = |slot: &Slot| name.index.is_some() && slot.index == name.index;
+        let open = |slot: &Slot| slot.reading.is_some();
+        let fits = |slot: &Slot| kind.is_empty() || slot.kind == kind;
+        let nameless = named.is_none() && name.index.is_none();
+        let ways: [&dyn Fn(&Slot) -> bool; 5] = [
+            &|slot| by_index(slot) && by_id(slot) && fits(slot),
+            &|slot| by_index(slot) && open(slot) && fits(slot),
+            &|slot| by_id(slot) && fits(slot),
+            &|slot| by_index(slot) && fits(slot),
+            &|slot| nameless && open(slot) && fits(slot),
+        ];
+        let mut ways = ways.iter();
+        ways.find_map(|way| self.slots.iter().rposition(way))
+    }
+
+    /// An item begins. Told twice, it is the same one.
+    pub(super) fn begin(
+        &mut self,
+        name: Name<'_>,
+        fields: Map<String, Value>,
+        owner: &StateOwner,
+        is_text_tool: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Fault> {
+        let kind = text(&fields, "type")
+            .ok_or("an item has no type")?
+            .to_owned();
+        let id = name.id.or_else(|| text(&fields, "id"));
+        let name = Name { id, ..name };
+        let known = self
+            .find(name, &kind)
+            .and_then(|place| self.slots.get_mut(place));
+        let call = |fields: &Map<String, Value>| text(fields, "call_id").map(str::to_owned);
+        if let Some(slot) = known.filter(|slot| slot.reading.is_some() && slot.kind == kind) {
+            let same_id = slot.id.as_deref() == id || slot.id.is_none() || id.is_none();
+            if slot.guessed || (same_id && call(&slot.fields) == call(&fields)) {
+                slot.id = id.map(str::to_owned).or_else(|| slot.id.take());
+                slot.index = name.index.or(slot.index);
+                slot.guessed = false;
+                slot.fields = fields;
+                return Ok(());
+            }
+        }
+        let id = id.map(str::to_owned);
+        self.add(id, name.index, fields, owner, is_text_tool)?;
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        id: Option<String>,
+        index: Option<i64>,
+        fields: Map<String, Value>,
+        owner: &StateOwner,
+        is_text_tool: &dyn Fn(&str) -> bool,
+    ) -> Result<usize, Fault> {
+        if self.slots.len() == MOST {
+            return Err("the reply has too many items");
+        }
+        let kind = text(&fields, "type").unwrap_or_default().to_owned();
+        self.seen.call |= matches!(kind.as_str(), "custom_tool_call" | "function_call");
+        let mut held = Vec::new();
+        let mut told = Told {
+            next: &mut self.next,
+            out: &mut held,
+            owner,
+        };
+        let reading = Reading::begin(&fields, is_text_tool, &mut told);
+        self.slots.push(Slot {
+            fields,
+            guessed: false,
+            held,
+            id,
+            index,
+            kind,
+            reading: Some(reading),
+        });
+        Ok(self.slots.len() - 1)
+    }
+
+    /// Reads a piece of an item; one that has not begun begins with it. What comes after the end of an
+    /// item says nothing new.
+    pub(super) fn piece(
+        &mut self,
+        name: Name<'_>,
+        kind: &str,
+        owner: &StateOwner,
+        read: impl FnOnce(&mut Reading, &mut Told<'_>) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let place = match self.find(name, kind) {
+            Some(place) => place,
+            None => {
+                let fields = Map::from_iter([("type".to_owned(), Value::from(kind))]);
+                let id = name.id.map(str::to_owned);
+                let place = self.add(id, name.index, fields, owner, &|_| false)?;
+                if let Some(slot) = self.slots.get_mut(place) {
+                    slot.guessed = true;
+                }
+                place
+            }
+        };
+        let next = &mut self.next;
+        let Some(slot) = self.slots.get_mut(place) else {
+            return Ok(());
+        };
+        let Some(reading) = &mut slot.reading else {
+            return Ok(());
+        };
+        let out = &mut slot.held;
+        read(reading, &mut Told { next, out, owner })?;
+        if let Reading::Message(message) = reading {
+            self.seen.refusal |= message.is_refusal();
+        }
+        Ok(())
+    }
+
+    /// An item ends, with everything that it is.
+    pub(super) fn end(
+        &mut self,
+        name: Name<'_>,
+        fields: Map<String, Value>,
+        owner: &StateOwner,
+        is_text_tool: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Fault> {
+        let kind = text(&fields, "type")
+            .ok_or("an item has no type")?
+            .to_owned();
+        let id = name.id.or_else(|| text(&fields, "id"));
+        let found = self.find(Name { id, ..name }, &kind);
+        let place = match found {
+            Some(place) if self.is_of(place, &kind, &fields) => place,
+            Some(_) | None => {
+                let id = id.map(str::to_owned);
+                self.add(id, name.index, fields.clone(), owner, is_text_tool)?
+            }
+        };
+        self.end_at(place, &fields, true, owner, is_text_tool)
+    }
+
+    /// Whether the item at this place is of this kind, and is not another call that has ended.
+    fn is_of(&self, place: usize, kind: &str, fields: &Map<String, Value>) -> bool {
+        self.slots.get(place).is_some_and(|slot| {
+            let same = text(&slot.fields, "call_id") == text(fields, "call_id");
+            slot.kind == kind && (slot.reading.is_some() || same)
+        })
+    }
+
+    fn end_at(
+        &mut self,
+        place: usize,
+        fields: &Map<String, Value>,
+        sure: bool,
+        owner: &StateOwner,
+        is_text_tool: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Fault> {
+        let next = &mut self.next;
+        let Some(slot) = self.slots.get_mut(place) else {
+            return Ok(());
+        };
+        let Some(reading) = slot.reading.take() else {
+            return Ok(());
+        };
+        let out = &mut slot.held;
+        let refusal = reading.end(fields, sure, is_text_tool, &mut Told { next, out, owner })?;
+        self.seen.refusal |= refusal;
+        slot.fields = call_id_alone(fields);
+        Ok(())
+    }
+
+    /// The end of the reply, which may repeat all its items, or tell them for the first time. They are
+    /// known by their kind and their order among those of that kind: ids and places differ where a server
+    /// makes them up as it goes, or leaves items out.
+    pub(super) fn finish(
+        &mut self,
+        output: Vec<Map<String, Value>>,
+        owner: &StateOwner,
+        is_text_tool: &dyn Fn(&str) -> bool,
+    ) -> Result<(), Fault> {
+        let mut counted: HashMap<String, usize> = HashMap::new();
+        for fields in output {
+            let kind = text(&fields, "type")
+                .ok_or("an item has no type")?
+                .to_owned();
+            let nth = counted.entry(kind.clone()).or_default();
+            let of_kind = self.slots.iter().enumerate();
+            let mut of_kind = of_kind.filter(|(_, slot)| slot.kind == kind);
+            let known = of_kind.nth(*nth).map(|(place, _)| place);
+            *nth += 1;
+            let place = match known {
+                Some(place) => place,
+                None => self.add(None, None, fields.clone(), owner, is_text_tool)?,
+            };
+            self.end_at(place, &fields, true, owner, is_text_tool)?;
+        }
+        for place in self.done..self.slots.len() {
+            let fields = self.slots.get(place).map(|slot| slot.fields.clone());
+            self.end_at(
+                place,
+                &fields.unwrap_or_default(),
+                false,
+                owner,
+                is_text_tool,
+            )?;
+        }
+        Ok(())
+    }
+
+    /// Takes what can be told: everything up to the first item that has to be whole before.
+    pub(super) fn flush(&mut self, out: &mut Vec<Delta>) {
+        for slot in self.slots.iter_mut().skip(self.done) {
+            out.append(&mut slot.held);
+            if slot.reading.as_ref().is_some_and(Reading::is_held) {
+                break;
+            }
+        }
+        let told = self.slots.iter().skip(self.done);
+        self.done += told.take_while(|slot| slot.reading.is_none()).count();
+    }
+}
+
+/// All that has to be known of an item that has ended.
+fn call_id_alone(fields: &Map<String, Value>) -> Map<String, Value> {
+    let id = fields.get("call_id");
+    let id = id.map(|id| ("call_id".to_owned(), id.clone()));
+    id.into_iter().collect()
+}
