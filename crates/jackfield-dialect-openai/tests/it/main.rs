@@ -7,4 +7,5 @@
 
 mod errors;
 mod profiles;
+mod responses;
 mod schema;

@@ -1,0 +1,320 @@
+//! Streams as servers really send them, sound and unsound.
+
+use jackfield_dialect_openai::responses::stream::{DecodeError, DecodeReply as _, Decoder};
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::Content;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailureKind, Phase};
+use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::tool::Catalog;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::{Value, json};
+
+use super::owner;
+
+fn read(events: &[Value]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    let mut decoder = Decoder::new(owner());
+    let mut deltas = Vec::new();
+    for event in events {
+        deltas.extend(decoder.push(None, &event.to_string())?);
+    }
+    Ok((deltas, decoder.finish()?))
+}
+
+pub(super) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
+    let session = SessionId::parse("s1").expect("a valid id");
+    let attempt = ModelAttempt {
+        round: 1,
+        attempt: 1,
+    };
+    let mut accumulator = ReplyAccumulator::new(TurnId::derive(&session, 1), attempt);
+    for delta in deltas {
+        accumulator
+            .push(delta)
+            .expect("decoders keep the rules of deltas");
+    }
+    accumulator
+        .finish(end, &Catalog::default())
+        .expect("all blocks ended")
+}
+
+fn reply(events: &[Value]) -> Reply {
+    let (deltas, end) = read(events).expect("a sound stream");
+    accumulated(&deltas, end)
+}
+
+fn whole(output: &Value) -> Reply {
+    let body = json!({ "id": "resp_1", "object": "response", "status": "completed", "model": "m", "output": output });
+    let bytes = body.to_string().into_bytes();
+    let (deltas, end) = Decoder::new(owner())
+        .read_whole(&bytes)
+        .expect("a whole reply");
+    accumulated(&deltas, end)
+}
+
+/// Each block in short: what it is, its words, and the kinds of its state.
+fn outline(reply: &Reply) -> Vec<String> {
+    let block = |block: &jackfield_domain::block::Block| {
+        let said = match &block.content {
+            Content::Opaque(opaque) => format!("opaque {}", opaque.kind),
+            Content::Refusal(text) => format!("refusal {text}"),
+            Content::Text(text) => format!("text {} [{}]", text.text, text.annotations.len()),
+            Content::Thinking(thinking) => format!("thinking {}", thinking.text),
+            Content::ToolCall(call) => {
+                let id = call.upstream.as_ref().map_or("-", |upstream| &upstream.id);
+                match &call.input {
+                    ToolInput::Json(input) => {
+                        format!("call {} {id} {}", call.name.as_str(), input.raw())
+                    }
+                    ToolInput::Text(text) => {
+                        format!("text call {} {id} {text}", call.name.as_str())
+                    }
+                }
+            }
+            other => format!("{other:?}"),
+        };
+        let states: Vec<String> = block
+            .opaque
+            .iter()
+            .map(|state| format!("{}={}", state.kind, state.json))
+            .collect();
+        format!("{said} {}", states.join(" ")).trim_end().to_owned()
+    };
+    reply.message.blocks.iter().map(block).collect()
+}
+
+fn created() -> Value {
+    json!({ "type": "response.created", "response": { "id": "resp_1", "model": "m", "output": [] } })
+}
+
+fn completed(output: &Value) -> Value {
+    json!({ "type": "response.completed", "response": { "id": "resp_1", "status": "completed", "model": "m", "output": output } })
+}
+
+fn added(index: i64, item: &Value) -> Value {
+    json!({ "type": "response.output_item.added", "output_index": index, "item": item })
+}
+
+fn done(index: i64, item: &Value) -> Value {
+    json!({ "type": "response.output_item.done", "output_index": index, "item": item })
+}
+
+fn call(id: &str, call_id: &str, arguments: &str) -> Value {
+    json!({ "type": "function_call", "id": id, "call_id": call_id, "name": "get_time", "arguments": arguments, "status": "completed" })
+}
+
+fn arguments(index: i64, id: &str, piece: &str) -> Value {
+    json!({ "type": "response.function_call_arguments.delta", "output_index": index, "item_id": id, "delta": piece })
+}
+
+fn message(id: &str, text: &str) -> Value {
+    json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
+}
+
+#[test]
+fn arguments_come_once_wherever_they_come() {
+    let start = call("fc_1", "call_a", "");
+    let full = call("fc_1", "call_a", "{\"tz\":\"UTC\"}");
+    let finished = json!({ "type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": "{\"tz\":\"UTC\"}" });
+    let pieces = [
+        arguments(0, "fc_1", "{\"tz\":"),
+        arguments(0, "fc_1", "\"UTC\"}"),
+    ];
+    let ways: Vec<Vec<Value>> = vec![
+        vec![
+            added(0, &start),
+            pieces[0].clone(),
+            pieces[1].clone(),
+            finished.clone(),
+            done(0, &full),
+        ],
+        vec![added(0, &start), finished.clone(), done(0, &full)],
+        vec![added(0, &start), done(0, &full)],
+        vec![done(0, &full)],
+        vec![pieces[0].clone(), pieces[1].clone(), done(0, &full)],
+        vec![
+            added(0, &start),
+            pieces[0].clone(),
+            finished,
+            done(0, &full),
+        ],
+        vec![added(0, &start), pieces[0].clone(), done(0, &full)],
+        vec![added(0, &start), pieces[0].clone(), pieces[1].clone()],
+        vec![added(0, &start), done(0, &full), pieces[0].clone()],
+        vec![],
+    ];
+    let expected = whole(&json!([full]));
+    for way in ways {
+        let mut events = vec![created()];
+        events.extend(way);
+        events.push(completed(&json!([full])));
+        let streamed = reply(&events);
+        assert_eq!(streamed, expected, "{events:#?}");
+        assert_eq!(streamed.end.finish, FinishReason::ToolCalls);
+    }
+}
+
+#[test]
+fn calls_that_share_a_place_or_have_none_stay_apart() {
+    let calls = [
+        call("fc_1", "call_a", "{\"n\":1}"),
+        call("fc_2", "call_b", "{\"n\":2}"),
+    ];
+    let starts = [call("fc_1", "call_a", ""), call("fc_2", "call_b", "")];
+    let expected = outline(&whole(&json!(calls)));
+    for index in [Some(0), Some(-1), None] {
+        let mut events = vec![
+            added(0, &starts[0]),
+            added(0, &starts[1]),
+            arguments(0, "fc_1", "{\"n\""),
+            arguments(0, "fc_2", "{\"n\":2}"),
+            arguments(0, "fc_1", ":1}"),
+            done(0, &calls[1]),
+            done(0, &calls[0]),
+            completed(&json!(calls)),
+        ];
+        for event in &mut events {
+            let fields = event.as_object_mut().expect("an object");
+            if fields.contains_key("output_index") {
+                fields.insert("output_index".to_owned(), json!(index));
+            }
+        }
+        assert_eq!(outline(&reply(&events)), expected, "{index:?}");
+    }
+}
+
+#[test]
+fn items_told_only_at_the_end_are_told() {
+    let output = json!([
+        { "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "hm" }], "encrypted_content": "ZQ==" },
+        message("msg_1", "Hello"),
+        call("fc_1", "call_a", "{}"),
+        { "type": "web_search_call", "id": "ws_1", "status": "completed" },
+    ]);
+    let told = reply(&[created(), completed(&output)]);
+    assert_eq!(told, whole(&output));
+    insta::assert_snapshot!(outline(&told).join("\n"));
+}
+
+#[test]
+fn deltas_without_anything_around_them_are_a_message() {
+    let told = reply(&[
+        json!({ "type": "response.output_text.delta", "delta": "Hel" }),
+        json!({ "type": "response.output_text.delta", "delta": "lo" }),
+        completed(&json!([])),
+    ]);
+    assert_eq!(told.message.to_text(), "Hello");
+    assert_eq!(told.end.finish, FinishReason::Stop);
+}
+
+#[test]
+fn items_that_come_among_each_other_keep_their_order() {
+    let search = json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" });
+    let expected = ["opaque web_search_call", "text Hello [0]"];
+    let told = reply(&[
+        added(
+            0,
+            &json!({ "type": "web_search_call", "id": "ws_1", "status": "in_progress" }),
+        ),
+        added(
+            1,
+            &json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [] }),
+        ),
+        json!({ "type": "response.output_text.delta", "output_index": 1, "item_id": "msg_1", "content_index": 0, "delta": "Hello" }),
+        done(1, &message("msg_1", "Hello")),
+        done(0, &search),
+        completed(&json!([search, message("msg_1", "Hello")])),
+    ]);
+    let outline = outline(&told);
+    assert!(
+        outline
+            .iter()
+            .zip(expected)
+            .all(|(told, expected)| told.starts_with(expected)),
+        "{outline:?}"
+    );
+    assert_eq!(outline.len(), 2);
+}
+
+#[test]
+fn encrypted_reasoning_is_that_of_the_end() {
+    let begun =
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "half" });
+    let ended = json!({ "type": "reasoning", "id": "rs_1", "summary": [{ "type": "summary_text", "text": "one" }, { "type": "summary_text", "text": "two" }], "encrypted_content": "whole" });
+    let summary = |n: i64, text: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "item_id": "rs_1", "summary_index": n, "delta": text });
+    let told = reply(&[
+        added(0, &begun),
+        summary(0, "o"),
+        summary(0, "ne"),
+        summary(1, "two"),
+        done(0, &ended),
+        completed(&json!([ended])),
+    ]);
+    assert_eq!(told, whole(&json!([ended])));
+    let Content::Thinking(thinking) = &told.message.blocks[0].content else {
+        panic!("thinking");
+    };
+    assert_eq!(&*thinking.text, "one\n\ntwo");
+    assert_eq!(told.message.blocks[0].opaque[0].json, ended);
+}
+
+#[test]
+fn ends_are_told_for_what_they_are() {
+    let ended = |kind: &str, response: Value| {
+        let event = json!({ "type": kind, "response": response });
+        read(&[created(), event]).map(|(_, end)| end.finish)
+    };
+    let incomplete = |reason: &str| json!({ "status": "incomplete", "incomplete_details": { "reason": reason } });
+    assert_eq!(
+        ended("response.incomplete", incomplete("max_output_tokens")),
+        Ok(FinishReason::Length)
+    );
+    assert_eq!(
+        ended("response.incomplete", incomplete("content_filter")),
+        Ok(FinishReason::ContentFilter)
+    );
+    assert_eq!(
+        ended("response.incomplete", incomplete("steered")),
+        Ok(FinishReason::Unrecognized("steered".into()))
+    );
+    assert_eq!(
+        ended("response.completed", json!({})),
+        Ok(FinishReason::Stop)
+    );
+    let refusal = json!({ "output": [{ "type": "message", "content": [{ "type": "refusal", "refusal": "No." }] }] });
+    assert_eq!(
+        ended("response.completed", refusal),
+        Ok(FinishReason::Refused)
+    );
+    let failed = json!({ "status": "failed", "error": { "code": "rate_limit_exceeded", "message": "slow down" } });
+    match ended("response.failed", failed) {
+        Err(DecodeError::Failed(failure)) => {
+            assert_eq!(failure.kind, ModelFailureKind::RateLimited);
+        }
+        other => panic!("{other:?}"),
+    }
+    let cut = read(&[created(), added(0, &call("fc_1", "call_a", ""))]);
+    assert_eq!(
+        cut,
+        Err(DecodeError::Truncated {
+            phase: Phase::MidReply
+        })
+    );
+}
+
+#[test]
+fn errors_come_in_either_form_and_whatever_they_are_called() {
+    let flat = json!({ "type": "error", "code": "server_error", "message": "oh", "param": null });
+    let nested = json!({ "type": "error", "error": { "code": "server_error", "message": "oh" } });
+    let bare = json!({ "error": { "code": "server_error", "message": "oh" } });
+    for error in [flat, nested, bare] {
+        match read(&[created(), error.clone()]) {
+            Err(DecodeError::Failed(failure)) => {
+                assert_eq!(failure.kind, ModelFailureKind::Overloaded, "{error}");
+                assert!(failure.message.contains("oh"), "{}", failure.message);
+            }
+            other => panic!("{error}: {other:?}"),
+        }
+    }
+}
