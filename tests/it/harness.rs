@@ -10,7 +10,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::scripted::Scripted;
 use tempfile::TempDir;
 
 /// The key of every world. No output may have it.
@@ -116,9 +116,9 @@ impl Jackfield {
 
 /// Every request kept the vendor's rules, and the script was said to its end.
 #[track_caller]
-pub(crate) fn kept(claude: &ScriptedClaude) {
-    assert_eq!(claude.violations(), [""; 0]);
-    assert_eq!(claude.unused(), 0, "the script was not said to its end");
+pub(crate) fn kept(server: &Scripted) {
+    assert_eq!(server.violations(), [""; 0]);
+    assert_eq!(server.unused(), 0, "the script was not said to its end");
 }
 
 fn world() -> TempDir {

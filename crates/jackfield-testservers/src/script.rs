@@ -8,7 +8,6 @@ pub(crate) use self::turn::{Reply, Says};
 
 use std::fmt;
 
-use jackfield_domain::request::ModelRequest;
 use serde_json::Value;
 
 type Choice = Box<dyn FnMut(&Asked<'_>) -> Option<Turn> + Send>;
@@ -21,23 +20,10 @@ pub struct Script(Plan);
 pub struct Asked<'a> {
     /// The body as it came.
     pub body: &'a Value,
+    /// The text of what came last and is not the model's, tool outcomes included.
+    pub last_text: String,
     /// How many requests came before.
     pub nth: usize,
-    /// The body in domain terms.
-    pub request: &'a ModelRequest,
-}
-
-impl Asked<'_> {
-    /// The text of the last message, tool outcomes included.
-    #[must_use]
-    pub fn last_text(&self) -> String {
-        let last = self.body.get("messages").and_then(Value::as_array);
-        let mut texts = Vec::new();
-        if let Some(message) = last.and_then(|messages| messages.last()) {
-            collect_texts(message.get("content"), &mut texts);
-        }
-        texts.join("\n")
-    }
 }
 
 impl Script {
@@ -51,9 +37,10 @@ impl Script {
         match &mut self.0 {
             Plan::Chosen(choose) => choose(asked),
             Plan::Listed(turns) => {
-                let text = asked.last_text();
-                let is_for =
-                    |turn: &Turn| turn.when.as_ref().is_none_or(|when| text.contains(when));
+                let is_for = |turn: &Turn| {
+                    let mut when = turn.when.iter();
+                    when.all(|when| asked.last_text.contains(when))
+                };
                 let place = turns.iter().position(is_for)?;
                 if turns.get(place)?.again {
                     turns.get(place).cloned()
@@ -100,7 +87,8 @@ enum Plan {
     Listed(Vec<Turn>),
 }
 
-fn collect_texts(content: Option<&Value>, texts: &mut Vec<String>) {
+/// Adds the texts of a content, and of what is in it.
+pub(crate) fn collect_texts(content: Option<&Value>, texts: &mut Vec<String>) {
     match content {
         Some(Value::String(text)) => texts.push(text.clone()),
         Some(Value::Array(blocks)) => {

@@ -1,6 +1,6 @@
 //! Every rule is broken once, and found.
 
-use jackfield_testservers::checks;
+use jackfield_testservers::claude::rules;
 use serde_json::{Value, json};
 
 /// A long conversation that keeps every rule.
@@ -32,7 +32,7 @@ fn good() -> Value {
 }
 
 fn faults(body: &Value, version: &str) -> Vec<String> {
-    let found = checks::claude(body, version);
+    let found = rules::check(body, version);
     found.iter().map(ToString::to_string).collect()
 }
 

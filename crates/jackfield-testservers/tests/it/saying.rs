@@ -57,16 +57,7 @@ async fn a_turn_may_be_for_some_requests_only_and_come_again() {
 #[tokio::test]
 async fn a_closure_may_choose_by_the_request() {
     let server = ScriptedClaude::start(Script::by(|asked| {
-        let said = asked
-            .request
-            .messages
-            .iter()
-            .map(|message| message.to_text());
-        Some(Turn::text(format!(
-            "{}: {}",
-            asked.nth,
-            said.collect::<String>()
-        )))
+        Some(Turn::text(format!("{}: {}", asked.nth, asked.last_text)))
     }))
     .await;
     assert_eq!(text(&ask(&server, "a").await), "0: a");

@@ -4,7 +4,8 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::{Found, blocks, kind};
+use super::{blocks, kind};
+use crate::checks::Found;
 
 /// Checks calls and results against each other, and the order of the roles.
 ///

@@ -1,0 +1,289 @@
+//! Claude's rules for a request, checked on the JSON as it came.
+//!
+//! Written from the vendor's documents and from nothing of ours: whoever maps requests wrongly would
+//! check them wrongly, too.
+
+mod pairing;
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value};
+
+use crate::checks::{Found, Violation};
+
+/// Returns every rule of Claude Messages that the headers break; names are asked for in lower case.
+#[must_use]
+pub fn headers<'a>(header: impl Fn(&str) -> Option<&'a str>) -> Vec<Violation> {
+    let mut found = Found::default();
+    let bearer = header("authorization").and_then(|value| value.strip_prefix("Bearer "));
+    if header("x-api-key")
+        .or(bearer)
+        .unwrap_or_default()
+        .trim()
+        .is_empty()
+    {
+        found.add(
+            "x-api-key",
+            "a key is needed, here or as `Authorization: Bearer`",
+        );
+    }
+    match header("anthropic-version") {
+        Some(VERSION | OLD_VERSION) => {}
+        Some(other) => found.add(
+            "anthropic-version",
+            &format!("there is no version {other:?}"),
+        ),
+        None => found.add("anthropic-version", "header is required"),
+    }
+    let kind = header("content-type").unwrap_or_default();
+    if !kind.starts_with("application/json") {
+        found.add("content-type", "has to be application/json");
+    }
+    found.0
+}
+
+/// Returns every rule of Claude Messages that a body breaks, under this version of the API.
+#[must_use]
+pub fn check(body: &Value, version: &str) -> Vec<Violation> {
+    let mut found = Found::default();
+    let Some(fields) = body.as_object() else {
+        found.add("", "the body is not a JSON object");
+        return found.0;
+    };
+    check_fields(fields, version, &mut found);
+    let messages = fields.get("messages").and_then(Value::as_array);
+    let messages = messages.map_or(&[][..], Vec::as_slice);
+    if messages.is_empty() {
+        found.add("messages", "at least one message is needed");
+    }
+    let tools = check_tools(fields.get("tools"), &mut found);
+    for (n, message) in messages.iter().enumerate() {
+        check_message(n, message, &mut found);
+    }
+    pairing::check(messages, &mut found);
+    let uses_tools = messages
+        .iter()
+        .flat_map(blocks)
+        .any(|block| matches!(kind(block), "tool_use" | "tool_result"));
+    if uses_tools && tools == 0 {
+        found.add(
+            "tools",
+            "the conversation has tool blocks, and no tools are declared",
+        );
+    }
+    let points = count_cache_points(body);
+    if points > MAX_CACHE_POINTS {
+        found.add(
+            "cache_control",
+            &format!("{points} cache points, at most 4 are allowed"),
+        );
+    }
+    found.0
+}
+
+/// The fields of the body, besides messages and tools.
+fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut Found) {
+    for name in fields
+        .keys()
+        .filter(|name| !FIELDS.contains(&name.as_str()))
+    {
+        let is_sampling = SAMPLING.contains(&name.as_str());
+        if !is_sampling {
+            found.add(name, "extra inputs are not permitted");
+        } else if version != OLD_VERSION {
+            found.add(
+                name,
+                "sampling parameters are not taken under this version of the API",
+            );
+        }
+    }
+    if fields
+        .get("model")
+        .and_then(Value::as_str)
+        .is_none_or(str::is_empty)
+    {
+        found.add("model", "a text is needed");
+    }
+    if fields.get("max_tokens").and_then(Value::as_u64).is_none() {
+        found.add("max_tokens", "a whole number is needed");
+    }
+    if let Some(Value::Array(parts)) = fields.get("system") {
+        for (n, part) in parts.iter().enumerate() {
+            check_text(&format!("system.{n}"), part, found);
+        }
+    }
+    if let Some(stops) = fields.get("stop_sequences").and_then(Value::as_array) {
+        let is_blank = |stop: &Value| stop.as_str().is_none_or(|text| text.trim().is_empty());
+        if stops.iter().any(is_blank) {
+            found.add(
+                "stop_sequences",
+                "each has to have a character that is not whitespace",
+            );
+        }
+    }
+}
+
+/// The tools; returns how many there are.
+fn check_tools(tools: Option<&Value>, found: &mut Found) -> usize {
+    let tools = tools
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let mut names = HashSet::new();
+    for (n, tool) in tools.iter().enumerate() {
+        let at = format!("tools.{n}");
+        let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
+        if !names.insert(name) {
+            found.add(&at, "tool names must be unique");
+        }
+        // The vendor's own tools have a type, and neither a schema nor a free name.
+        if matches!(
+            tool.get("type").and_then(Value::as_str),
+            None | Some("custom")
+        ) {
+            let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+            if name.is_empty() || name.len() > 128 || !name.bytes().all(fits) {
+                found.add(
+                    &format!("{at}.name"),
+                    "the name does not match ^[a-zA-Z0-9_-]{1,128}$",
+                );
+            }
+            let kind = tool
+                .get("input_schema")
+                .and_then(|schema| schema.get("type"));
+            if kind.and_then(Value::as_str) != Some("object") {
+                found.add(
+                    &format!("{at}.input_schema"),
+                    "the root has to be of type object",
+                );
+            }
+        }
+    }
+    tools.len()
+}
+
+fn check_message(n: usize, message: &Value, found: &mut Found) {
+    let at = format!("messages.{n}");
+    let role = message
+        .get("role")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if !matches!(role, "assistant" | "system" | "user") {
+        found.add(&format!("{at}.role"), "has to be user, assistant or system");
+    }
+    match message.get("content") {
+        Some(Value::String(text)) if !text.trim().is_empty() => {}
+        Some(Value::Array(parts)) if !parts.is_empty() => {}
+        _ => found.add(&format!("{at}.content"), "at least one block is needed"),
+    }
+    for (place, block) in blocks(message).iter().enumerate() {
+        let at = format!("{at}.content.{place}");
+        match (kind(block), role) {
+            ("", _) => found.add(&at, "a block needs a type"),
+            ("text", _) => check_text(&at, block, found),
+            ("tool_use" | "thinking" | "redacted_thinking", "user" | "system") => {
+                found.add(&at, "only the assistant can say this");
+            }
+            ("tool_result", "assistant" | "system") => found.add(&at, "only the user can say this"),
+            ("tool_use", _) if !block.get("input").is_some_and(Value::is_object) => {
+                found.add(&format!("{at}.input"), "has to be an object");
+            }
+            ("document", "assistant") => {
+                found.add(&at, "a document cannot be said by the assistant");
+            }
+            _ => {}
+        }
+        if kind(block) == "tool_result" {
+            check_result(&at, block, found);
+        }
+    }
+}
+
+fn check_result(at: &str, block: &Value, found: &mut Found) {
+    let content = block.get("content");
+    if let Some(Value::Array(parts)) = content {
+        for (n, part) in parts.iter().enumerate() {
+            if kind(part) == "text" {
+                check_text(&format!("{at}.content.{n}"), part, found);
+            }
+        }
+    }
+    let is_empty = match content {
+        None | Some(Value::Null) => true,
+        Some(Value::String(text)) => text.trim().is_empty(),
+        Some(Value::Array(parts)) => parts.is_empty(),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            found.add(&format!("{at}.content"), "has to be a text or blocks");
+            false
+        }
+    };
+    if is_empty && block.get("is_error") == Some(&Value::Bool(true)) {
+        found.add(
+            &format!("{at}.content"),
+            "cannot be empty if is_error is true",
+        );
+    }
+}
+
+fn check_text(at: &str, block: &Value, found: &mut Found) {
+    let text = block
+        .get("text")
+        .and_then(Value::as_str)
+        .unwrap_or_default();
+    if text.trim().is_empty() {
+        found.add(at, "text content blocks must contain non-whitespace text");
+    }
+}
+
+/// The blocks of a message; none if it is a text.
+pub(super) fn blocks(message: &Value) -> &[Value] {
+    let content = message.get("content").and_then(Value::as_array);
+    content.map_or(&[], Vec::as_slice)
+}
+
+pub(super) fn kind(block: &Value) -> &str {
+    block
+        .get("type")
+        .and_then(Value::as_str)
+        .unwrap_or_default()
+}
+
+fn count_cache_points(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => items.iter().map(count_cache_points).sum(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, value)| match name.as_str() {
+                "cache_control" => usize::from(!value.is_null()),
+                // What tools take and give is the caller's own.
+                "input" | "input_schema" => 0,
+                _ => count_cache_points(value),
+            })
+            .sum(),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+const VERSION: &str = "2026-10-21";
+/// The older version of the API, which is still taken.
+pub(super) const OLD_VERSION: &str = "2023-06-01";
+const MAX_CACHE_POINTS: usize = 4;
+const SAMPLING: &[&str] = &["temperature", "top_k", "top_p"];
+const FIELDS: &[&str] = &[
+    "cache_control",
+    "container",
+    "diagnostics",
+    "inference_geo",
+    "max_tokens",
+    "messages",
+    "metadata",
+    "model",
+    "output_config",
+    "service_tier",
+    "speed",
+    "stop_sequences",
+    "stream",
+    "system",
+    "thinking",
+    "tool_choice",
+    "tools",
+];

@@ -1,0 +1,158 @@
+//! The scripted server of any vendor.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use serde_json::{Value, json};
+
+use crate::script::{Asked, Says, Script};
+use crate::vendor::{Post, Refusal, Vendor};
+
+/// A scripted server. Dropping it closes its port, and fails the test if there are violations that
+/// nobody looked at.
+pub struct Scripted {
+    server: Server,
+    shared: Arc<Mutex<Shared>>,
+}
+
+/// What requests did, and what is yet to be said.
+struct Shared {
+    bodies: Vec<Value>,
+    looked_at: bool,
+    script: Script,
+    vendor: Box<dyn Vendor>,
+    violations: Vec<String>,
+}
+
+impl Scripted {
+    /// Starts a server on a free port of the loopback address.
+    ///
+    /// Its replies come in the order of the script; a request that finds none left is a violation.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened.
+    pub(crate) async fn start(vendor: impl Vendor, script: Script) -> Self {
+        let shared = Arc::new(Mutex::new(Shared {
+            bodies: Vec::new(),
+            looked_at: false,
+            script,
+            vendor: Box::new(vendor),
+            violations: Vec::new(),
+        }));
+        let own = Arc::clone(&shared);
+        let server = Server::start_with(move |request| lock(&own).answer(request)).await;
+        Self { server, shared }
+    }
+
+    /// Where it listens, as `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn base_url(&self) -> String {
+        self.server.base_url()
+    }
+
+    /// The bodies that were posted to a model so far.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Value> {
+        lock(&self.shared).bodies.clone()
+    }
+
+    /// The server below, for whoever wants headers or connections.
+    #[must_use]
+    pub const fn server(&self) -> &Server {
+        &self.server
+    }
+
+    /// The rules that requests broke so far, each with the request and the place.
+    #[must_use]
+    pub fn violations(&self) -> Vec<String> {
+        let mut shared = lock(&self.shared);
+        shared.looked_at = true;
+        shared.violations.clone()
+    }
+
+    /// How many turns of the script were not used so far.
+    #[must_use]
+    pub fn unused(&self) -> usize {
+        lock(&self.shared).script.unused()
+    }
+}
+
+impl Drop for Scripted {
+    fn drop(&mut self) {
+        let shared = lock(&self.shared);
+        let unseen = !shared.looked_at && !shared.violations.is_empty();
+        assert!(
+            !unseen || std::thread::panicking(),
+            "requests broke the vendor's rules:\n{}",
+            shared.violations.join("\n")
+        );
+    }
+}
+
+impl fmt::Debug for Scripted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Scripted")
+            .field("base_url", &self.base_url())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Shared {
+    fn answer(&mut self, request: &RecordedRequest) -> Response {
+        let path = request.path.split('?').next().unwrap_or_default();
+        let told = match (request.method.as_str(), path) {
+            ("POST", path) if self.vendor.takes(path) => return self.reply(request, path),
+            // For those who have the server as a process.
+            ("GET", "/scripted/requests") => Some(json!(self.bodies)),
+            ("GET", "/scripted/unused") => Some(json!(self.script.unused())),
+            ("GET", "/scripted/violations") => Some(json!(self.violations)),
+            ("GET", path) => self.vendor.tell(path),
+            (_, _) => None,
+        };
+        match told {
+            Some(told) => Response::json(200, told.to_string()),
+            None => self.vendor.refuse(&Refusal::NotFound, self.bodies.len()),
+        }
+    }
+
+    fn reply(&mut self, request: &RecordedRequest, path: &str) -> Response {
+        let nth = self.bodies.len();
+        let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
+        self.bodies.push(body.clone());
+        let post = Post {
+            body: &body,
+            nth,
+            path,
+            request,
+        };
+        let broken = self.vendor.judge(&post);
+        if !broken.is_empty() {
+            let lines = broken
+                .iter()
+                .map(|violation| format!("request {nth}: {violation}"));
+            self.violations.extend(lines);
+            return self.vendor.refuse(&Refusal::Broken(&broken), nth);
+        }
+        let asked = Asked {
+            body: &body,
+            last_text: self.vendor.last_text(&post),
+            nth,
+        };
+        let Some(turn) = self.script.next(&asked) else {
+            let problem = "the script has nothing to say to this";
+            self.violations.push(format!("request {nth}: {problem}"));
+            return self.vendor.refuse(&Refusal::Server(problem), nth);
+        };
+        let response = match &turn.says {
+            Says::Reply(reply) => self.vendor.say(&post, reply),
+            Says::Wire(response) => response.clone(),
+        };
+        turn.befall(response)
+    }
+}
+
+fn lock(shared: &Mutex<Shared>) -> MutexGuard<'_, Shared> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
+}
