@@ -3,6 +3,7 @@
 pub mod rules;
 mod speak;
 
+use std::collections::HashMap;
 use std::ops::Deref;
 
 use jackfield_dialect_claude::options::Profile;
@@ -12,7 +13,7 @@ use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
 use crate::checks::{Found, Violation};
-use crate::script::{Reply, Script, collect_texts};
+use crate::script::{Part, Reply, Script, collect_texts};
 use crate::scripted::Scripted;
 use crate::vendor::{Post, Refusal, Vendor, report};
 
@@ -30,7 +31,7 @@ impl ScriptedClaude {
     ///
     /// If no port can be opened.
     pub async fn start(script: impl Into<Script>) -> Self {
-        Self(Scripted::start(Claude, script.into()).await)
+        Self(Scripted::start(Claude::default(), script.into()).await)
     }
 }
 
@@ -42,7 +43,11 @@ impl Deref for ScriptedClaude {
     }
 }
 
-struct Claude;
+/// Claude, and the thinking that it signed: from each signature to its text.
+#[derive(Default)]
+struct Claude {
+    signed: HashMap<String, String>,
+}
 
 impl Vendor for Claude {
     fn takes(&self, path: &str) -> bool {
@@ -61,6 +66,7 @@ impl Vendor for Claude {
             .header("anthropic-version")
             .unwrap_or_default();
         broken.extend(rules::check(asked.body, version));
+        broken.extend(self.check_signatures(asked.body));
         broken.extend(second_opinion(asked, version, &broken));
         broken
     }
@@ -75,6 +81,11 @@ impl Vendor for Claude {
     }
 
     fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response {
+        for part in &reply.parts {
+            if let Part::Thinking { signature, text } = part {
+                self.signed.insert(signature.clone(), text.clone());
+            }
+        }
         speak::respond(reply, asked.nth, asked.model(), asked.is_streamed())
     }
 
@@ -86,6 +97,31 @@ impl Vendor for Claude {
             Refusal::NotFound => speak::refuse(404, "not_found_error", "Not Found", nth),
             Refusal::Server(problem) => speak::refuse(500, "api_error", problem, nth),
         }
+    }
+}
+
+impl Claude {
+    /// Thinking comes back as it was said, with the signature that it had.
+    fn check_signatures(&self, body: &Value) -> Vec<Violation> {
+        let mut found = Found::default();
+        let messages = body.get("messages").and_then(Value::as_array);
+        for (n, message) in messages.into_iter().flatten().enumerate() {
+            for (place, block) in rules::blocks(message).iter().enumerate() {
+                if rules::kind(block) != "thinking" {
+                    continue;
+                }
+                let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
+                let at = format!("messages.{n}.content.{place}");
+                match self.signed.get(text("signature")) {
+                    None => found.add(&at, "Invalid `signature` in `thinking` block"),
+                    Some(signed) if signed != text("thinking") => {
+                        found.add(&at, "`thinking` blocks cannot be modified");
+                    }
+                    Some(_) => {}
+                }
+            }
+        }
+        found.0
     }
 }
 

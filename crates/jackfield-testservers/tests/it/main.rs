@@ -4,4 +4,5 @@ mod breaking;
 mod checking;
 mod http;
 mod program;
+mod remembering;
 mod saying;
