@@ -2,13 +2,19 @@
 //!
 //! A server gives the replies of a [`Script`](script::Script), in the vendor's own words, and judges every
 //! request by the vendor's own rules: one that breaks a rule gets the 400 that the vendor would give, and
-//! fails the test. There is a [`ScriptedClaude`](claude::ScriptedClaude); what it can be asked for
-//! is in [`Scripted`](scripted::Scripted), and is the same for every vendor.
-//! The program `scripted-claude` is the same server as a process, with the script in a file
-//! ([`script::json`]).
+//! fails the test. A server also remembers what it said, and takes reasoning back only as it was.
+//!
+//! | server | languages | program |
+//! |---|---|---|
+//! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
+//! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
+//!
+//! What can be asked of a server is in [`Scripted`](scripted::Scripted), the same for every vendor.
+//! The programs are the same servers as processes, with the script in a file ([`script::json`]).
 
 pub mod checks;
 pub mod claude;
+pub mod openai;
 pub mod program;
 pub mod script;
 pub mod scripted;

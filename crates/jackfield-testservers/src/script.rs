@@ -102,3 +102,18 @@ pub(crate) fn collect_texts(content: Option<&Value>, texts: &mut Vec<String>) {
         _ => {}
     }
 }
+
+/// A text in pieces of a few characters.
+pub(crate) fn cut(mut text: &str) -> impl Iterator<Item = &str> {
+    std::iter::from_fn(move || {
+        let end = text
+            .char_indices()
+            .nth(PIECE)
+            .map_or(text.len(), |(end, _)| end);
+        let (piece, rest) = text.split_at(end);
+        text = rest;
+        (!piece.is_empty()).then_some(piece)
+    })
+}
+
+const PIECE: usize = 6;

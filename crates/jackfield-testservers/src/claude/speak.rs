@@ -7,7 +7,7 @@ use jackfield_domain::usage::Usage;
 use jackfield_testkit::server::Response;
 use serde_json::{Map, Value, json};
 
-use crate::script::{Part, Reply};
+use crate::script::{Part, Reply, cut};
 
 /// The response that carries a reply: events, or one document.
 pub(super) fn respond(reply: &Reply, nth: usize, model: &str, stream: bool) -> Response {
@@ -111,7 +111,8 @@ fn whole(part: &Part, nth: usize, place: usize) -> Value {
             // Only a stream can carry what is no JSON; the vendor's whole replies are always objects.
             block["input"] = serde_json::from_str(arguments).unwrap_or_else(|_| json!({}));
         }
-        Part::Text(text) => block["text"] = json!(text),
+        Part::Refusal(text) | Part::Text(text) => block["text"] = json!(text),
+        Part::TextCall { input, .. } => block["input"] = json!({ "input": input }),
         Part::Thinking { signature, text } => {
             block["thinking"] = json!(text);
             block["signature"] = json!(signature);
@@ -123,14 +124,16 @@ fn whole(part: &Part, nth: usize, place: usize) -> Value {
 /// A block as it begins in a stream.
 fn started(part: &Part, nth: usize, place: usize) -> Value {
     match part {
-        Part::Call { id, name, .. } => json!({
+        Part::Call { id, name, .. } | Part::TextCall { id, name, .. } => json!({
             "type": "tool_use",
             "id": id.clone().unwrap_or_else(|| format!("toolu_scripted_{nth}_{place}")),
             "name": name,
             "input": {},
             "caller": { "type": "direct" },
         }),
-        Part::Text(_) => json!({ "type": "text", "text": "", "citations": null }),
+        Part::Refusal(_) | Part::Text(_) => {
+            json!({ "type": "text", "text": "", "citations": null })
+        }
         Part::Thinking { .. } => json!({ "type": "thinking", "thinking": "", "signature": "" }),
     }
 }
@@ -138,17 +141,11 @@ fn started(part: &Part, nth: usize, place: usize) -> Value {
 /// What follows in a stream.
 fn pieces(part: &Part) -> Vec<Value> {
     match part {
-        Part::Call { arguments, .. } => {
-            let first = json!({ "type": "input_json_delta", "partial_json": "" });
-            // As the vendor does it: nothing at all stands for no arguments.
-            let arguments = if arguments == "{}" { "" } else { arguments };
-            let rest = cut(arguments)
-                .map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
-            std::iter::once(first).chain(rest).collect()
-        }
-        Part::Text(text) => cut(text)
+        Part::Call { arguments, .. } => written(arguments),
+        Part::Refusal(text) | Part::Text(text) => cut(text)
             .map(|piece| json!({ "type": "text_delta", "text": piece }))
             .collect(),
+        Part::TextCall { input, .. } => written(&json!({ "input": input }).to_string()),
         Part::Thinking { signature, text } => {
             let texts =
                 cut(text).map(|piece| json!({ "type": "thinking_delta", "thinking": piece }));
@@ -158,17 +155,14 @@ fn pieces(part: &Part) -> Vec<Value> {
     }
 }
 
-/// A text in pieces of a few characters.
-fn cut(mut text: &str) -> impl Iterator<Item = &str> {
-    std::iter::from_fn(move || {
-        let end = text
-            .char_indices()
-            .nth(PIECE)
-            .map_or(text.len(), |(end, _)| end);
-        let (piece, rest) = text.split_at(end);
-        text = rest;
-        (!piece.is_empty()).then_some(piece)
-    })
+/// Arguments as they are written.
+fn written(arguments: &str) -> Vec<Value> {
+    let first = json!({ "type": "input_json_delta", "partial_json": "" });
+    // As the vendor does it: nothing at all stands for no arguments.
+    let arguments = if arguments == "{}" { "" } else { arguments };
+    let rest =
+        cut(arguments).map(|piece| json!({ "type": "input_json_delta", "partial_json": piece }));
+    std::iter::once(first).chain(rest).collect()
 }
 
 fn usage(usage: &Usage) -> Value {
@@ -192,5 +186,3 @@ fn stop_reason(finish: &FinishReason) -> (&str, Option<&str>) {
         FinishReason::Unrecognized(reason) => (reason, None),
     }
 }
-
-const PIECE: usize = 6;

@@ -15,7 +15,8 @@
 //! |---|---|
 //! | `thinking` | `{"text", "signature"}`: a thinking block, before everything else |
 //! | `text` | a text block |
-//! | `calls` | tool calls after the text: `name`, `arguments` (an object; a string is sent as it is, JSON or not), `id` |
+//! | `refusal` | the words of a refusal, after the text |
+//! | `calls` | tool calls after the text: `name`, `arguments` (an object; a string is sent as it is, JSON or not), or `input` (free text), `id` |
 //! | `finish` | `stop`, `tool_calls`, `length`, `context_full`, `paused`, `refused`; without it, by whether there are calls |
 //! | `usage` | `{"input", "output"}` in tokens; without it 100 and 20 |
 //! | `status`, `headers`, `body` | a response as it is, instead of a reply; a `body` that is no string is sent as JSON |
@@ -68,6 +69,7 @@ struct Line {
     #[serde(default)]
     headers: BTreeMap<String, String>,
     piece_bytes: Option<usize>,
+    refusal: Option<String>,
     reset_after_bytes: Option<usize>,
     stall_after_bytes: Option<usize>,
     status: Option<u16>,
@@ -83,6 +85,7 @@ struct Call {
     #[serde(default)]
     arguments: Value,
     id: Option<String>,
+    input: Option<String>,
     name: String,
 }
 
@@ -116,7 +119,7 @@ impl From<Line> for Turn {
     fn from(line: Line) -> Self {
         let mut turn = match line.status {
             Some(status) => Self::wire(response(status, line.headers, line.body)),
-            None => Self::reply(parts(line.thinking, line.text, line.calls)),
+            None => Self::reply(parts(line.thinking, line.text, line.refusal, line.calls)),
         };
         if let Some(finish) = line.finish {
             turn = turn.finish(finish.into());
@@ -163,24 +166,43 @@ impl From<Finish> for FinishReason {
     }
 }
 
-fn parts(thinking: Option<Thinking>, text: Option<String>, calls: Vec<Call>) -> Vec<Part> {
+fn parts(
+    thinking: Option<Thinking>,
+    text: Option<String>,
+    refusal: Option<String>,
+    calls: Vec<Call>,
+) -> Vec<Part> {
     let thinking = thinking.map(|thinking| Part::Thinking {
         signature: thinking.signature,
         text: thinking.text,
     });
-    let calls = calls.into_iter().map(|call| Part::Call {
-        arguments: match call.arguments {
-            Value::Null => "{}".to_owned(),
-            Value::String(raw) => raw,
-            json @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
-                json.to_string()
-            }
-        },
-        id: call.id,
-        name: call.name,
-    });
-    let text = text.map(Part::Text);
-    thinking.into_iter().chain(text).chain(calls).collect()
+    let words = text.map(Part::Text).into_iter();
+    let words = words.chain(refusal.map(Part::Refusal));
+    let calls = calls.into_iter().map(Part::from);
+    thinking.into_iter().chain(words).chain(calls).collect()
+}
+
+impl From<Call> for Part {
+    fn from(call: Call) -> Self {
+        if let Some(input) = call.input {
+            return Self::TextCall {
+                id: call.id,
+                input,
+                name: call.name,
+            };
+        }
+        Self::Call {
+            arguments: match call.arguments {
+                Value::Null => "{}".to_owned(),
+                Value::String(raw) => raw,
+                json @ (Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+                    json.to_string()
+                }
+            },
+            id: call.id,
+            name: call.name,
+        }
+    }
 }
 
 fn response(status: u16, headers: BTreeMap<String, String>, body: Option<Value>) -> Response {

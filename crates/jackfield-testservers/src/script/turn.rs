@@ -44,11 +44,22 @@ pub enum Part {
         /// The tool.
         name: String,
     },
+    /// The words of a refusal.
+    Refusal(String),
     /// Words.
     Text(String),
+    /// A call of a tool that takes free text.
+    TextCall {
+        /// The provider's id of the call; one is made up if there is none.
+        id: Option<String>,
+        /// What the model writes.
+        input: String,
+        /// The tool.
+        name: String,
+    },
     /// Reasoning, with its signature.
     Thinking {
-        /// What proves whose it is.
+        /// What proves whose it is: a signature, or the reasoning itself under a cipher.
         signature: String,
         /// The text.
         text: String,
@@ -213,15 +224,14 @@ impl Turn {
 impl Reply {
     /// Why it ends.
     pub(crate) fn finish(&self) -> FinishReason {
-        let calls = self
-            .parts
-            .iter()
-            .any(|part| matches!(part, Part::Call { .. }));
-        let usual = if calls {
-            FinishReason::ToolCalls
-        } else {
-            FinishReason::Stop
-        };
+        let mut usual = FinishReason::Stop;
+        for part in &self.parts {
+            match part {
+                Part::Call { .. } | Part::TextCall { .. } => usual = FinishReason::ToolCalls,
+                Part::Refusal(_) => usual = FinishReason::Refused,
+                Part::Text(_) | Part::Thinking { .. } => {}
+            }
+        }
         self.finish.clone().unwrap_or(usual)
     }
 }

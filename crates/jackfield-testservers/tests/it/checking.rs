@@ -1,7 +1,9 @@
-//! Every rule is broken once, and found.
+//! Claude: every rule is broken once, and found.
 
 use jackfield_testservers::claude::rules;
 use serde_json::{Value, json};
+
+use crate::edit::set;
 
 /// A long conversation that keeps every rule.
 fn good() -> Value {
@@ -202,17 +204,4 @@ fn more_than_four_cache_points_are_found() {
         faults(&body, "2026-10-21"),
         ["cache_control: 5 cache points, at most 4 are allowed"]
     );
-}
-
-/// Sets a value, also one past the end of a list.
-fn set(body: &mut Value, pointer: &str, value: Value) {
-    let (parent, name) = pointer.rsplit_once('/').unwrap_or_default();
-    match body.pointer_mut(parent) {
-        Some(Value::Array(items)) => match name.parse::<usize>() {
-            Ok(place) if place < items.len() => items[place] = value,
-            _ => items.push(value),
-        },
-        Some(other) => other[name] = value,
-        None => panic!("there is no {parent}"),
-    }
 }

@@ -24,6 +24,12 @@ pub(crate) async fn post(base_url: &str, path: &str, body: &str) -> Response {
     send(base_url, "POST", path, &key, body).await
 }
 
+/// Asks a server of OpenAI's kind.
+pub(crate) async fn ask(base_url: &str, path: &str, body: &Value) -> Response {
+    let key = [("authorization", "Bearer any")];
+    send(base_url, "POST", path, &key, &body.to_string()).await
+}
+
 /// A request that keeps every rule.
 pub(crate) fn question(text: &str) -> Value {
     serde_json::json!({

@@ -2,7 +2,15 @@
 
 mod breaking;
 mod checking;
+mod checking_chat;
+mod checking_compatible;
+mod checking_responses;
+mod edit;
 mod http;
 mod program;
+mod refusing_openai;
 mod remembering;
+mod remembering_openai;
 mod saying;
+mod saying_chat;
+mod saying_responses;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
-use crate::http::{get, post, question};
+use crate::http::{ask, get, post, question};
 
 #[tokio::test]
 async fn the_program_prints_its_address_serves_the_script_and_ends_with_its_input() {
@@ -59,4 +59,46 @@ fn a_script_that_cannot_be_read_is_named() {
     assert!(!failed.status.success());
     let report = String::from_utf8_lossy(&failed.stderr);
     assert!(report.contains("/nowhere/script.json"), "{report}");
+}
+
+#[tokio::test]
+async fn the_openai_program_takes_the_manners_of_a_server() {
+    let folder = std::env::temp_dir().join(format!("scripted-openai-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("script.json");
+    let script = json!({ "replies": [{ "calls": [{ "name": "add" }] }] });
+    std::fs::write(&path, script.to_string()).unwrap();
+    let program = env!("CARGO_BIN_EXE_scripted-openai");
+    let mut mistral = Command::new(program)
+        .arg(&path)
+        .args(["--until-stdin-ends", "--like", "mistral"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut base_url = String::new();
+    BufReader::new(mistral.stdout.take().unwrap())
+        .read_line(&mut base_url)
+        .unwrap();
+    let body = json!({ "model": "m", "messages": [{ "role": "user", "content": "a" }] });
+    let said = ask(base_url.trim(), "/v1/chat/completions", &body)
+        .await
+        .json();
+    let id = &said["choices"][0]["message"]["tool_calls"][0]["id"];
+    assert_eq!(id.as_str().unwrap().len(), 9);
+    drop(mistral.stdin.take());
+    assert!(mistral.wait().unwrap().success());
+
+    let refused = Command::new(program)
+        .arg(&path)
+        .args(["--like", "nobody"])
+        .output()
+        .unwrap();
+    assert!(!refused.status.success());
+    let report = String::from_utf8_lossy(&refused.stderr);
+    assert!(
+        report.contains("--like deepseek|mistral|ollama|openai"),
+        "{report}"
+    );
+    std::fs::remove_dir_all(&folder).unwrap();
 }

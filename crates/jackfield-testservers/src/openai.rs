@@ -1,0 +1,271 @@
+//! A server that speaks as OpenAI does, or as one that says that it is compatible, and says what a script says.
+//!
+//! It serves Chat Completions and Responses, and the script is the same for both.
+
+pub mod chat;
+mod ids;
+mod memory;
+pub mod responses;
+mod rules;
+
+use std::ops::Deref;
+
+use jackfield_testkit::server::Response;
+use serde_json::{Value, json};
+
+use self::memory::Memory;
+use self::rules::{items, text};
+use crate::checks::{Found, Violation};
+use crate::script::{Reply, Script, collect_texts};
+use crate::scripted::Scripted;
+use crate::vendor::{Post, Refusal, Vendor, report};
+
+/// A scripted OpenAI. Dropping it closes its port, and fails the test if there are violations that
+/// nobody looked at.
+#[derive(Debug)]
+pub struct ScriptedOpenAi(Scripted);
+
+impl ScriptedOpenAi {
+    /// Starts a server on a free port of the loopback address that is as strict as the vendor's own.
+    ///
+    /// Its replies come in the order of the script; a request that finds none left is a violation.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened.
+    pub async fn start(script: impl Into<Script>) -> Self {
+        Self::like(Like::OpenAi, script).await
+    }
+
+    /// The same, with the manners of a server like this.
+    ///
+    /// # Panics
+    ///
+    /// If no port can be opened.
+    pub async fn like(like: Like, script: impl Into<Script>) -> Self {
+        let vendor = OpenAi {
+            like,
+            memory: Memory::default(),
+        };
+        Self(Scripted::start(vendor, script.into()).await)
+    }
+}
+
+impl Deref for ScriptedOpenAi {
+    type Target = Scripted;
+
+    fn deref(&self) -> &Scripted {
+        &self.0
+    }
+}
+
+/// Whose manners a server has on Chat Completions.
+///
+/// On Responses all are as strict as OpenAI; Mistral does not serve it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Like {
+    /// Ignores fields that it does not know, shows its reasoning in `reasoning_content`, and refuses a
+    /// history of calls without it. Reads no images.
+    DeepSeek,
+    /// Takes no field that it does not know, nor ids of calls that have not nine letters and digits, and
+    /// is strict about who speaks after whom. Has no `stream_options`.
+    Mistral,
+    /// Ignores fields that it does not know, `tool_choice` among them, wants no key, and shows its
+    /// reasoning in `reasoning`. Reads images inline alone, and the arguments of calls.
+    Ollama,
+    /// Is the vendor itself.
+    #[default]
+    OpenAi,
+}
+
+impl Like {
+    /// The names of all, for the program.
+    pub const NAMES: &[&str] = &["deepseek", "mistral", "ollama", "openai"];
+
+    /// The one of this name.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "deepseek" => Some(Self::DeepSeek),
+            "mistral" => Some(Self::Mistral),
+            "ollama" => Some(Self::Ollama),
+            "openai" => Some(Self::OpenAi),
+            _ => None,
+        }
+    }
+}
+
+struct OpenAi {
+    like: Like,
+    memory: Memory,
+}
+
+impl Vendor for OpenAi {
+    fn takes(&self, path: &str) -> bool {
+        match path {
+            CHAT => true,
+            // DeepSeek's own address has no version in it.
+            "/chat/completions" => self.like == Like::DeepSeek,
+            RESPONSES => self.like != Like::Mistral,
+            _ => false,
+        }
+    }
+
+    fn tell(&self, path: &str) -> Option<Value> {
+        let model = |id: &str| json!({ "id": id, "object": "model", "created": CREATED, "owned_by": "openai" });
+        let models = [model("gpt-6.2-sol"), model("gpt-4.1")];
+        (path == "/v1/models").then(|| json!({ "object": "list", "data": models }))
+    }
+
+    fn judge(&self, asked: &Post<'_>) -> Vec<Violation> {
+        let mut found = Found(self.headers(asked));
+        if asked.path == RESPONSES {
+            found.0.extend(responses::check(asked.body));
+            self.memory.check_responses(asked.body, &mut found);
+        } else {
+            found.0.extend(chat::check(asked.body, self.like));
+            self.memory.check_chat(asked.body, &mut found);
+        }
+        found.0
+    }
+
+    fn last_text(&self, asked: &Post<'_>) -> String {
+        let sent = match asked.body.get("input") {
+            Some(Value::String(text)) => return text.clone(),
+            Some(input) => items(Some(input)),
+            None => items(asked.body.get("messages")),
+        };
+        let is_models = |item: &&Value| {
+            let kinds = ["custom_tool_call", "function_call", "reasoning"];
+            text(item, "role") == "assistant" || kinds.contains(&text(item, "type"))
+        };
+        let last: Vec<&Value> = sent
+            .iter()
+            .rev()
+            .take_while(|item| !is_models(item))
+            .collect();
+        let mut texts = Vec::new();
+        for item in last.into_iter().rev() {
+            // A system prompt is nobody's last word.
+            if matches!(text(item, "role"), "developer" | "system") {
+                continue;
+            }
+            collect_texts(item.get("content"), &mut texts);
+            collect_texts(item.get("output"), &mut texts);
+        }
+        texts.join("\n")
+    }
+
+    fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response {
+        let response = if asked.path == RESPONSES {
+            let items = responses::speak::items(asked, reply, self.like);
+            let response = responses::speak::respond(asked, reply, &items);
+            let id = responses::speak::response_id(asked.nth);
+            self.memory.keep(id, asked.body, items);
+            response
+        } else {
+            if self.like == Like::DeepSeek {
+                let (calls, thought) = chat::speak::shown(asked, reply, self.like);
+                self.memory
+                    .keep_thought(calls, &thought.unwrap_or_default());
+            }
+            chat::speak::respond(asked, reply, self.like)
+        };
+        head(response, asked.nth)
+    }
+
+    fn refuse(&self, why: &Refusal<'_>, nth: usize) -> Response {
+        let response = match why {
+            Refusal::Broken(broken) => self.refuse_broken(broken),
+            Refusal::NotFound => error(404, "invalid_request_error", "Invalid URL", None, None),
+            Refusal::Server(problem) => {
+                error(500, "server_error", problem, None, Some("server_error"))
+            }
+        };
+        head(response, nth)
+    }
+}
+
+impl OpenAi {
+    fn headers(&self, asked: &Post<'_>) -> Vec<Violation> {
+        let mut found = Found::default();
+        let key = asked.request.header("authorization");
+        let key = key.and_then(|value| value.strip_prefix("Bearer "));
+        if key.is_none_or(|key| key.trim().is_empty()) && self.like != Like::Ollama {
+            let fault = "You didn't provide an API key. You need to provide your API key in an Authorization header using Bearer auth (i.e. Authorization: Bearer YOUR_KEY).";
+            found.coded("authorization", NO_KEY, fault);
+        }
+        let kind = asked.request.header("content-type").unwrap_or_default();
+        if !kind.starts_with("application/json") {
+            found.add("content-type", "has to be application/json");
+        }
+        found.0
+    }
+
+    fn refuse_broken(&self, broken: &[Violation]) -> Response {
+        let Some(first) = broken.first() else {
+            return error(400, "invalid_request_error", "", None, None);
+        };
+        let status = match first.code {
+            Some(NO_KEY) => 401,
+            Some("extra_forbidden") => 422,
+            _ => 400,
+        };
+        if self.like == Like::Mistral {
+            return mistrals(status, broken);
+        }
+        let param = Some(first.at.as_str());
+        error(
+            status,
+            "invalid_request_error",
+            &report(broken),
+            param,
+            first.code,
+        )
+    }
+}
+
+/// A refusal in the words of Mistral.
+fn mistrals(status: u16, broken: &[Violation]) -> Response {
+    if status == 422 {
+        let detail: Vec<Value> = broken
+            .iter()
+            .map(|violation| {
+                json!({ "type": violation.code, "msg": violation.fault, "loc": ["body", violation.at] })
+            })
+            .collect();
+        return Response::json(status, json!({ "detail": detail }).to_string());
+    }
+    let body = json!({
+        "object": "error",
+        "message": report(broken),
+        "type": "invalid_request_error",
+        "param": null,
+        "code": broken.first().and_then(|first| first.code),
+    });
+    Response::json(status, body.to_string())
+}
+
+fn error(
+    status: u16,
+    kind: &str,
+    message: &str,
+    param: Option<&str>,
+    code: Option<&str>,
+) -> Response {
+    let error = json!({ "message": message, "type": kind, "param": param, "code": code });
+    Response::json(status, json!({ "error": error }).to_string())
+}
+
+fn head(response: Response, nth: usize) -> Response {
+    response
+        .header("x-request-id", format!("req_scripted_{nth}"))
+        .header("openai-version", "2020-10-01")
+}
+
+const CHAT: &str = "/v1/chat/completions";
+const RESPONSES: &str = "/v1/responses";
+/// The code of a request without a key.
+const NO_KEY: &str = "invalid_api_key";
+/// When everything happens: 2026-11-01.
+const CREATED: u64 = 1_793_491_200;

@@ -1,0 +1,60 @@
+//! Every call is answered, once and after it was made, and nothing else is.
+
+use std::collections::HashSet;
+
+use serde_json::Value;
+
+use super::super::rules::text;
+use crate::checks::Found;
+
+/// Checks calls and outputs against each other.
+///
+/// Where the input goes on from an earlier response, calls may be in that.
+pub(super) fn check(input: &[Value], goes_on: bool, found: &mut Found) {
+    let mut seen = HashSet::new();
+    let mut open: Vec<(&str, &str)> = Vec::new();
+    for (n, item) in input.iter().enumerate() {
+        let at = format!("input[{n}]");
+        let id = text(item, "call_id");
+        match text(item, "type") {
+            kind @ ("custom_tool_call" | "function_call") => {
+                if !seen.insert(id) {
+                    found.add(&at, &format!("ids of calls must be unique: '{id}'"));
+                }
+                open.push((kind, id));
+            }
+            kind @ ("custom_tool_call_output" | "function_call_output") => {
+                let call = kind.trim_end_matches("_output");
+                match open.iter().position(|waiting| *waiting == (call, id)) {
+                    Some(place) => {
+                        open.remove(place);
+                    }
+                    None if goes_on && !seen.contains(id) => {}
+                    None => {
+                        let fault = format!(
+                            "No tool call found for function call output with call_id {id}."
+                        );
+                        found.add(&at, &fault);
+                    }
+                }
+            }
+            // Stricter than the vendor, who looks for an output anywhere later.
+            "" | "message" if !open.is_empty() && text(item, "role") != "assistant" => {
+                unanswered(&at, &mut open, found);
+            }
+            _ => {}
+        }
+    }
+    unanswered("input", &mut open, found);
+}
+
+fn unanswered(at: &str, open: &mut Vec<(&str, &str)>, found: &mut Found) {
+    for (kind, id) in open.drain(..) {
+        let what = if kind == "function_call" {
+            "function call"
+        } else {
+            "custom tool call"
+        };
+        found.add(at, &format!("No tool output found for {what} {id}."));
+    }
+}

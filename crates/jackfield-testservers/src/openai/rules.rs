@@ -1,0 +1,159 @@
+//! What both of the vendor's languages share: how fields are looked at, and in what words they are refused.
+//!
+//! The words are those that the API gave in 2026, as its users report them; the fields and their forms
+//! are those of the official SDK's types (`openai` 3.54.0 on PyPI).
+
+pub(super) mod schema;
+pub(super) mod settings;
+pub(super) mod tools;
+
+use std::sync::LazyLock;
+
+use serde_json::{Map, Value};
+
+use crate::checks::Found;
+
+/// Finds the fields of an object that are not known.
+pub(super) fn known(at: &str, object: &Value, known: &[&str], found: &mut Found) {
+    for name in fields(object).keys() {
+        if !known.contains(&name.as_str()) {
+            let at = join(at, name);
+            found.coded(
+                &at,
+                "unknown_parameter",
+                &format!("Unknown parameter: '{at}'."),
+            );
+        }
+    }
+}
+
+/// A field that has to be there, and to be a text.
+pub(super) fn need_text<'a>(
+    at: &str,
+    object: &'a Value,
+    name: &str,
+    found: &mut Found,
+) -> Option<&'a str> {
+    let at = join(at, name);
+    match object.get(name) {
+        None => {
+            missing(&at, found);
+            None
+        }
+        Some(Value::String(text)) => Some(text),
+        Some(other) => {
+            wrong_type(&at, "a string", other, found);
+            None
+        }
+    }
+}
+
+/// A field that has to be one of these texts, where it is there at all.
+pub(super) fn one_of(at: &str, object: &Value, name: &str, known: &[&str], found: &mut Found) {
+    let at = join(at, name);
+    match object.get(name) {
+        None | Some(Value::Null) => {}
+        Some(Value::String(text)) if known.contains(&text.as_str()) => {}
+        Some(Value::String(text)) => not_supported(&at, text, known, found),
+        Some(other) => wrong_type(&at, "a string", other, found),
+    }
+}
+
+/// A text that has to be of these characters, and not too long.
+pub(super) fn name(at: &str, text: &str, longest: usize, found: &mut Found) {
+    let fits = |b: u8| b.is_ascii_alphanumeric() || b == b'_' || b == b'-';
+    if text.is_empty() || !text.bytes().all(fits) {
+        let fault = format!(
+            "Invalid '{at}': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'."
+        );
+        found.coded(at, "invalid_value", &fault);
+    }
+    longest_text(at, text, longest, found);
+}
+
+/// A text that has to have at least one character, and not too many.
+pub(super) fn id(at: &str, text: &str, longest: usize, found: &mut Found) {
+    if text.is_empty() {
+        let fault =
+            format!("Invalid '{at}': empty string. Expected a string with minimum length 1.");
+        found.coded(at, "empty_string", &fault);
+    }
+    longest_text(at, text, longest, found);
+}
+
+/// A list that has to have something in it.
+pub(super) fn not_empty(at: &str, items: &[Value], found: &mut Found) {
+    if items.is_empty() {
+        let fault = format!(
+            "Invalid '{at}': empty array. Expected an array with minimum length 1, but got an empty array instead."
+        );
+        found.coded(at, "empty_array", &fault);
+    }
+}
+
+pub(super) fn missing(at: &str, found: &mut Found) {
+    let fault = format!("Missing required parameter: '{at}'.");
+    found.coded(at, "missing_required_parameter", &fault);
+}
+
+pub(super) fn not_supported(at: &str, value: &str, known: &[&str], found: &mut Found) {
+    let known: Vec<String> = known.iter().map(|known| format!("'{known}'")).collect();
+    let fault = format!(
+        "Invalid value: '{value}'. Supported values are: {}.",
+        known.join(", ")
+    );
+    found.coded(at, "invalid_value", &fault);
+}
+
+pub(super) fn wrong_type(at: &str, expected: &str, got: &Value, found: &mut Found) {
+    let got = match got {
+        Value::Array(_) => "an array",
+        Value::Bool(_) => "a boolean",
+        Value::Null => "null",
+        Value::Number(_) => "a number",
+        Value::Object(_) => "an object",
+        Value::String(_) => "a string",
+    };
+    let fault = format!("Invalid type for '{at}': expected {expected}, but got {got} instead.");
+    found.coded(at, "invalid_type", &fault);
+}
+
+/// The items of a list; none if it is no list.
+pub(super) fn items(list: Option<&Value>) -> &[Value] {
+    list.and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice)
+}
+
+/// The fields of an object; none if it is no object.
+pub(super) fn fields(object: &Value) -> &Map<String, Value> {
+    static NONE: LazyLock<Map<String, Value>> = LazyLock::new(Map::new);
+    object.as_object().unwrap_or(&NONE)
+}
+
+/// A text of an object; nothing if it has none.
+pub(super) fn text<'a>(object: &'a Value, name: &str) -> &'a str {
+    object.get(name).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Whether an object has a field that is not null.
+pub(super) fn has(object: &Value, name: &str) -> bool {
+    object.get(name).is_some_and(|value| !value.is_null())
+}
+
+pub(super) fn join(at: &str, name: &str) -> String {
+    if at.is_empty() {
+        name.to_owned()
+    } else {
+        format!("{at}.{name}")
+    }
+}
+
+fn longest_text(at: &str, text: &str, longest: usize, found: &mut Found) {
+    let length = text.chars().count();
+    if length > longest {
+        let fault = format!(
+            "Invalid '{at}': string too long. Expected a string with maximum length {longest}, but got a string with length {length} instead."
+        );
+        found.coded(at, "string_above_max_length", &fault);
+    }
+}

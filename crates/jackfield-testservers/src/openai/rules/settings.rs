@@ -1,0 +1,128 @@
+//! Settings: their ranges, and what models that reason do not take.
+
+use serde_json::Value;
+
+use super::{has, items, one_of, wrong_type};
+use crate::checks::Found;
+
+/// The levels of effort.
+pub(in crate::openai) const EFFORTS: &[&str] =
+    &["none", "minimal", "low", "medium", "high", "xhigh", "max"];
+
+/// Whether a model reasons: all do that are sold since `gpt-5`.
+pub(in crate::openai) fn reasons(model: &str) -> bool {
+    let model = model.strip_prefix("ft:").unwrap_or(model);
+    let old = ["gpt-3.5", "gpt-4", "chatgpt-4"];
+    !old.iter().any(|old| model.starts_with(old))
+}
+
+/// The version in a model's name, as tenths: 56 of `gpt-5.6-sol`.
+pub(in crate::openai) fn tenths(model: &str) -> Option<u32> {
+    let version = model.strip_prefix("gpt-")?.split('-').next()?;
+    let (major, minor) = version.split_once('.').unwrap_or((version, "0"));
+    Some(major.parse::<u32>().ok()? * 10 + minor.parse::<u32>().ok()?)
+}
+
+/// Checks what both languages take.
+pub(in crate::openai) fn check(body: &Value, tiers: &[&str], found: &mut Found) {
+    number(body, "temperature", 0.0, 2.0, found);
+    number(body, "top_p", 0.0, 1.0, found);
+    number(body, "top_logprobs", 0.0, 20.0, found);
+    for name in ["store", "stream", "parallel_tool_calls"] {
+        boolean(body, name, found);
+    }
+    one_of("", body, "service_tier", tiers, found);
+    if has(body, "stream_options") && body.get("stream") != Some(&Value::Bool(true)) {
+        let fault = "The 'stream_options' parameter is only allowed when 'stream' is enabled.";
+        found.add("stream_options", fault);
+    }
+    if let Some(Value::Object(pairs)) = body.get("metadata") {
+        let fits = |(name, value): (&String, &Value)| {
+            name.chars().count() <= 64
+                && value
+                    .as_str()
+                    .is_some_and(|text| text.chars().count() <= 512)
+        };
+        if pairs.len() > 16 || !pairs.iter().all(fits) {
+            let fault =
+                "at most 16 pairs, of names up to 64 and texts up to 512 characters, are allowed";
+            found.add("metadata", fault);
+        }
+    }
+}
+
+/// A number in a range, where there is one.
+pub(in crate::openai) fn number(
+    body: &Value,
+    name: &str,
+    least: f64,
+    most: f64,
+    found: &mut Found,
+) {
+    match body.get(name) {
+        None | Some(Value::Null) => {}
+        Some(Value::Number(number)) => {
+            let number = number.as_f64().unwrap_or(f64::NAN);
+            if number < least {
+                let fault = format!(
+                    "Invalid '{name}': decimal below minimum value. Expected a value >= {least}, but got {number} instead."
+                );
+                found.coded(name, "decimal_below_min_value", &fault);
+            } else if number > most {
+                let fault = format!(
+                    "Invalid '{name}': decimal above maximum value. Expected a value <= {most}, but got {number} instead."
+                );
+                found.coded(name, "decimal_above_max_value", &fault);
+            }
+        }
+        Some(other) => wrong_type(name, "a decimal", other, found),
+    }
+}
+
+/// A whole number of at least this, where there is one.
+pub(in crate::openai) fn whole(body: &Value, name: &str, least: i64, found: &mut Found) {
+    let Some(value) = body.get(name).filter(|value| !value.is_null()) else {
+        return;
+    };
+    match value.as_i64() {
+        None => wrong_type(name, "an integer", value, found),
+        Some(number) if number < least => {
+            let fault = format!(
+                "Invalid '{name}': integer below minimum value. Expected a value >= {least}, but got {number} instead."
+            );
+            found.coded(name, "integer_below_min_value", &fault);
+        }
+        Some(_) => {}
+    }
+}
+
+/// Finds what is said to a model that reasons, and that it does not take: anything but what it does anyway.
+pub(in crate::openai) fn refused_while_reasoning(body: &Value, names: &[&str], found: &mut Found) {
+    for name in names {
+        let usual = match *name {
+            "temperature" | "top_p" => body.get(*name).and_then(Value::as_f64) == Some(1.0),
+            "frequency_penalty" | "presence_penalty" => {
+                body.get(*name).and_then(Value::as_f64) == Some(0.0)
+            }
+            "logprobs" => body.get(*name) == Some(&Value::Bool(false)),
+            "stop" => {
+                body.get(*name).is_some()
+                    && items(body.get(*name)).is_empty()
+                    && body["stop"].is_array()
+            }
+            _ => false,
+        };
+        if has(body, name) && !usual {
+            let fault =
+                format!("Unsupported parameter: '{name}' is not supported with this model.");
+            found.coded(name, "unsupported_parameter", &fault);
+        }
+    }
+}
+
+fn boolean(body: &Value, name: &str, found: &mut Found) {
+    match body.get(name) {
+        None | Some(Value::Bool(_) | Value::Null) => {}
+        Some(other) => wrong_type(name, "a boolean", other, found),
+    }
+}
