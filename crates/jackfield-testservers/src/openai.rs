@@ -18,7 +18,7 @@ use self::rules::{items, text};
 use crate::checks::{Found, Violation};
 use crate::script::{Reply, Script, collect_texts};
 use crate::scripted::Scripted;
-use crate::vendor::{Post, Refusal, Vendor, report};
+use crate::vendor::{Post, Refusal, Vendor};
 
 /// A scripted OpenAI. Dropping it closes its port, and fails the test if there are violations that
 /// nobody looked at.
@@ -214,12 +214,12 @@ impl OpenAi {
         if self.like == Like::Mistral {
             return mistrals(status, broken);
         }
-        let param = Some(first.at.as_str());
+        // The vendor tells one fault at a time.
         error(
             status,
             "invalid_request_error",
-            &report(broken),
-            param,
+            &first.fault,
+            Some(&first.at),
             first.code,
         )
     }
@@ -238,7 +238,7 @@ fn mistrals(status: u16, broken: &[Violation]) -> Response {
     }
     let body = json!({
         "object": "error",
-        "message": report(broken),
+        "message": broken.first().map(|first| &first.fault),
         "type": "invalid_request_error",
         "param": null,
         "code": broken.first().and_then(|first| first.code),

@@ -21,7 +21,7 @@ async fn a_refusal_has_the_vendors_form() {
     assert_eq!(
         refused.json(),
         json!({ "error": {
-            "message": "stop: Unknown parameter: 'stop'.",
+            "message": "Unknown parameter: 'stop'.",
             "type": "invalid_request_error",
             "param": "stop",
             "code": "unknown_parameter",
