@@ -86,7 +86,7 @@ impl Vendor for Claude {
                 self.signed.insert(signature.clone(), text.clone());
             }
         }
-        speak::respond(reply, asked.nth, asked.model(), asked.is_streamed())
+        speak::respond(reply, asked.nth, asked.model(), asked.is_streamed(reply))
     }
 
     fn refuse(&self, why: &Refusal<'_>, nth: usize) -> Response {

@@ -52,9 +52,9 @@ pub(crate) enum Refusal<'a> {
 }
 
 impl Post<'_> {
-    /// Whether the reply is wanted as events.
-    pub(crate) fn is_streamed(&self) -> bool {
-        self.body.get("stream") == Some(&Value::Bool(true))
+    /// Whether a reply is told as events.
+    pub(crate) fn is_streamed(&self, reply: &Reply) -> bool {
+        !reply.whole && self.body.get("stream") == Some(&Value::Bool(true))
     }
 
     /// The model that is asked.

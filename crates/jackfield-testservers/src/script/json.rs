@@ -24,6 +24,7 @@
 //! | `reset_after_bytes` | resets it there |
 //! | `stall_after_bytes` | falls silent there, for ever |
 //! | `piece_bytes` | sends the body in pieces of this size |
+//! | `whole` | is one document even where a stream was asked for |
 //! | `when` | only for a request whose last message contains this text |
 //! | `again` | is not used up |
 //!
@@ -77,6 +78,8 @@ struct Line {
     thinking: Option<Thinking>,
     usage: Option<Tokens>,
     when: Option<String>,
+    #[serde(default)]
+    whole: bool,
 }
 
 #[derive(Deserialize)]
@@ -133,6 +136,9 @@ impl From<Line> for Turn {
         }
         if let Some(text) = line.when {
             turn = turn.when(text);
+        }
+        if line.whole {
+            turn = turn.whole();
         }
         if line.again {
             turn = turn.again();

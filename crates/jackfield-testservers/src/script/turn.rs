@@ -30,6 +30,8 @@ pub(crate) struct Reply {
     pub(crate) finish: Option<FinishReason>,
     pub(crate) parts: Vec<Part>,
     pub(crate) usage: Usage,
+    /// Comes as one document, whatever was asked for.
+    pub(crate) whole: bool,
 }
 
 /// One block of a reply.
@@ -74,6 +76,7 @@ impl Turn {
             finish: None,
             parts: parts.into_iter().collect(),
             usage: USAGE,
+            whole: false,
         }))
     }
 
@@ -140,6 +143,15 @@ impl Turn {
     pub const fn using(mut self, usage: Usage) -> Self {
         if let Says::Reply(reply) = &mut self.says {
             reply.usage = usage;
+        }
+        self
+    }
+
+    /// Comes as one document even where a stream was asked for, as some servers and proxies do it.
+    #[must_use]
+    pub const fn whole(mut self) -> Self {
+        if let Says::Reply(reply) = &mut self.says {
+            reply.whole = true;
         }
         self
     }

@@ -171,6 +171,20 @@ async fn usage_and_padding_are_as_asked_for() {
 }
 
 #[tokio::test]
+async fn a_reply_may_come_whole_though_a_stream_was_asked_for() {
+    let script = json!({ "replies": [{ "text": "hello", "whole": true }, { "text": "hello" }] });
+    let server = ScriptedOpenAi::start(file::parse(&script.to_string()).unwrap()).await;
+    let whole = asked(&server, json!({ "stream": true })).await;
+    assert!(whole.head.contains("content-type: application/json"));
+    assert_eq!(whole.json()["object"], "chat.completion");
+    let streamed = asked(&server, json!({ "stream": true })).await;
+    assert_eq!(
+        joined(&chunks(&streamed), "/choices/0/delta/content"),
+        "hello"
+    );
+}
+
+#[tokio::test]
 async fn finish_reasons_are_said_as_the_vendor_says_them() {
     for (finish, said) in [
         (FinishReason::ContentFilter, "content_filter"),

@@ -19,7 +19,7 @@ pub(in crate::openai) fn respond(asked: &Post<'_>, reply: &Reply, like: Like) ->
         like,
         reply,
     };
-    if asked.is_streamed() {
+    if asked.is_streamed(reply) {
         Response::event_stream(speaker.chunks())
     } else {
         Response::json(200, speaker.document().to_string())

@@ -49,7 +49,7 @@ pub(in crate::openai) fn items(asked: &Post<'_>, reply: &Reply, like: Like) -> V
 /// The response that carries these items: events, or one document.
 pub(in crate::openai) fn respond(asked: &Post<'_>, reply: &Reply, items: &[Value]) -> Response {
     let done = document(asked, reply, items);
-    if asked.is_streamed() {
+    if asked.is_streamed(reply) {
         Response::event_stream(events::all(asked, items, &done))
     } else {
         Response::json(200, done.to_string())
