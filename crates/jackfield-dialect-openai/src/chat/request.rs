@@ -4,6 +4,7 @@ mod assistant;
 mod content;
 mod conversation;
 mod extensions;
+mod inward;
 mod outcomes;
 mod settings;
 mod tools;
@@ -16,6 +17,8 @@ use jackfield_domain::request::ModelRequest;
 use crate::chat::wire;
 use crate::profile::Profile;
 
+pub(crate) use content::in_words;
+pub use inward::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::TEXT_FIELD;

@@ -3,8 +3,12 @@
 mod arguments;
 mod calls;
 mod decoder;
+mod encoder;
 mod prose;
 mod read;
 
 pub use decoder::Decoder;
+pub use encoder::Encoder;
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
+pub use jackfield_dialect_kit::encode::SseEvent;
+pub(crate) use prose::annotation;

@@ -37,6 +37,22 @@ pub(crate) fn finish_reason(reason: Option<&str>, holds: Holds) -> FinishReason 
     }
 }
 
+/// The `finish_reason` for a reason: one of the vendor's, by which SDKs decide.
+pub(crate) fn finish_word(reason: &FinishReason, holds: Holds) -> &'static str {
+    match reason {
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::ContextFull | FinishReason::Length => "length",
+        _ if holds.calls => "tool_calls",
+        FinishReason::Refused if !holds.refusal => "content_filter",
+        FinishReason::Paused
+        | FinishReason::Refused
+        | FinishReason::Stop
+        | FinishReason::StopSequence(_)
+        | FinishReason::ToolCalls
+        | FinishReason::Unrecognized(_) => "stop",
+    }
+}
+
 /// What was used, from whatever a server says of it.
 pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
     let number = |path: &str| {

@@ -1,0 +1,227 @@
+//! A domain reply as a message for a client.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, ToolCall};
+use jackfield_domain::note::{Note, NoteEffect};
+use jackfield_domain::reply::Reply;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::Value;
+
+use super::ending::{Holds, finish_reason, finish_word, usage_to_wire};
+use super::state;
+use crate::chat::request::in_words;
+use crate::chat::stream::annotation;
+use crate::chat::{DIALECT, wire};
+
+/// Where a block stands in a message, in the order in which a reader finds it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Place {
+    Thinking,
+    Text,
+    Refusal,
+    Other,
+    Call,
+}
+
+/// The body for a reply that began at `created`, in seconds since 1970, and notes on what is lost or
+/// changed by it.
+///
+/// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
+/// client sends it back, and only then it is decided who may see it.
+#[must_use]
+pub fn to_wire(
+    reply: &Reply,
+    model: &str,
+    id: &str,
+    created: u64,
+) -> (wire::Completion, Vec<Note>) {
+    let mut spoken = Spoken::default();
+    for (n, block) in reply.message.blocks.iter().enumerate() {
+        spoken.block(n, block);
+    }
+    let mut message = spoken.message;
+    let mut notes = spoken.notes;
+    let places = spoken.places;
+    let once = |place| places.iter().filter(|known| **known == place).count() < 2;
+    let kept = places.is_sorted()
+        && [Place::Thinking, Place::Text, Place::Refusal]
+            .into_iter()
+            .all(once);
+    if !kept {
+        notes.approximated(NoteEffect::Cosmetic, "blocks_rearranged", "blocks");
+    }
+    message.reasoning_details =
+        state::of_dialect(&reply.end.opaque, state::REASONING_DETAILS).cloned();
+    let holds = Holds {
+        calls: message.tool_calls.is_some(),
+        refusal: message.refusal.is_some(),
+    };
+    let reason = finish_word(&reply.end.finish, holds);
+    if finish_reason(Some(reason), holds) != reply.end.finish {
+        notes.approximated(NoteEffect::Cosmetic, "finish_reason_changed", "end.finish");
+    }
+    let completion = wire::Completion {
+        id: id.to_owned(),
+        object: "chat.completion".to_owned(),
+        created,
+        model: model.to_owned(),
+        choices: vec![wire::Choice {
+            index: 0,
+            message,
+            logprobs: None,
+            finish_reason: reason.to_owned(),
+        }],
+        usage: reply.end.usage.as_ref().map(usage_to_wire),
+    };
+    (completion, notes.into_vec())
+}
+
+/// A message in the making.
+#[derive(Debug)]
+struct Spoken {
+    message: wire::ReplyMessage,
+    notes: Notes,
+    /// Where each block went that is told.
+    places: Vec<Place>,
+}
+
+impl Default for Spoken {
+    fn default() -> Self {
+        Self {
+            message: wire::ReplyMessage {
+                role: "assistant".to_owned(),
+                ..wire::ReplyMessage::default()
+            },
+            notes: Notes::default(),
+            places: Vec::new(),
+        }
+    }
+}
+
+impl Spoken {
+    fn block(&mut self, n: usize, block: &Block) {
+        let path = format_args!("blocks[{n}]");
+        match &block.content {
+            Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
+                self.notes
+                    .approximated(NoteEffect::Meaning, "media_as_text", path);
+                if let Some(words) = in_words(&block.content) {
+                    self.say(&words);
+                }
+            }
+            Content::Opaque(opaque) => self.opaque(n, opaque),
+            Content::Refusal(text) => {
+                if text.is_empty() {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                    return;
+                }
+                self.message.refusal.get_or_insert_default().push_str(text);
+                self.places.push(Place::Refusal);
+            }
+            Content::Text(text) => {
+                if text.text.trim().is_empty() {
+                    self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                    return;
+                }
+                for (k, known) in text.annotations.iter().enumerate() {
+                    let path = format_args!("blocks[{n}].annotations[{k}]");
+                    if *known.dialect == *DIALECT && known.json.is_object() {
+                        let told = annotation(&known.json);
+                        let (title, url) = (told.title.as_deref(), told.url.as_deref());
+                        self.notes.check_source(known, title, url, path);
+                        let annotations = &mut self.message.annotations;
+                        annotations.get_or_insert_default().push(known.json.clone());
+                    } else {
+                        self.notes
+                            .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+                    }
+                }
+                self.say(&text.text);
+            }
+            Content::Thinking(thinking) => {
+                if thinking.redacted || thinking.text.is_empty() {
+                    self.notes
+                        .dropped(NoteEffect::Quality, "thinking_withheld", path);
+                    return;
+                }
+                let reasoning = &mut self.message.reasoning_content;
+                reasoning.get_or_insert_default().push_str(&thinking.text);
+                self.places.push(Place::Thinking);
+            }
+            Content::ToolCall(call) => self.call(n, block, call),
+            Content::ToolOutcome(_) => {
+                self.notes
+                    .dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
+            }
+        }
+    }
+
+    /// Words: apart from those before, if anything else stood between.
+    fn say(&mut self, words: &str) {
+        let apart = self.places.last().is_some_and(|last| *last != Place::Text);
+        let content = self.message.content.get_or_insert_default();
+        if apart && !content.is_empty() {
+            content.push_str("\n\n");
+        }
+        content.push_str(words);
+        self.places.push(Place::Text);
+    }
+
+    fn opaque(&mut self, n: usize, opaque: &OpaqueBlock) {
+        let path = format_args!("blocks[{n}]");
+        if is_audio(opaque) && self.message.audio.is_none() {
+            self.message.audio = Some(opaque.json.clone());
+            self.places.push(Place::Other);
+            return;
+        }
+        let fallback = opaque.fallback.as_deref();
+        let Some(text) = fallback.filter(|text| !text.trim().is_empty()) else {
+            self.notes
+                .dropped(NoteEffect::Quality, "opaque_withheld", path);
+            return;
+        };
+        self.notes
+            .approximated(NoteEffect::Quality, "opaque_as_text", path);
+        self.say(text);
+    }
+
+    fn call(&mut self, n: usize, block: &Block, call: &ToolCall) {
+        if call.ran_by == RanBy::Provider {
+            let path = format_args!("blocks[{n}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "provider_call_withheld", path);
+            return;
+        }
+        let name = Some(call.name.as_str().to_owned());
+        let mut told = wire::ToolCall {
+            id: Some(call.id.as_str().to_owned()),
+            extra_content: state::of_dialect(&block.opaque, state::EXTRA_CONTENT).cloned(),
+            ..wire::ToolCall::default()
+        };
+        match &call.input {
+            ToolInput::Json(input) => {
+                let raw = input.raw();
+                let raw = if raw.trim().is_empty() { "{}" } else { raw };
+                told.kind = Some("function".to_owned());
+                told.function = Some(wire::FunctionCall {
+                    name,
+                    arguments: Value::String(raw.to_owned()),
+                });
+            }
+            ToolInput::Text(text) => {
+                told.kind = Some("custom".to_owned());
+                told.custom = Some(wire::CustomCall {
+                    name,
+                    input: (**text).to_owned(),
+                });
+            }
+        }
+        self.message.tool_calls.get_or_insert_default().push(told);
+        self.places.push(Place::Call);
+    }
+}
+
+/// What a model of this dialect said aloud.
+pub(crate) fn is_audio(opaque: &OpaqueBlock) -> bool {
+    *opaque.kind == *state::AUDIO && *opaque.owner.dialect == *DIALECT && opaque.json.is_object()
+}

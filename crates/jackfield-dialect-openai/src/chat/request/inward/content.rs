@@ -1,0 +1,203 @@
+//! What a client's messages say: a text, or parts.
+
+use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock};
+use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
+use jackfield_domain::note::NoteEffect;
+use serde_json::{Map, Value};
+
+use super::Invalid;
+use super::messages::Inward;
+use crate::chat::request::content::{KNOWN_PARTS, file_name};
+use crate::chat::wire;
+
+impl Inward<'_> {
+    /// The blocks of a content.
+    pub(super) fn content(
+        &mut self,
+        content: Option<wire::Content>,
+        path: &str,
+    ) -> Result<Vec<Block>, Invalid> {
+        let mut blocks = Vec::new();
+        match content {
+            None => {}
+            Some(wire::Content::Text(text)) if text.is_empty() => {}
+            Some(wire::Content::Text(text)) => {
+                let path = format!("{path}.content");
+                blocks.extend(self.text(text, &path));
+            }
+            Some(wire::Content::Parts(parts)) => {
+                for (k, part) in parts.into_iter().enumerate() {
+                    blocks.extend(self.part(part, &format!("{path}.content.{k}"))?);
+                }
+            }
+        }
+        Ok(blocks)
+    }
+
+    fn text(&mut self, text: String, path: &str) -> Option<Block> {
+        if text.trim().is_empty() {
+            self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+            return None;
+        }
+        Some(Block::text(text))
+    }
+
+    fn part(&mut self, part: wire::Part, path: &str) -> Result<Option<Block>, Invalid> {
+        let (block, cache) = match part {
+            wire::Part::File {
+                file,
+                prompt_cache_breakpoint,
+            } => {
+                let document = Content::Document(self.document(file, path)?);
+                (Some(document.into()), prompt_cache_breakpoint)
+            }
+            wire::Part::ImageUrl {
+                image_url,
+                prompt_cache_breakpoint,
+            } => {
+                let image = Content::Image(image(image_url, path)?);
+                (Some(image.into()), prompt_cache_breakpoint)
+            }
+            wire::Part::InputAudio {
+                input_audio,
+                prompt_cache_breakpoint,
+            } => (
+                Some(Content::Audio(audio(input_audio)).into()),
+                prompt_cache_breakpoint,
+            ),
+            wire::Part::Refusal { refusal } => {
+                (Some(Content::Refusal(refusal.into()).into()), None)
+            }
+            wire::Part::Text {
+                text,
+                prompt_cache_breakpoint,
+            } => (self.text(text, path), prompt_cache_breakpoint),
+            wire::Part::Other(fields) => (Some(self.other(fields, path)?), None),
+        };
+        let point = cache.map(|cache| cache_point(&cache));
+        Ok(block.map(|mut block: Block| {
+            block.cache = point;
+            block
+        }))
+    }
+
+    fn document(&self, file: wire::File, path: &str) -> Result<Document, Invalid> {
+        let mut title = file.filename;
+        let source = match (file.file_id, file.file_data) {
+            (Some(id), _) => MediaSource::File {
+                id: id.into(),
+                owner: self.owner.clone(),
+            },
+            (None, Some(data)) => match data_url(&data) {
+                Some((media_type, data)) => MediaSource::Base64 {
+                    media_type: media_type.into(),
+                    data: data.into(),
+                },
+                // Without its type: what documents nearly always are.
+                None => MediaSource::Base64 {
+                    media_type: "application/pdf".into(),
+                    data: data.into(),
+                },
+            },
+            (None, None) => {
+                return Err(Invalid::new(
+                    format!("{path}.file"),
+                    "`file_data` or `file_id` is needed",
+                ));
+            }
+        };
+        if let MediaSource::Base64 { media_type, .. } = &source {
+            title = title.filter(|title| title != file_name(media_type));
+        }
+        Ok(Document {
+            cite: false,
+            context: None,
+            source,
+            title: title.map(Into::into),
+        })
+    }
+
+    /// A part that only some server knows.
+    fn other(&self, fields: Map<String, Value>, path: &str) -> Result<Block, Invalid> {
+        let kind = fields.get("type").and_then(Value::as_str);
+        let Some(kind) = kind.map(str::to_owned) else {
+            return Err(Invalid::new(format!("{path}.type"), "a part has a type"));
+        };
+        if let ("image_url", Some(Value::String(url))) = (kind.as_str(), fields.get("image_url")) {
+            let bare = wire::ImageUrl {
+                url: url.clone(),
+                detail: None,
+            };
+            return Ok(Content::Image(image(bare, path)?).into());
+        }
+        if KNOWN_PARTS.contains(&kind.as_str()) {
+            let reason = format!("this is no well-formed `{kind}` part");
+            return Err(Invalid::new(path, reason));
+        }
+        Ok(Content::Opaque(OpaqueBlock {
+            fallback: None,
+            json: Value::Object(fields),
+            kind: kind.into(),
+            owner: self.owner.clone(),
+        })
+        .into())
+    }
+}
+
+fn image(image: wire::ImageUrl, path: &str) -> Result<Image, Invalid> {
+    let detail = match image.detail.as_deref() {
+        None => None,
+        Some("auto") => Some(ImageDetail::Auto),
+        Some("high") => Some(ImageDetail::High),
+        Some("low") => Some(ImageDetail::Low),
+        Some("original") => Some(ImageDetail::Original),
+        Some(other) => {
+            let reason = format!("`{other}` is no detail");
+            return Err(Invalid::new(format!("{path}.image_url.detail"), reason));
+        }
+    };
+    let source = if let Some((media_type, data)) = data_url(&image.url) {
+        MediaSource::Base64 {
+            media_type: media_type.into(),
+            data: data.into(),
+        }
+    } else if image.url.starts_with("data:") {
+        let path = format!("{path}.image_url.url");
+        return Err(Invalid::new(path, "data has to be in base64"));
+    } else {
+        MediaSource::Url(image.url.into())
+    };
+    Ok(Image { detail, source })
+}
+
+fn audio(audio: wire::Audio) -> Audio {
+    let media_type = match audio.format.as_str() {
+        "mp3" => "audio/mpeg".to_owned(),
+        other => format!("audio/{other}"),
+    };
+    Audio {
+        source: MediaSource::Base64 {
+            media_type: media_type.into(),
+            data: audio.data.into(),
+        },
+        transcript: None,
+    }
+}
+
+/// Type and base64 of a `data:` URL.
+fn data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    let media_type = head.strip_suffix(";base64")?;
+    // Parameters such as the character set say nothing of bytes.
+    Some((media_type.split(';').next().unwrap_or_default(), data))
+}
+
+/// Half an hour, half a day, or the provider's default.
+fn cache_point(cache: &wire::CacheBreakpoint) -> CachePoint {
+    CachePoint {
+        seconds: cache
+            .ttl
+            .as_deref()
+            .map(|ttl| if ttl == "12h" { 43200 } else { 1800 }),
+    }
+}

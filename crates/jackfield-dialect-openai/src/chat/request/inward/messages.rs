@@ -1,0 +1,187 @@
+//! The conversation of a client.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jackfield_dialect_kit::client_ids::ClientIds;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+
+use super::Invalid;
+use crate::chat::wire;
+
+/// What mapping a message has to know and tells.
+#[derive(Debug)]
+pub(super) struct Inward<'a> {
+    pub(super) ids: ClientIds<'a>,
+    pub(super) notes: &'a mut Notes,
+    /// The calls of the last message that have no outcome yet, each with the client's id of it.
+    pub(super) open: VecDeque<(String, ToolCallId)>,
+    pub(super) owner: &'a StateOwner,
+}
+
+/// Maps the conversation; what stands before it from whoever runs it is the system prompt.
+pub(super) fn from_wire(
+    messages: Vec<wire::Message>,
+    owner: &StateOwner,
+    notes: &mut Notes,
+) -> Result<(SystemPrompt, Vec<Message>), Invalid> {
+    let mut inward = Inward {
+        ids: ClientIds::new(owner),
+        notes,
+        open: VecDeque::new(),
+        owner,
+    };
+    let mut system = SystemPrompt::default();
+    let mut out: Vec<Message> = Vec::with_capacity(messages.len());
+    let mut outcomes_open = false;
+    for (n, mut message) in messages.into_iter().enumerate() {
+        let path = format!("messages.{n}");
+        let role = message.role;
+        let is_outcome = matches!(role, wire::Role::Function | wire::Role::Tool);
+        if message.name.is_some() && !is_outcome {
+            let path = format_args!("{path}.name");
+            inward
+                .notes
+                .dropped(NoteEffect::Quality, "name_not_kept", path);
+        }
+        let blocks = match role {
+            wire::Role::Assistant => {
+                let message = inward.spoken(message, &path)?;
+                outcomes_open = false;
+                out.extend(message);
+                continue;
+            }
+            wire::Role::Function | wire::Role::Tool => vec![inward.outcome(message, &path)?],
+            wire::Role::Developer | wire::Role::System | wire::Role::User => {
+                let content = message.content.take();
+                inward.content(content, &path)?
+            }
+        };
+        let role = match role {
+            wire::Role::Developer | wire::Role::System => {
+                if out.is_empty() {
+                    inward.system(blocks, &path, &mut system)?;
+                    continue;
+                }
+                Role::System
+            }
+            wire::Role::Function | wire::Role::Tool => Role::Tool,
+            wire::Role::Assistant | wire::Role::User => Role::User,
+        };
+        if blocks.is_empty() {
+            continue;
+        }
+        match out.last_mut() {
+            Some(before) if is_outcome && outcomes_open => before.blocks.extend(blocks),
+            Some(_) | None => out.push(Message::new(role, blocks)),
+        }
+        outcomes_open = is_outcome;
+    }
+    Ok((system, out))
+}
+
+impl Inward<'_> {
+    fn system(
+        &mut self,
+        blocks: Vec<Block>,
+        path: &str,
+        system: &mut SystemPrompt,
+    ) -> Result<(), Invalid> {
+        for block in blocks {
+            let Content::Text(text) = block.content else {
+                let path = format!("{path}.content");
+                return Err(Invalid::new(path, "only text can be here"));
+            };
+            if block.cache.is_some() {
+                let path = format_args!("{path}.content");
+                self.notes
+                    .dropped(NoteEffect::Cost, "cache_point_not_possible", path);
+            }
+            system.parts.push(SystemPart {
+                origin: PartOrigin::Flag,
+                text: text.text,
+            });
+        }
+        Ok(())
+    }
+
+    fn outcome(&mut self, message: wire::Message, path: &str) -> Result<Block, Invalid> {
+        let told = match message.role {
+            wire::Role::Function => message.name.as_deref().map(legacy_id),
+            wire::Role::Assistant
+            | wire::Role::Developer
+            | wire::Role::System
+            | wire::Role::Tool
+            | wire::Role::User => message.tool_call_id,
+        };
+        let told = told.unwrap_or_default();
+        let place = self.open.iter().position(|(text, _)| *text == told);
+        // Some clients know no ids: then outcomes come in the order of the calls.
+        let place = place.or_else(|| (told.is_empty() && !self.open.is_empty()).then_some(0));
+        let call = match place.and_then(|place| self.open.remove(place)) {
+            Some((_, call)) => call,
+            None => self.ids.of_result(&told),
+        };
+        let (content, cache) = self.parts(message.content, path)?;
+        let outcome = Content::ToolOutcome(Arc::new(ToolOutcome {
+            call,
+            result: ToolResult {
+                content,
+                is_error: false,
+                structured: None,
+            },
+            opaque: Vec::new(),
+        }));
+        Ok(Block {
+            cache,
+            ..Block::from(outcome)
+        })
+    }
+
+    /// The parts of an outcome. The vendor takes text alone; clients send pictures all the same.
+    fn parts(
+        &mut self,
+        content: Option<wire::Content>,
+        path: &str,
+    ) -> Result<
+        (
+            Vec<OutcomePart>,
+            Option<jackfield_domain::block::CachePoint>,
+        ),
+        Invalid,
+    > {
+        let mut parts = Vec::new();
+        let mut cache = None;
+        for block in self.content(content, path)? {
+            cache = block.cache.or(cache);
+            parts.push(match block.content {
+                Content::Audio(audio) => OutcomePart::Audio(audio),
+                Content::Document(document) => OutcomePart::Document(document),
+                Content::Image(image) => OutcomePart::Image(image),
+                Content::Text(text) => OutcomePart::Text(text.text),
+                Content::Refusal(text) => OutcomePart::Text(text),
+                Content::Opaque(opaque) => {
+                    self.notes
+                        .approximated(NoteEffect::Quality, "part_as_json_text", path);
+                    OutcomePart::Text(opaque.json.to_string().into())
+                }
+                Content::Thinking(_) | Content::ToolCall(_) | Content::ToolOutcome(_) => {
+                    return Err(Invalid::new(path, "an outcome cannot hold this"));
+                }
+            });
+        }
+        Ok((parts, cache))
+    }
+}
+
+/// What stands for the id of a call to a function, which has none but its name.
+pub(super) fn legacy_id(name: &str) -> String {
+    format!("call_{name}")
+}

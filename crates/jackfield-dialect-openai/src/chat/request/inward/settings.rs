@@ -1,0 +1,119 @@
+//! The settings of a client.
+
+use std::sync::Arc;
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, Verbosity};
+use serde_json::{Value, json};
+
+use super::Invalid;
+use crate::chat::request::extensions::acts;
+use crate::chat::{DIALECT, wire};
+
+/// The name that a form of the answer has where it is given without one.
+const FORMAT_NAME: &str = "response";
+
+pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settings, Invalid> {
+    let mut extensions = Vec::new();
+    for (key, json) in body.extra {
+        if acts(&key, &json) {
+            notes.refused("provider_would_act", &key);
+        } else if key == "n" {
+            if !matches!(json, Value::Null) && json != json!(1) {
+                notes.dropped(NoteEffect::Quality, "one_answer", "n");
+            }
+        } else if !json.is_null() {
+            extensions.push(extension("", &key, json));
+        }
+    }
+    let options = body.stream_options.unwrap_or_default();
+    for (key, json) in options.extra {
+        extensions.push(extension("/stream_options", &key, json));
+    }
+    let limit = body.max_completion_tokens.or(body.max_tokens);
+    let stop = match body.stop {
+        None => Vec::new(),
+        Some(wire::Stop::One(text)) => vec![text],
+        Some(wire::Stop::Several(texts)) => texts,
+    };
+    Ok(Settings {
+        effort: body.reasoning_effort.as_deref().map(effort).transpose()?,
+        end_user: body.safety_identifier.or(body.user).map(Into::into),
+        extensions,
+        frequency_penalty: body.frequency_penalty,
+        max_output_tokens: limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
+        parallel_calls: body.parallel_tool_calls,
+        presence_penalty: body.presence_penalty,
+        response_format: body.response_format.map_or(ResponseFormat::Text, format),
+        seed: body.seed,
+        service_tier: body.service_tier.map(Into::into),
+        stop: stop.into_iter().map(Into::into).collect(),
+        temperature: body.temperature,
+        thinking: None,
+        thinking_shown: None,
+        top_k: body.top_k,
+        top_p: body.top_p,
+        verbosity: body.verbosity.as_deref().map(verbosity).transpose()?,
+    })
+}
+
+fn effort(word: &str) -> Result<Effort, Invalid> {
+    Ok(match word {
+        "none" => Effort::None,
+        "minimal" => Effort::Minimal,
+        "low" => Effort::Low,
+        "medium" => Effort::Medium,
+        "high" => Effort::High,
+        "xhigh" => Effort::ExtraHigh,
+        "max" => Effort::Max,
+        other => {
+            let reason = format!("`{other}` is no effort");
+            return Err(Invalid::new("reasoning_effort", reason));
+        }
+    })
+}
+
+fn verbosity(word: &str) -> Result<Verbosity, Invalid> {
+    Ok(match word {
+        "high" => Verbosity::High,
+        "low" => Verbosity::Low,
+        "medium" => Verbosity::Medium,
+        other => {
+            let reason = format!("`{other}` is no verbosity");
+            return Err(Invalid::new("verbosity", reason));
+        }
+    })
+}
+
+fn format(format: wire::ResponseFormat) -> ResponseFormat {
+    match format {
+        wire::ResponseFormat::JsonObject { schema: None } => ResponseFormat::JsonObject,
+        wire::ResponseFormat::JsonObject {
+            schema: Some(schema),
+        } => ResponseFormat::JsonSchema {
+            description: None,
+            name: FORMAT_NAME.into(),
+            schema: Arc::new(schema),
+            strict: None,
+        },
+        wire::ResponseFormat::JsonSchema { json_schema } => ResponseFormat::JsonSchema {
+            description: json_schema.description.map(Into::into),
+            name: json_schema.name.into(),
+            schema: Arc::new(json_schema.schema.unwrap_or_else(|| json!({}))),
+            strict: json_schema.strict,
+        },
+        wire::ResponseFormat::Text {} => ResponseFormat::Text,
+    }
+}
+
+/// A field of this dialect alone, below a path.
+pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
+    let token = key.replace('~', "~0").replace('/', "~1");
+    Extension {
+        dialect: DIALECT.into(),
+        path: format!("{below}/{token}"),
+        json,
+    }
+}
