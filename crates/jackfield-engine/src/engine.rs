@@ -26,7 +26,7 @@ use crate::catalog::{self, Offered, Registered};
 use crate::clock::{Clock, SystemClock};
 use crate::driver::Driver;
 use crate::error::EngineError;
-use crate::news::Observer;
+use crate::news::{News, Observer};
 use crate::report::TurnReport;
 use crate::validate::Validators;
 
@@ -251,6 +251,9 @@ impl Engine {
             system: Arc::new(options.system),
             tools_after_first_round: options.tools_after_first_round,
         });
+        for problem in &offered.problems {
+            observer.tell(News::Unavailable { problem });
+        }
         let now = self.shared.clock.now();
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let driver = Driver::new(Arc::clone(&self.shared), turn, epoch, &loaded, observer);

@@ -5,6 +5,8 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
 use jackfield_domain::time::Now;
 
+use crate::catalog::Problem;
+
 /// What a watcher is told.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -35,6 +37,11 @@ pub enum News<'a> {
         message: Option<&'a str>,
         /// Of how much, if that is known.
         of: Option<f64>,
+    },
+    /// A toolbox, or a tool of one, that the turn begins without.
+    Unavailable {
+        /// Why.
+        problem: &'a Problem,
     },
 }
 

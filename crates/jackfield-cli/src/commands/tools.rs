@@ -11,7 +11,7 @@ use crate::args::Tools;
 use crate::commands::{ask, patterns};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::render;
+use crate::render::{self, words};
 
 /// Lists, shows or calls.
 ///
@@ -30,10 +30,7 @@ pub async fn run(tools: Tools) -> Result<Exit, Fault> {
     options.policy.can_ask = true;
     let offered = engine.tools(&options).await;
     for problem in &offered.problems {
-        render::remark(&format!(
-            "warning: {}: {}",
-            problem.toolbox, problem.message
-        ));
+        render::remark(&format!("warning: {}", words::problem(problem)));
     }
     patterns::warn(setup, &offered);
     let out = &mut anstream::stdout();

@@ -4,7 +4,7 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
 use jackfield_domain::time::Now;
-use jackfield_engine::{News, Observer};
+use jackfield_engine::{News, Observer, Problem};
 use tokio::sync::mpsc::UnboundedSender;
 
 /// A piece of news of one's own.
@@ -37,6 +37,11 @@ pub enum Event {
         /// Of how much, if that is known.
         of: Option<f64>,
     },
+    /// A toolbox, or a tool of one, that the turn begins without.
+    Unavailable {
+        /// Why.
+        problem: Problem,
+    },
 }
 
 impl Event {
@@ -67,6 +72,9 @@ impl Event {
                 done,
                 message: message.map(str::to_owned),
                 of,
+            }),
+            News::Unavailable { problem } => Some(Self::Unavailable {
+                problem: problem.clone(),
             }),
             _ => None,
         }

@@ -13,6 +13,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
+use jackfield_engine::Problem;
 use serde_json::Value;
 
 /// The text without what a terminal would obey: control characters, and marks that turn text around.
@@ -302,6 +303,13 @@ pub fn note(note: &Note) -> String {
     let (path, code) = (shortened(&note.path, OUTCOME), shortened(&note.code, 64));
     let effect = note_effect(note.effect);
     format!("note: {path} {done} ({code}; {effect})")
+}
+
+/// A toolbox, or a tool of one, that cannot be had, in a line.
+#[must_use]
+pub fn problem(problem: &Problem) -> String {
+    let message = shortened(&problem.message, OUTCOME * 2);
+    format!("{}: {message}", problem.toolbox)
 }
 
 /// What was done with a value that does not fit.

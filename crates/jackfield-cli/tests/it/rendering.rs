@@ -7,14 +7,16 @@ use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::render::words::{arguments, printable, shortened, time};
-use jackfield_cli::render::{View as _, called, write_fault};
+use jackfield_cli::render::{Event, View as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_engine::Problem;
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -150,6 +152,30 @@ fn a_loss_of_meaning_is_shown_in_any_case_and_every_other_note_where_more_is_sho
     };
     let both = [ON_TERMINAL, verbose].map(|look| seen(&scene, look, answered()));
     insta::assert_snapshot!("notes", both.join("\n---- verbosely:\n"));
+}
+
+#[test]
+fn a_toolbox_that_cannot_be_had_is_said_before_the_answer() {
+    let mut scene = Scene::new()
+        .round(ToolUse::Allowed)
+        .says(BlockStart::Text, &["Yes."]);
+    let problem = Problem {
+        message: "it does not start\u{1b}[2J:\nno such file".to_owned(),
+        toolbox: ToolboxId::parse("files").unwrap(),
+    };
+    scene.news.insert(0, Event::Unavailable { problem });
+    let shown = seen(&scene, ON_TERMINAL, answered());
+    let line = "! files: it does not start\u{fffd}[2J: no such file\n";
+    assert!(shown.starts_with(line), "{shown}");
+    let mut json = Json::new(Vec::new());
+    json.show(&scene.news[0]).unwrap();
+    let line = String::from_utf8(json.into_inner()).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&line).unwrap();
+    assert_eq!(event["event"], "remark");
+    assert_eq!(
+        event["text"],
+        "files: it does not start\u{fffd}[2J: no such file"
+    );
 }
 
 #[test]

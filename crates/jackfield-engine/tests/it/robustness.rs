@@ -8,7 +8,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
-use jackfield_engine::Engine;
+use jackfield_engine::{Engine, News, Observer};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox};
 use serde_json::json;
@@ -279,9 +279,23 @@ async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
         .collect();
     let expected = "its tool `act` is left out: the name `box__act` is taken by a tool of `box`";
     assert_eq!(told, [expected]);
+    let mut begun = Without::default();
     let report = engine
-        .send(message(options()), &mut ())
+        .send(message(options()), &mut begun)
         .await
         .expect("a report");
     assert_eq!(report.answer(), "the first");
+    assert_eq!(begun.0, [expected]);
+}
+
+/// What a turn began without.
+#[derive(Default)]
+struct Without(Vec<String>);
+
+impl Observer for Without {
+    fn tell(&mut self, news: News<'_>) {
+        if let News::Unavailable { problem } = news {
+            self.0.push(problem.message.clone());
+        }
+    }
 }
