@@ -42,6 +42,36 @@ async fn what_is_configured_refuses_and_the_flag_wins_over_it() {
 }
 
 #[tokio::test]
+async fn a_loss_of_meaning_is_said_in_any_case_and_refused_by_the_bare_flag() {
+    // Claude would go on in a place of its own, and is not told to.
+    let container = "settings.extensions.claude.container = \"c-1\"\n";
+    let ran = answered(jackfield(["ask", "hello"]), container).await;
+    ran.says_line(
+        "! note: ",
+        "settings.extensions[0] is not passed on (provider_would_act; meaning)",
+    );
+    let ran = refused(jackfield(["ask", "--strict", "hello"]), container).await;
+    ran.stops(
+        4,
+        "settings.extensions[0] would not be passed on (provider would act; meaning)",
+    );
+    ran.stops(4, "leave that out or change it, or do not be strict");
+}
+
+#[tokio::test]
+async fn a_field_that_only_claude_knows_is_sent_to_claude() {
+    let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+    let fields = "settings.extensions.claude.speed = \"fast\"\n\
+                  settings.extensions.openai-chat.logprobs = true\n";
+    let ask = jackfield(["ask", "--strict=quality", "hello"]);
+    let ran = ask.at_with(&claude.base_url(), fields).run().await;
+    ran.answers("Hello!\n");
+    kept(&claude);
+    assert_eq!(claude.requests()[0]["speed"], "fast");
+    assert!(claude.requests()[0].get("logprobs").is_none());
+}
+
+#[tokio::test]
 async fn a_refusal_is_an_event_like_other_failures() {
     let ran = refused(
         jackfield(["ask", "--json", "--strict=quality", "hello"]),

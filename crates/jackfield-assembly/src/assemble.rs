@@ -1,6 +1,6 @@
 //! Assembly: from a configuration and a registry to an engine.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
@@ -59,20 +59,28 @@ impl Registry {
         let mut builder = Engine::builder(Arc::new(MemoryJournal::default()))
             .builtins(Arc::new(Builtins::default()));
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
+        let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
         for (name, provider) in &config.providers {
             match self.make(name, provider, environment, &transport) {
                 Ok(made) => {
+                    let owner = made.model.state_owner(&options.model.model);
+                    dialects.insert(Arc::clone(name), owner.dialect);
                     builder = builder.model(Arc::clone(name), made.model);
                     missing_keys.extend(made.missing.map(|missing| (Arc::clone(name), missing)));
                 }
                 Err(more) => problems.extend(more),
             }
         }
+        problems.extend(unspoken(config, &dialects));
         ConfigError::check(problems)?;
+        let dialect = dialects.get(&options.model.provider);
+        let extensions = config.extensions.iter().map(|(extension, _)| extension);
+        let ours = extensions.filter(|extension| Some(&extension.dialect) == dialect);
+        options.settings.extensions.extend(ours.cloned());
         Ok(Assembled {
             engine: builder.build(),
             missing_keys,
-            options: config.options.clone(),
+            options,
         })
     }
 
@@ -127,6 +135,26 @@ impl Registry {
         })?;
         Ok(Made { missing, model })
     }
+}
+
+/// The dialects of extensions that nobody speaks.
+fn unspoken(config: &Config, dialects: &BTreeMap<Arc<str>, Arc<str>>) -> Vec<Problem> {
+    // A file may be written for more providers than are configured at the moment.
+    let spoken = dialects.values().map(|dialect| &**dialect);
+    let known: BTreeSet<&str> = DIALECTS.iter().copied().chain(spoken).collect();
+    let known: Vec<&str> = known.into_iter().collect();
+    let mut unspoken: Vec<&str> = Vec::new();
+    let mut problems = Vec::new();
+    for (extension, place) in &config.extensions {
+        let dialect = &*extension.dialect;
+        if !known.contains(&dialect) && !unspoken.contains(&dialect) {
+            unspoken.push(dialect);
+            let hint = did_you_mean(dialect, &known);
+            let message = format!("no provider speaks `{dialect}`{hint}");
+            problems.push(Problem::new(place.clone(), message));
+        }
+    }
+    problems
 }
 
 /// What to do about an address that cannot be one; it is not repeated, as a secret may be in it.
@@ -248,6 +276,9 @@ enum Key {
     Missing(MissingKey),
     NotNeeded,
 }
+
+/// The dialects that come with Jackfield.
+const DIALECTS: &[&str] = &["claude", "openai-chat", "openai-responses"];
 
 /// The keys that every provider has, for suggestions.
 const COMMON: &[&str] = &["api_key_env", "api_key_file", "base_url", "kind"];

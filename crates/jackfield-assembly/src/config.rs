@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::TurnOptions;
@@ -19,6 +20,9 @@ use crate::place::{Origin, Place, Problem};
 pub struct Config {
     /// Short names of models.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// Fields that one dialect knows and the settings do not, and where each stands. Those of the dialect
+    /// that the model is asked in become part of its settings.
+    pub extensions: Vec<(Extension, Place)>,
     /// The files that were read, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
     /// Where the model was chosen.
@@ -79,6 +83,7 @@ impl Default for Config {
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
         Self {
             aliases: BTreeMap::new(),
+            extensions: Vec::new(),
             files: Vec::new(),
             model_place: Origin::Default.into(),
             network: Network::default(),

@@ -1,5 +1,6 @@
 //! One configuration file, read over what holds so far.
 
+mod extensions;
 mod providers;
 mod sections;
 
@@ -100,7 +101,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
-    sections::settings(&mut config.options, root.section("settings"));
+    sections::settings(config, root.section("settings"), trust);
     root.finish();
 }
 

@@ -8,9 +8,9 @@ use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
 use toml::de::DeValue;
 
-use crate::config::Network;
+use crate::config::{Config, Network};
 use crate::document::Section;
-use crate::file::{Trust, trust_help};
+use crate::file::{Trust, extensions, trust_help};
 use crate::place::{Place, Problem};
 use crate::values::{
     at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
@@ -112,9 +112,9 @@ fn looser(place: Place) -> Problem {
 }
 
 /// `[settings]`
-pub(crate) fn settings(options: &mut TurnOptions, mut section: Section<'_>) {
-    section.set("strict", strict, &mut options.strict);
-    let settings = &mut options.settings;
+pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Trust) {
+    extensions::read(&mut config.extensions, section.section("extensions"), trust);
+    let settings = &mut config.options.settings;
     let effort = one_of(&[
         ("none", Effort::None),
         ("minimal", Effort::Minimal),
@@ -145,6 +145,7 @@ pub(crate) fn settings(options: &mut TurnOptions, mut section: Section<'_>) {
     section.set("seed", whole::<i64>, &mut settings.seed);
     section.set("service_tier", shared, &mut settings.service_tier);
     section.set("stop", texts, &mut settings.stop);
+    section.set("strict", strict, &mut config.options.strict);
     section.set("temperature", between(0.0, 2.0), &mut settings.temperature);
     let thinking = |value: &DeValue<'_>| {
         if value.is_integer() {

@@ -3,8 +3,8 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
-use jackfield_assembly::{Environment, ProviderFactory, ProviderSettings, Registry};
-use jackfield_domain::opaque::StateOwner;
+use jackfield_assembly::{Environment, Flags, ProviderFactory, ProviderSettings, Registry};
+use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError};
@@ -199,6 +199,84 @@ fn claude_says_which_of_its_settings_cannot_be() {
     assert!(
         error.contains("jackfield.toml:6: key `network.proxy`: the proxy is not a URL"),
         "{error}"
+    );
+}
+
+#[test]
+fn fields_of_a_dialect_are_settings_of_the_models_that_speak_it() {
+    let text = "model = 'echo/m'
+        [providers.echo]
+        [settings.extensions.silent]
+        plain = [1, { a = 2 }]
+        below.'a/b'.'c~d' = 'deep'
+        below.empty = {}
+        [settings.extensions.openai-responses]
+        truncation = 'auto'";
+    let world = World::new()
+        .with_user("settings.extensions.silent = { plain = 0, other = true }")
+        .with("named.toml", text);
+    let named = Flags {
+        config: Some("../named.toml".into()),
+        ..Flags::default()
+    };
+    let sent = |flags: &Flags| {
+        let config = world.load_with(flags).unwrap();
+        let kind: Arc<dyn ProviderFactory> = Arc::new(Factory::default());
+        let registry = Registry::empty()
+            .provider("claude", Arc::clone(&kind))
+            .provider("echo", kind);
+        let environment = Environment::from_iter([("ECHO_KEY", "k")]);
+        let assembled = registry.assemble(&config, &environment).unwrap();
+        let mut sent: Vec<String> = Vec::new();
+        for Extension {
+            dialect,
+            path,
+            json,
+        } in &assembled.options.settings.extensions
+        {
+            assert_eq!(&**dialect, "silent");
+            sent.push(format!("{path} {json}"));
+        }
+        sent.sort();
+        sent
+    };
+    assert_eq!(sent(&Flags::default()), ["/other true", "/plain 0"]);
+    assert_eq!(
+        sent(&named),
+        [
+            r#"/below/a~1b/c~0d "deep""#,
+            "/below/empty {}",
+            r#"/plain [1,{"a":2}]"#
+        ]
+    );
+}
+
+#[test]
+fn a_later_file_takes_the_place_of_a_field() {
+    let world = World::new()
+        .with_user(
+            "trusted_projects = ['~']\nsettings.extensions.claude = { speed = 'fast', a.b = 1 }",
+        )
+        .with_project("settings.extensions.claude = { speed = 'standard', a.c = 2 }");
+    let config = world.load().unwrap();
+    let fields = config
+        .extensions
+        .iter()
+        .map(|(field, _)| format!("{} {}", field.path, field.json));
+    let fields: Vec<String> = fields.collect();
+    assert_eq!(fields, ["/a/b 1", r#"/speed "standard""#, "/a/c 2"]);
+}
+
+#[test]
+fn a_dialect_that_nobody_speaks_is_told_once_with_the_nearest() {
+    let text = "[settings.extensions.claud]\nspeed = 'fast'\nother = 1\n[settings.extensions.openai-chat]\na = 1";
+    let at = "~/.config/jackfield/jackfield.toml:2: key `settings.extensions.claud.";
+    let problems = assembled(text, &[]).unwrap_err();
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].starts_with(at), "{problems:?}");
+    assert!(
+        problems[0].ends_with("no provider speaks `claud`; did you mean `claude`?"),
+        "{problems:?}"
     );
 }
 

@@ -29,6 +29,11 @@ fn a_found_file_sends_no_key_elsewhere_and_allows_nothing() {
         proxy[0].starts_with("jackfield.toml:1: key `network.proxy`: a file that was merely found"),
         "{proxy:?}"
     );
+    let fields = World::new()
+        .with_project("settings.extensions.claude.speed = 'fast'")
+        .problems();
+    let told = "jackfield.toml:1: key `settings.extensions`: a file that was merely found";
+    assert!(fields[0].starts_with(told), "{fields:?}");
     let found = World::new()
         .with_project("trusted_projects = ['/']")
         .problems();
