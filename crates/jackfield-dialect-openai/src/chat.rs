@@ -11,6 +11,7 @@
 pub mod reply;
 pub mod request;
 pub mod stream;
+pub mod validator;
 pub mod wire;
 
 /// The name of this dialect in [`StateOwner`](jackfield_domain::opaque::StateOwner),

@@ -20,3 +20,4 @@ pub mod error;
 pub mod profile;
 pub mod responses;
 pub mod schema;
+pub mod validator;

@@ -10,6 +10,7 @@ pub mod reply;
 pub mod request;
 pub(crate) mod state;
 pub mod stream;
+pub mod validator;
 pub mod wire;
 
 /// The name of this dialect in [`StateOwner`](jackfield_domain::opaque::StateOwner),

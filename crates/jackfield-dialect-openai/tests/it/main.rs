@@ -8,4 +8,5 @@
 mod errors;
 mod profiles;
 mod responses;
+mod rules;
 mod schema;

@@ -1,0 +1,168 @@
+//! The form of objects, as tables of their fields.
+
+use serde_json::{Map, Value};
+
+use super::place::Place;
+use super::{Found, Rule};
+
+/// A field of an object.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field {
+    key: &'static str,
+    is: Is,
+    needed: bool,
+}
+
+/// What a value is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Is {
+    /// Anything; looked at elsewhere, or not at all.
+    Any,
+    /// The text of a JSON object.
+    Arguments,
+    /// A flag.
+    Bool,
+    /// The id of a call, as the server wants it.
+    CallId,
+    /// A whole number within bounds.
+    Int(i64, i64),
+    /// An array.
+    List,
+    /// A text of characters that names have, at most this long.
+    Name(usize),
+    /// A number within bounds.
+    Number(f64, f64),
+    /// An object.
+    Object,
+    /// One of these texts.
+    OneOf(&'static [&'static str]),
+    /// It, or null.
+    OrNull(&'static Self),
+    /// A text.
+    Text,
+    /// A text that says something, at most this long.
+    Words(usize),
+}
+
+/// A field that may be missing.
+pub(crate) const fn may(key: &'static str, is: Is) -> Field {
+    Field {
+        key,
+        is,
+        needed: false,
+    }
+}
+
+/// A field that may not be missing.
+pub(crate) const fn need(key: &'static str, is: Is) -> Field {
+    Field {
+        key,
+        is,
+        needed: true,
+    }
+}
+
+impl Field {
+    pub(crate) fn is_called(&self, key: &str) -> bool {
+        self.key == key
+    }
+}
+
+impl Found<'_> {
+    /// An object with these fields and no others.
+    pub(crate) fn form<'v>(
+        &mut self,
+        value: &'v Value,
+        form: &[Field],
+        place: &Place,
+    ) -> Option<&'v Map<String, Value>> {
+        let fields = self.object(value, place)?;
+        for key in fields.keys() {
+            let known = form.iter().any(|field| field.key == key);
+            self.check(known, &place.at(key), Rule::UnknownField);
+        }
+        self.fields(fields, form, place);
+        Some(fields)
+    }
+
+    /// These fields, whatever others there are.
+    pub(crate) fn fields(&mut self, fields: &Map<String, Value>, form: &[Field], place: &Place) {
+        for field in form {
+            let place = place.at(field.key);
+            match fields.get(field.key) {
+                None => self.check(!field.needed, &place, Rule::Missing),
+                Some(value) => self.is(value, field.is, &place),
+            }
+        }
+    }
+
+    pub(crate) fn is(&mut self, value: &Value, is: Is, place: &Place) {
+        match is {
+            Is::Any => {}
+            Is::Arguments => {
+                let Some(text) = self.text(value, place) else {
+                    return;
+                };
+                let parsed = serde_json::from_str::<Map<String, Value>>(text);
+                self.check(parsed.is_ok(), place, Rule::Arguments);
+            }
+            Is::Bool => self.check(value.is_boolean(), place, Rule::WrongType),
+            Is::CallId => {
+                if let Some(id) = self.text(value, place) {
+                    let sound = self.is_call_id(id);
+                    self.check(sound, place, Rule::CallId);
+                }
+            }
+            Is::Int(least, most) => match value.as_i64() {
+                Some(number) => {
+                    let sound = (least..=most).contains(&number);
+                    self.check(sound, place, Rule::OutOfRange);
+                }
+                // Beyond what fits is beyond what may be.
+                None if value.is_u64() => self.broken(place, Rule::OutOfRange),
+                None => self.broken(place, Rule::WrongType),
+            },
+            Is::List => self.check(value.is_array(), place, Rule::WrongType),
+            Is::Name(longest) => {
+                if let Some(name) = self.text(value, place) {
+                    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+                    let sound = (1..=longest).contains(&name.len()) && name.chars().all(fits);
+                    self.check(sound, place, Rule::Name);
+                }
+            }
+            Is::Number(least, most) => match value.as_f64() {
+                Some(number) => {
+                    let sound = (least..=most).contains(&number);
+                    self.check(sound, place, Rule::OutOfRange);
+                }
+                None => self.broken(place, Rule::WrongType),
+            },
+            Is::Object => self.check(value.is_object(), place, Rule::WrongType),
+            Is::OneOf(values) => {
+                if let Some(text) = self.text(value, place) {
+                    self.check(values.contains(&text), place, Rule::WrongValue);
+                }
+            }
+            Is::OrNull(is) => {
+                if !value.is_null() {
+                    self.is(value, *is, place);
+                }
+            }
+            Is::Text => {
+                self.text(value, place);
+            }
+            Is::Words(longest) => {
+                if let Some(text) = self.text(value, place) {
+                    self.check(!text.is_empty(), place, Rule::Empty);
+                    let sound = text.chars().count() <= longest;
+                    self.check(sound, place, Rule::TooLong);
+                }
+            }
+        }
+    }
+
+    pub(crate) fn text<'v>(&mut self, value: &'v Value, place: &Place) -> Option<&'v str> {
+        self.check(value.is_string(), place, Rule::WrongType);
+        value.as_str()
+    }
+}
