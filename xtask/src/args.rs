@@ -21,6 +21,11 @@ pub(crate) enum Verb {
         after_help = "Needs rustfmt, clippy and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
+    /// List the contracts of the ports with all their clauses, or prove that each clause catches something.
+    #[command(
+        after_help = "The clauses are in crates/jackfield-testkit/src/contract, the adapters with mistakes in its tests.\n\nExamples:\n  cargo xtask contracts\n  cargo xtask contracts --mutants"
+    )]
+    Contracts(Contracts),
     /// Put known mistakes into a copy of the source, one at a time; the named test of each has to fail.
     #[command(
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
@@ -47,6 +52,14 @@ pub(crate) struct Passed {
     /// What cargo gets in addition.
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
+}
+
+/// What the contracts can be told.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Contracts {
+    /// Run every clause against an adapter with the mistake that it is there for; fail if one survives.
+    #[arg(long)]
+    pub(crate) mutants: bool,
 }
 
 /// What the mutants can be told.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::{deny, run, slices, test, tidy, workspace};
+use crate::{contracts, deny, run, slices, test, tidy, workspace};
 
 /// Runs every stage; the first that fails ends it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -44,6 +44,7 @@ const STAGES: &[Stage] = &[
     stage("tidy", tidy::run),
     stage("clippy", clippy),
     stage("test", |root| test::run(root, &[])),
+    stage("contracts", |root| contracts::run(root, true)),
     stage("docs", docs),
     stage("each alone", each_alone),
     stage("deny", deny::run),

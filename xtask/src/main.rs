@@ -9,6 +9,7 @@
 mod args;
 mod bench;
 mod ci;
+mod contracts;
 mod deny;
 mod mutants;
 mod run;
@@ -38,6 +39,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
     match verb {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
+        Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Slices => slices::run(&root),
         Verb::Test(test) => test::run(&root, &test.args),

@@ -15,6 +15,40 @@
 //!     usage_is_reported_once => "acme does not count",
 //! });
 //! ```
+//!
+//! # What servers do to the wire
+//!
+//! Servers that claim to speak a vendor's language send the same reply in many [manners](Manner). One
+//! renderer gives a dialect all of them: [`ChatModelHarness::render`] is asked for each reply in each
+//! manner, and nothing is skipped in silence, because what it does not render has to be named with a
+//! reason. These are the ways in which streams have hurt people elsewhere, and where each is tried:
+//!
+//! | what a server does | manner | clause |
+//! |---|---|---|
+//! | numbers all parallel calls 0 | [`IndexReused`](Manner::IndexReused) | `calls_in_any_numbering_are_kept_apart` |
+//! | numbers them -1, from 1, or not at all | [`IndexNegative`](Manner::IndexNegative), [`IndexOneBased`](Manner::IndexOneBased), [`IndexMissing`](Manner::IndexMissing) | `calls_in_any_numbering_are_kept_apart` |
+//! | gives arguments only in the event that ends a call | [`ArgumentsAtEnd`](Manner::ArgumentsAtEnd) | `arguments_in_any_manner_are_the_same` |
+//! | gives them at once, as a value, or repeats what it said | [`ArgumentsAtOnce`](Manner::ArgumentsAtOnce), [`ArgumentsAsObject`](Manner::ArgumentsAsObject), [`ArgumentsCumulative`](Manner::ArgumentsCumulative) | `arguments_in_any_manner_are_the_same` |
+//! | mixes the pieces of parallel calls | [`ArgumentsInterleaved`](Manner::ArgumentsInterleaved) | `arguments_in_any_manner_are_the_same` |
+//! | has `""`, `null` or nothing for no arguments | [`ArgumentsEmpty`](Manner::ArgumentsEmpty), [`ArgumentsNull`](Manner::ArgumentsNull), [`ArgumentsMissing`](Manner::ArgumentsMissing) | `arguments_in_any_manner_are_the_same`, `empty_arguments_are_an_empty_object` |
+//! | puts several calls into one chunk | [`CallsInOnePiece`](Manner::CallsInOnePiece) | `calls_in_one_piece_are_all_taken` |
+//! | begins a call without id, or gives ids that are empty, equal or used before | [`IdMissing`](Manner::IdMissing), [`IdEmpty`](Manner::IdEmpty), [`IdSame`](Manner::IdSame) | `calls_with_unusable_ids_are_kept_apart` |
+//! | begins a call without a name, or names it in each piece | [`NameLate`](Manner::NameLate), [`NameRepeated`](Manner::NameRepeated) | `names_in_any_manner_come_whole_and_once` |
+//! | tells no role in the first chunk, or one in each | [`RoleMissing`](Manner::RoleMissing), [`RoleRepeated`](Manner::RoleRepeated) | `fields_that_say_nothing_change_nothing` |
+//! | writes `null` for every field that it does not use | [`NullsForNothing`](Manner::NullsForNothing) | `fields_that_say_nothing_change_nothing` |
+//! | says `stop` where there are calls | [`FinishSaysStop`](Manner::FinishSaysStop) | `calls_count_whatever_the_finish_reason_says` |
+//! | counts late, all the time, or not at all | [`UsageApart`](Manner::UsageApart), [`UsageInEachPiece`](Manner::UsageInEachPiece), [`UsageMissing`](Manner::UsageMissing) | `usage_in_any_manner_is_counted_once` |
+//! | sends no end marker | [`EndMarkerMissing`](Manner::EndMarkerMissing) | `a_missing_end_marker_loses_nothing` |
+//! | does not stream although it was asked to | [`NotStreamed`](Manner::NotStreamed) | `a_reply_that_is_not_streamed_is_told_the_same` |
+//! | cuts its bytes anywhere, also within JSON and characters | any | `a_cut_at_every_byte_gives_the_same_reply`, `any_chunking_gives_the_same_reply`, `split_arguments_are_joined` |
+//! | breaks off | any | `a_reply_cut_at_any_event_is_an_error_or_whole`, `broken_stream_is_interrupted_mid_reply`, `ending_without_finish_is_an_error` |
+//! | tells an error in the middle | usual | `mid_stream_error_event_is_classified` |
+//! | stops in the middle of arguments at its limit | usual and others | `truncated_arguments_are_not_repaired` |
+//! | speaks on after a call | usual | `text_after_calls_is_kept` |
+//! | wants its reasoning, or its state, back in the next request | usual | `reasoning_goes_back_as_it_came`, `state_of_another_owner_is_withheld_and_noted` |
+//! | wants a result for each call under its own id | usual | `calls_and_outcomes_go_back_in_pairs` |
+//! | counts cached input and reasoning | usual | `usage_totals_hold_their_parts` |
+//! | goes on although nobody listens | usual | `dropping_the_call_closes_the_connection` |
 
 mod bench;
 mod clauses;

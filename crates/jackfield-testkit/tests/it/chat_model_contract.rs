@@ -19,6 +19,7 @@ use jackfield_testkit::contract::chat_model::{CLAUSES, check};
 
 use self::acme::Fault;
 use self::harness::AcmeHarness;
+use crate::mutants::{Mutant, check_clauses, check_mutants};
 
 /// An adapter without faults keeps every clause.
 mod kept {
@@ -37,20 +38,23 @@ mod excepted {
 }
 
 #[test]
-fn every_clause_can_be_broken() {
+fn every_clause_catches_its_mutant() {
     // All at once: some of them are only found out by waiting in vain.
-    thread::scope(|scope| {
+    let mutants: Vec<Mutant> = thread::scope(|scope| {
+        let mut threads = Vec::new();
         for (fault, clause) in BROKEN {
-            scope.spawn(move || assert!(fails(*fault, clause, &[]), "{fault:?} keeps `{clause}`"));
+            threads.push(scope.spawn(move || Mutant {
+                caught: fails(*fault, clause, &[]),
+                clause,
+                name: format!("{fault:?}"),
+            }));
         }
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .collect()
     });
-    for clause in CLAUSES {
-        assert!(
-            BROKEN.iter().any(|(_, name)| *name == clause.name),
-            "nothing shows that `{}` can be broken",
-            clause.name
-        );
-    }
+    check_mutants("ChatModel", CLAUSES, &mutants);
 }
 
 #[test]
@@ -73,9 +77,7 @@ fn an_exception_without_a_reason_or_a_clause_fails() {
 
 #[test]
 fn every_clause_says_what_it_demands() {
-    for clause in CLAUSES {
-        assert!(clause.text.ends_with('.'), "{clause:?}");
-    }
+    check_clauses("ChatModel", CLAUSES);
 }
 
 fn fails(fault: Fault, clause: &str, exceptions: &[(&str, &str)]) -> bool {

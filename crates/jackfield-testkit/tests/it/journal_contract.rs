@@ -9,6 +9,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use jackfield_testkit::contract::journal::{CLAUSES, perform};
 
 use self::broken::{Broken, Mistake};
+use crate::mutants::{Mutant, check_clauses, check_mutants};
 
 thread_local! {
     /// The mistake of the journals that are made on this thread.
@@ -37,19 +38,21 @@ fn a_journal_without_a_mistake_keeps_every_clause() {
 }
 
 #[test]
-fn every_clause_catches_the_mistake_that_it_is_there_for() {
-    let mut catching = BTreeSet::new();
-    for (mistake, clause) in MISTAKES {
-        let caught = caught(*mistake);
-        assert!(
-            caught.contains(clause),
-            "{mistake:?} is caught by {caught:?}"
-        );
-        catching.insert(*clause);
-    }
-    let all: BTreeSet<_> = CLAUSES.iter().map(|clause| clause.name).collect();
-    let idle: Vec<_> = all.difference(&catching).collect();
-    assert!(idle.is_empty(), "no mistake is there for {idle:?}");
+fn every_clause_catches_its_mutant() {
+    let mutants: Vec<Mutant> = MISTAKES
+        .iter()
+        .map(|(mistake, clause)| Mutant {
+            caught: caught(*mistake).contains(clause),
+            clause,
+            name: format!("{mistake:?}"),
+        })
+        .collect();
+    check_mutants("Journal", CLAUSES, &mutants);
+}
+
+#[test]
+fn every_clause_says_what_it_demands() {
+    check_clauses("Journal", CLAUSES);
 }
 
 /// Each mistake, and the clause that is there for it.

@@ -5,5 +5,6 @@ mod chat_model_contract;
 mod fakes;
 mod journal_contract;
 mod mocks;
+mod mutants;
 mod server;
 mod toolbox_contract;
