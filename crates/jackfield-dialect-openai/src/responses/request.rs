@@ -3,6 +3,7 @@
 mod assistant;
 mod conversation;
 mod extensions;
+mod inward;
 mod media;
 mod outcomes;
 mod settings;
@@ -17,6 +18,7 @@ use serde_json::Map;
 use super::wire;
 use crate::profile::Profile;
 
+pub use inward::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
 pub(crate) use tools::TEXT_FIELD;

@@ -27,6 +27,14 @@ pub(crate) const KNOWN_ITEMS: [&str; 6] = [
     "reasoning",
 ];
 
+/// The types of items with which a client makes the provider act: they never pass.
+pub(crate) const ACTING_ITEMS: [&str; 4] = [
+    "additional_tools",
+    "compaction_trigger",
+    "configuration_update",
+    "mcp_approval_response",
+];
+
 /// State of a block.
 pub(crate) fn of_block(owner: &StateOwner, kind: &str, json: Value) -> OpaqueState {
     OpaqueState {
@@ -112,8 +120,19 @@ pub(crate) fn words_of_reasoning(fields: &Map<String, Value>) -> String {
 pub(crate) fn fields_of(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     let fields = opaque.json.as_object()?;
     let known = fields.get("type").and_then(Value::as_str);
-    let sound = known == Some(&*opaque.kind) && !KNOWN_ITEMS.contains(&&*opaque.kind);
+    let kind = &*opaque.kind;
+    let carried = !KNOWN_ITEMS.contains(&kind) && !ACTING_ITEMS.contains(&kind);
+    let sound = known == Some(&*opaque.kind) && carried;
     (sound && *opaque.owner.dialect == *DIALECT).then_some(fields)
+}
+
+/// Arguments as text; some write the JSON itself.
+pub(crate) fn arguments_text(json: &Value) -> String {
+    match json {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => json.to_string(),
+    }
 }
 
 /// A remark as the vendor wrote it.

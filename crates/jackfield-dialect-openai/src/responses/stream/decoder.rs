@@ -14,12 +14,12 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::InputFormat;
 use serde_json::{Map, Value};
 
-use super::item::arguments_text;
 use super::message;
 use super::reasoning;
 use super::slot::{Name, Slots};
 use crate::error::{self, ErrorDetail};
 use crate::responses::reply::{finish_reason, usage_from_wire};
+use crate::responses::state::arguments_text;
 use crate::responses::wire::{IncomingEvent, IncomingResponse, Kind};
 
 /// Reads one reply, event by event or whole.

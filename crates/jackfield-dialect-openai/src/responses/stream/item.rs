@@ -246,16 +246,7 @@ fn rest<'a>(told: &str, whole: &'a str) -> Result<&'a str, Fault> {
 /// The arguments in an item; some servers give the JSON itself.
 fn given(fields: &Map<String, Value>) -> String {
     let given = fields.get("arguments").or_else(|| fields.get("input"));
-    given.map(arguments_text).unwrap_or_default()
-}
-
-/// Arguments as text.
-pub(super) fn arguments_text(json: &Value) -> String {
-    match json {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_) => json.to_string(),
-    }
+    given.map(state::arguments_text).unwrap_or_default()
 }
 
 /// The text in the arguments of a tool that takes text; none at all are an empty text, broken ones none.

@@ -1,0 +1,138 @@
+//! The settings of a client.
+
+use std::sync::Arc;
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings, Verbosity};
+use serde_json::{Map, Value};
+
+use super::Invalid;
+use crate::responses::request::ENCRYPTED_REASONING;
+use crate::responses::request::extensions::ACTING;
+use crate::responses::{DIALECT, wire};
+
+/// The fields of a body that are settings.
+#[derive(Debug)]
+pub(super) struct Said {
+    pub(super) end_user: Option<String>,
+    pub(super) extra: Map<String, Value>,
+    pub(super) include: Vec<String>,
+    pub(super) max_output_tokens: Option<u64>,
+    pub(super) parallel_calls: Option<bool>,
+    pub(super) reasoning: wire::ReasoningConfig,
+    pub(super) service_tier: Option<String>,
+    pub(super) temperature: Option<f64>,
+    pub(super) text: wire::TextConfig,
+    pub(super) top_k: Option<u32>,
+    pub(super) top_p: Option<f64>,
+}
+
+pub(super) fn from_wire(said: Said, notes: &mut Notes) -> Result<Settings, Invalid> {
+    let mut extensions = Vec::new();
+    for (key, json) in said.extra {
+        if ACTING.contains(&key.as_str()) {
+            // Nothing is asked for with null, and nothing with false.
+            if !matches!(json, Value::Null | Value::Bool(false)) {
+                notes.refused("provider_would_act", &key);
+            }
+        } else if key == "stream_options" {
+            // How events are padded, which no one sees but whoever sends them.
+            if !json.is_null() {
+                notes.dropped(NoteEffect::Cosmetic, "stream_options", &key);
+            }
+        } else {
+            extensions.push(extension("", &key, json));
+        }
+    }
+    for (n, wanted) in said.include.iter().enumerate() {
+        if wanted != ENCRYPTED_REASONING {
+            let path = format_args!("include.{n}");
+            notes.dropped(NoteEffect::Quality, "include_not_kept", path);
+        }
+    }
+    let more = said.reasoning.extra.into_iter();
+    extensions.extend(more.map(|(key, json)| extension("/reasoning", &key, json)));
+    let more = said.text.extra.into_iter();
+    extensions.extend(more.map(|(key, json)| extension("/text", &key, json)));
+    let summary = said.reasoning.summary.as_deref();
+    if summary.is_some_and(|summary| summary != "auto") {
+        let path = "reasoning.summary";
+        notes.approximated(NoteEffect::Cosmetic, "reasoning_summary", path);
+    }
+    let format = said.text.format.unwrap_or(wire::TextFormat::Text {});
+    Ok(Settings {
+        effort: said.reasoning.effort.as_deref().map(effort).transpose()?,
+        end_user: said.end_user.map(Into::into),
+        extensions,
+        frequency_penalty: None,
+        max_output_tokens: said
+            .max_output_tokens
+            .map(|most| u32::try_from(most).unwrap_or(u32::MAX)),
+        parallel_calls: said.parallel_calls,
+        presence_penalty: None,
+        response_format: match format {
+            wire::TextFormat::JsonObject {} => ResponseFormat::JsonObject,
+            wire::TextFormat::JsonSchema {
+                description,
+                name,
+                schema,
+                strict,
+            } => ResponseFormat::JsonSchema {
+                description: description.map(Into::into),
+                name: name.into(),
+                schema: Arc::new(schema),
+                strict,
+            },
+            wire::TextFormat::Text {} => ResponseFormat::Text,
+        },
+        seed: None,
+        service_tier: said.service_tier.map(Into::into),
+        stop: Vec::new(),
+        temperature: said.temperature,
+        thinking: None,
+        thinking_shown: summary.map(|_| true),
+        top_k: said.top_k,
+        top_p: said.top_p,
+        verbosity: said.text.verbosity.as_deref().map(verbosity).transpose()?,
+    })
+}
+
+fn effort(word: &str) -> Result<Effort, Invalid> {
+    Ok(match word {
+        "none" => Effort::None,
+        "minimal" => Effort::Minimal,
+        "low" => Effort::Low,
+        "medium" => Effort::Medium,
+        "high" => Effort::High,
+        "xhigh" => Effort::ExtraHigh,
+        "max" => Effort::Max,
+        other => {
+            let reason = format!("`{other}` is no effort");
+            return Err(Invalid::new("reasoning.effort", reason));
+        }
+    })
+}
+
+fn verbosity(word: &str) -> Result<Verbosity, Invalid> {
+    Ok(match word {
+        "low" => Verbosity::Low,
+        "medium" => Verbosity::Medium,
+        "high" => Verbosity::High,
+        other => {
+            let reason = format!("`{other}` is no verbosity");
+            return Err(Invalid::new("text.verbosity", reason));
+        }
+    })
+}
+
+/// A field of this dialect alone, below a path.
+pub(super) fn extension(below: &str, key: &str, json: Value) -> Extension {
+    let token = key.replace('~', "~0").replace('/', "~1");
+    Extension {
+        dialect: DIALECT.into(),
+        path: format!("{below}/{token}"),
+        json,
+    }
+}
