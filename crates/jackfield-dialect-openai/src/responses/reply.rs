@@ -1,5 +1,12 @@
 //! Replies: why they end and what they use, and a domain reply as a response for a client.
 
 mod ending;
+mod items;
+mod outward;
 
-pub(crate) use ending::{Seen, finish_reason, usage_from_wire};
+pub(crate) use ending::{
+    Seen, error_to_wire, finish_reason, status, usage_from_wire, usage_to_wire,
+};
+pub(crate) use items::{Made, is_readable, item_id};
+pub use outward::to_wire;
+pub(crate) use outward::{empty, in_words};

@@ -126,6 +126,11 @@ pub(crate) fn fields_of(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     (sound && *opaque.owner.dialect == *DIALECT).then_some(fields)
 }
 
+/// The state of this kind that any owner of this dialect left: what a client of the dialect is shown.
+pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'a Value> {
+    jackfield_dialect_kit::state::of_dialect(states, DIALECT, kind)
+}
+
 /// Arguments as text; some write the JSON itself.
 pub(crate) fn arguments_text(json: &Value) -> String {
     match json {

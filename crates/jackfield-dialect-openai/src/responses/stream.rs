@@ -1,11 +1,14 @@
 //! Streamed replies: the events of a server as pieces, and pieces as events for a client.
 
 mod decoder;
+mod encoder;
 mod item;
 mod message;
 mod reasoning;
 mod slot;
+mod telling;
 
 pub use decoder::Decoder;
+pub use encoder::Encoder;
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 pub use jackfield_dialect_kit::encode::SseEvent;

@@ -1,5 +1,6 @@
 //! Why a reply ended, and what it used.
 
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::usage::Usage;
 
@@ -44,5 +45,62 @@ pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
         input: usage.input_tokens.unwrap_or(0),
         output: usage.output_tokens.unwrap_or(0),
         reasoning: output.reasoning_tokens.unwrap_or(0),
+    }
+}
+
+/// The totals, and what they were.
+pub(crate) const fn usage_to_wire(usage: &Usage) -> wire::Usage {
+    wire::Usage {
+        input_tokens: Some(usage.input),
+        input_tokens_details: Some(wire::InputTokensDetails {
+            cache_write_tokens: Some(usage.cache_write),
+            cached_tokens: Some(usage.cache_read),
+        }),
+        output_tokens: Some(usage.output),
+        output_tokens_details: Some(wire::OutputTokensDetails {
+            reasoning_tokens: Some(usage.reasoning),
+        }),
+        total_tokens: Some(usage.total()),
+    }
+}
+
+/// The status for a reason, and why it is incomplete.
+pub(crate) fn status(reason: &FinishReason) -> (&'static str, Option<wire::IncompleteDetails>) {
+    let because = |reason: &str| {
+        let reason = Some(reason.to_owned());
+        ("incomplete", Some(wire::IncompleteDetails { reason }))
+    };
+    match reason {
+        FinishReason::ContentFilter => because("content_filter"),
+        // To a client both are the same: there was no room for more.
+        FinishReason::ContextFull | FinishReason::Length => because("max_output_tokens"),
+        FinishReason::Paused
+        | FinishReason::Refused
+        | FinishReason::Stop
+        | FinishReason::StopSequence(_)
+        | FinishReason::ToolCalls => ("completed", None),
+        FinishReason::Unrecognized(word) => because(word),
+    }
+}
+
+/// Why a response failed, in the few words that the vendor has for it there.
+pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
+    let code = match failure.kind {
+        ModelFailureKind::ContextTooLong { .. }
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::Unsupported => "invalid_prompt",
+        ModelFailureKind::RateLimited => "rate_limit_exceeded",
+        ModelFailureKind::Forbidden
+        | ModelFailureKind::Interrupted
+        | ModelFailureKind::Overloaded
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::Timeout
+        | ModelFailureKind::Transport
+        | ModelFailureKind::Unauthenticated => "server_error",
+    };
+    wire::ResponseError {
+        code: code.to_owned(),
+        message: failure.message.clone(),
     }
 }

@@ -1,0 +1,222 @@
+//! A domain reply as a response for a client.
+
+use jackfield_dialect_kit::in_words;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::block::{Block, Content, RanBy, Text, Thinking, ToolCall};
+use jackfield_domain::note::{Note, NoteEffect};
+use jackfield_domain::reply::Reply;
+use jackfield_domain::tool_input::ToolInput;
+use serde_json::Map;
+
+use super::items::{Made, annotations, is_readable};
+use super::{Seen, finish_reason, status, usage_to_wire};
+use crate::responses::{state, wire};
+
+/// The response for a reply, and notes on what is lost or changed by it. `created` is when, in seconds
+/// since 1970.
+///
+/// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
+/// client sends it back, and only then it is decided who may see it.
+#[must_use]
+pub fn to_wire(reply: &Reply, model: &str, id: &str, created: u64) -> (wire::Response, Vec<Note>) {
+    let mut notes = Notes::default();
+    let mut output = Vec::with_capacity(reply.message.blocks.len());
+    for (n, block) in reply.message.blocks.iter().enumerate() {
+        let made = Made {
+            reply: id,
+            place: output.len(),
+            states: &block.opaque,
+        };
+        output.extend(item(block, made, &format!("blocks[{n}]"), &mut notes));
+    }
+    let (status, incomplete_details) = status(&reply.end.finish);
+    let back = finish_reason(status, incomplete_details.as_ref(), seen(&output));
+    if back != reply.end.finish {
+        notes.approximated(NoteEffect::Cosmetic, "finish_reason", "end.finish");
+    }
+    let response = wire::Response {
+        incomplete_details,
+        output,
+        status: status.to_owned(),
+        usage: reply.end.usage.as_ref().map(usage_to_wire),
+        ..empty(id, model, created)
+    };
+    (response, notes.into_vec())
+}
+
+/// A response that has only begun.
+pub(crate) fn empty(id: &str, model: &str, created: u64) -> wire::Response {
+    wire::Response {
+        id: id.to_owned(),
+        object: "response".to_owned(),
+        created_at: created,
+        status: "in_progress".to_owned(),
+        model: model.to_owned(),
+        output: Vec::new(),
+        error: None,
+        incomplete_details: None,
+        instructions: None,
+        metadata: Map::new(),
+        parallel_tool_calls: true,
+        tool_choice: "auto".to_owned(),
+        tools: Vec::new(),
+        store: false,
+        usage: None,
+    }
+}
+
+/// What a reader will see in these items.
+fn seen(output: &[wire::Item]) -> Seen {
+    let mut seen = Seen::default();
+    for item in output {
+        match item {
+            wire::Item::CustomToolCall(_) | wire::Item::FunctionCall(_) => seen.call = true,
+            wire::Item::Easy(message) | wire::Item::Message(message) => {
+                let wire::Content::Parts(parts) = &message.content else {
+                    continue;
+                };
+                let refuses = |part: &wire::Part| matches!(part, wire::Part::Refusal { .. });
+                seen.refusal |= parts.iter().any(refuses);
+            }
+            wire::Item::CustomToolCallOutput(_)
+            | wire::Item::FunctionCallOutput(_)
+            | wire::Item::Other(_)
+            | wire::Item::Reasoning(_) => {}
+        }
+    }
+    seen
+}
+
+fn item(block: &Block, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<wire::Item> {
+    let known = state::of_dialect(&block.opaque, state::MESSAGE);
+    if known
+        .and_then(state::MessagePart::read)
+        .is_some_and(|known| known.part > 0)
+    {
+        // Each block is a message of its own: a stream cannot tell early which of them belong together.
+        let path = format_args!("{path}.opaque");
+        notes.approximated(NoteEffect::Cosmetic, "message_split", path);
+    }
+    match &block.content {
+        Content::Audio(_) | Content::Document(_) | Content::Image(_) => {
+            notes.approximated(NoteEffect::Meaning, "media_as_text", path);
+            let text = in_words(&block.content)?;
+            Some(made.message(text_part(text), COMPLETED))
+        }
+        Content::Opaque(opaque) => {
+            if let Some(fields) = state::fields_of(opaque) {
+                return Some(wire::Item::Other(fields.clone()));
+            }
+            let Some(text) = opaque.fallback.as_deref().filter(|text| !text.is_empty()) else {
+                notes.dropped(NoteEffect::Quality, "opaque_withheld", path);
+                return None;
+            };
+            notes.approximated(NoteEffect::Quality, "opaque_as_text", path);
+            Some(made.message(text_part(text.to_owned()), COMPLETED))
+        }
+        Content::Refusal(text) => {
+            if text.is_empty() {
+                notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+                return None;
+            }
+            let refusal = (**text).to_owned();
+            Some(made.message(wire::Part::Refusal { refusal }, COMPLETED))
+        }
+        Content::Text(text) => text_item(text, made, path, notes),
+        Content::Thinking(thinking) => thinking_item(block, thinking, made, path, notes),
+        Content::ToolCall(call) => call_item(call, made, path, notes),
+        Content::ToolOutcome(_) => {
+            notes.dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
+            None
+        }
+    }
+}
+
+/// The status of an item that came to its end.
+const COMPLETED: &str = "completed";
+
+fn text_part(text: String) -> wire::Part {
+    wire::Part::OutputText {
+        text,
+        annotations: Vec::new(),
+    }
+}
+
+fn text_item(text: &Text, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<wire::Item> {
+    if text.text.is_empty() {
+        notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
+        return None;
+    }
+    for (k, annotation) in text.annotations.iter().enumerate() {
+        let path = format_args!("{path}.annotations[{k}]");
+        if is_readable(annotation) {
+            let (title, url) = state::annotation_source(&annotation.json);
+            notes.check_source(annotation, title.as_deref(), url.as_deref(), path);
+        } else {
+            notes.dropped(NoteEffect::Quality, "annotation_not_sent", path);
+        }
+    }
+    let part = wire::Part::OutputText {
+        text: (*text.text).to_owned(),
+        annotations: annotations(&text.annotations),
+    };
+    Some(made.message(part, COMPLETED))
+}
+
+fn thinking_item(
+    block: &Block,
+    thinking: &Thinking,
+    made: Made<'_>,
+    path: &str,
+    notes: &mut Notes,
+) -> Option<wire::Item> {
+    let Some(item) = made.reasoning(&thinking.text) else {
+        notes.dropped(NoteEffect::Quality, "thinking_withheld", path);
+        return None;
+    };
+    let known = state::of_dialect(&block.opaque, state::REASONING).and_then(state::reasoning);
+    if known.is_some_and(|fields| *state::words_of_reasoning(fields) != *thinking.text) {
+        let path = format_args!("{path}.text");
+        notes.dropped(NoteEffect::Cosmetic, "thinking_text", path);
+    }
+    if thinking.redacted {
+        let path = format_args!("{path}.redacted");
+        notes.dropped(NoteEffect::Cosmetic, "thinking_redacted", path);
+    }
+    Some(item)
+}
+
+fn call_item(call: &ToolCall, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<wire::Item> {
+    if call.ran_by == RanBy::Provider {
+        notes.dropped(NoteEffect::Quality, "provider_call_withheld", path);
+        return None;
+    }
+    let (id, name) = (call.id.as_str(), call.name.as_str());
+    Some(match &call.input {
+        ToolInput::Json(input) => {
+            // Nothing at all means no arguments; clients parse it.
+            let raw = if input.raw().is_empty() {
+                "{}"
+            } else {
+                input.raw()
+            };
+            made.call(id, name, raw, COMPLETED)
+        }
+        ToolInput::Text(text) => made.custom_call(id, name, text),
+    })
+}
+
+/// A medium in words; `None` if it is none.
+pub(crate) fn in_words(content: &Content) -> Option<String> {
+    match content {
+        Content::Audio(audio) => Some(in_words::audio(audio)),
+        Content::Document(document) => Some(in_words::source("document", &document.source)),
+        Content::Image(image) => Some(in_words::source("image", &image.source)),
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => None,
+    }
+}
