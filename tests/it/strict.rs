@@ -59,6 +59,23 @@ async fn a_loss_of_meaning_is_said_in_any_case_and_refused_by_the_bare_flag() {
 }
 
 #[tokio::test]
+async fn a_form_that_claude_cannot_be_held_to_is_a_loss_of_meaning_and_a_schema_is_none() {
+    let any_object = "settings.response_format = \"json_object\"\n";
+    let ran = answered(jackfield(["ask", "hello"]), any_object).await;
+    ran.says_line(
+        "! note: ",
+        "settings.response_format is not sent (json_object_not_supported; meaning)",
+    );
+    refused(jackfield(["ask", "--strict", "hello"]), any_object)
+        .await
+        .stops(4, "settings.response_format would be left out");
+    let schema = "[settings.response_format]\n\
+                  schema = { type = \"object\", properties = {}, additionalProperties = false }\n";
+    let ran = answered(jackfield(["ask", "--strict=quality", "hello"]), schema).await;
+    assert!(!ran.err.contains("note"), "{}", ran.err);
+}
+
+#[tokio::test]
 async fn a_field_that_only_claude_knows_is_sent_to_claude() {
     let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
     let fields = "settings.extensions.claude.speed = \"fast\"\n\

@@ -2,6 +2,7 @@
 
 mod extensions;
 mod providers;
+mod response_format;
 mod sections;
 
 use std::collections::BTreeMap;

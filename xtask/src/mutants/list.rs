@@ -57,6 +57,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "loop_properties::a_granted_approval_stays_granted",
     },
     Mutant {
+        name: "strictness-is-not-asked-for",
+        file: "crates/jackfield-domain/src/tool_loop/rounds.rs",
+        from: "strict: setup.strict,",
+        to: "strict: None,",
+        package: "jackfield-domain",
+        test: "loop_properties::every_request_says_what_the_setup_says",
+    },
+    Mutant {
+        name: "strict-about-worse-only",
+        file: "crates/jackfield-dialect-kit/src/strict.rs",
+        from: "note.effect >= strict;",
+        to: "note.effect > strict;",
+        package: "jackfield-dialect-kit",
+        test: "strict::a_request_is_refused_for_what_counts",
+    },
+    Mutant {
         name: "timeout-as-failure",
         file: "crates/jackfield-domain/src/tool_loop/calls.rs",
         from: "ToolFailure::unknown(ToolFailureKind::Timeout, message)",

@@ -10,7 +10,7 @@ use toml::de::DeValue;
 
 use crate::config::{Config, Network};
 use crate::document::Section;
-use crate::file::{Trust, extensions, trust_help};
+use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::place::{Place, Problem};
 use crate::values::{
     at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
@@ -141,6 +141,11 @@ pub(crate) fn settings(config: &mut Config, mut section: Section<'_>, trust: Tru
         "presence_penalty",
         between(-2.0, 2.0),
         &mut settings.presence_penalty,
+    );
+    section.set(
+        "response_format",
+        response_format::read,
+        &mut settings.response_format,
     );
     section.set("seed", whole::<i64>, &mut settings.seed);
     section.set("service_tier", shared, &mut settings.service_tier);

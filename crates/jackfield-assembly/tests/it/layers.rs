@@ -1,15 +1,18 @@
 //! Files, environment and flags: the later one wins.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{Flags, load};
 use jackfield_domain::limits::OnLimit;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Verdict;
-use jackfield_domain::settings::{Effort, ThinkingMode};
+use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::UnknownPolicy;
+
+use serde_json::json;
 
 use crate::world::World;
 
@@ -194,6 +197,33 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         .map(|rule| &*rule.pattern)
         .collect();
     assert_eq!(rules, ["x", "*"]);
+}
+
+#[test]
+fn the_form_of_the_answer_is_a_word_or_a_schema() {
+    let form = |text: &str| {
+        let world = World::new().with_user(format!("settings.response_format = {text}"));
+        world.load().unwrap().options.settings.response_format
+    };
+    assert_eq!(form("'text'"), ResponseFormat::Text);
+    assert_eq!(form("'json_object'"), ResponseFormat::JsonObject);
+    let schema = Arc::new(json!({ "type": "object" }));
+    let plain = ResponseFormat::JsonSchema {
+        description: None,
+        name: "response".into(),
+        schema: Arc::clone(&schema),
+        strict: None,
+    };
+    assert_eq!(form("{ schema.type = 'object' }"), plain);
+    assert_eq!(form(r#"{ schema = '{"type": "object"}' }"#), plain);
+    let full = ResponseFormat::JsonSchema {
+        description: Some("a city".into()),
+        name: "city".into(),
+        schema,
+        strict: Some(true),
+    };
+    let text = "{ description = 'a city', name = 'city', schema.type = 'object', strict = true }";
+    assert_eq!(form(text), full);
 }
 
 #[test]

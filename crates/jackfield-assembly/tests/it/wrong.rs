@@ -100,6 +100,30 @@ fn a_value_that_cannot_be_is_told_with_its_key() {
             "1: key `settings.stop`: a list of texts was expected, not a string",
         ),
         (
+            "settings.response_format = 'jsonobject'",
+            "1: key `settings.response_format`: `jsonobject` is unknown; did you mean `json_object`?",
+        ),
+        (
+            "settings.response_format = { shema = {} }",
+            "1: key `settings.response_format`: `shema` is unknown; did you mean `schema`?",
+        ),
+        (
+            "settings.response_format = { name = 'city' }",
+            "1: key `settings.response_format`: `schema` is a table, or a text with JSON",
+        ),
+        (
+            "settings.response_format = { schema = '[]' }",
+            "1: key `settings.response_format`: `schema` is no JSON object",
+        ),
+        (
+            "settings.response_format = { schema = {}, name = 'a city' }",
+            "1: key `settings.response_format`: `name` has at most 64 letters, digits, `_` and `-`",
+        ),
+        (
+            "settings.response_format = { schema = {}, strict = 'yes' }",
+            "1: key `settings.response_format`: `strict` is true or false",
+        ),
+        (
             "settings.strict = 'meanings'",
             "1: key `settings.strict`: `meanings` is unknown; did you mean `meaning`?",
         ),
