@@ -50,7 +50,7 @@ impl Adapter for Claude {
 
     fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
-        let profile = self.config.profile_of(&request.model.model);
+        let profile = self.config.profile.of(&request.model.model);
         let body = request::to_wire(request, &owner, &profile, true)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         let mut headers = self.headers.clone();
@@ -87,7 +87,7 @@ impl Adapter for Claude {
 #[async_trait]
 impl ChatModel for Claude {
     fn capabilities(&self) -> Capabilities {
-        let profile = self.config.profile.unwrap_or_default();
+        let profile = self.config.profile.usual();
         let mut can = Capabilities::NONE;
         can.documents = true;
         can.forced_tools = profile.forced_tools && self.config.tools;

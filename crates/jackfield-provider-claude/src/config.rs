@@ -2,10 +2,12 @@
 
 use http::header::{AUTHORIZATION, CONTENT_TYPE, InvalidHeaderValue};
 use http::{HeaderMap, HeaderValue};
-use jackfield_dialect_claude::options::Profile;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
+use jackfield_provider_kit::by_model::ByModel;
 use jackfield_provider_kit::secret::{InvalidSecret, Secret};
 use thiserror::Error;
+
+pub use jackfield_dialect_claude::options::Profile;
 
 /// Settings of one server that speaks Claude Messages.
 #[derive(Clone, Debug)]
@@ -21,8 +23,8 @@ pub struct ClaudeConfig {
     pub key_header: KeyHeader,
     /// Why there is no key although one is needed, in a sentence; the model says so when it is asked.
     pub missing_key: Option<String>,
-    /// What the models take; `None` knows it from the model's name.
-    pub profile: Option<Profile>,
+    /// What the models take.
+    pub profile: ByModel<Profile>,
     /// Whether the models behind it call tools; some behind servers of one's own do not.
     pub tools: bool,
     /// What `anthropic-version` says; `None` is the version that fits the model.
@@ -77,16 +79,10 @@ impl ClaudeConfig {
             key: None,
             key_header: KeyHeader::default(),
             missing_key: None,
-            profile: None,
+            profile: ByModel::new(Profile::of),
             tools: true,
             version: None,
         })
-    }
-
-    /// What the models of this name take.
-    #[must_use]
-    pub fn profile_of(&self, model: &str) -> Profile {
-        self.profile.unwrap_or_else(|| Profile::of(model))
     }
 
     /// The headers that every request has, but for the version.

@@ -53,6 +53,21 @@ impl BaseUrl {
         self.0.origin().ascii_serialization()
     }
 
+    /// The same, with this path if it has none; `path` begins with a slash.
+    #[must_use]
+    pub fn or_path(mut self, path: &str) -> Self {
+        if self.path().is_empty() {
+            self.0.set_path(path);
+        }
+        self
+    }
+
+    /// Its path, with a slash at its beginning and none at its end; empty if it has none.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        self.0.path().trim_end_matches('/')
+    }
+
     /// The address of a resource below this one; `path` begins with a slash.
     #[must_use]
     pub fn join(&self, path: &str) -> String {

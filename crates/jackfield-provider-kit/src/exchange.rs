@@ -17,11 +17,11 @@ mod span;
 pub use self::adapter::{Adapter, Answer, Asked, unsupported};
 #[doc(hidden)]
 pub use self::span::tracing;
+pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 
 use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
-use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_dialect_kit::strict;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};

@@ -10,6 +10,7 @@
 //! `SSL_CERT_DIR`, which replace the system's certificate authorities.
 
 pub mod base_url;
+pub mod by_model;
 pub mod exchange;
 pub mod retry_after;
 pub mod secret;

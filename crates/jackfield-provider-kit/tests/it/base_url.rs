@@ -58,3 +58,22 @@ fn plain_http_is_exposed_unless_it_stays_on_the_machine() {
         );
     }
 }
+
+#[test]
+fn a_path_is_given_to_an_address_that_has_none() {
+    let cases = [
+        ("http://host:8000", "http://host:8000/v1"),
+        ("http://host:8000/", "http://host:8000/v1"),
+        ("http://host:8000/v1", "http://host:8000/v1"),
+        ("http://host:8000/v1/", "http://host:8000/v1"),
+        ("https://host/openai/v1", "https://host/openai/v1"),
+        ("https://host/api", "https://host/api"),
+    ];
+    for (text, whole) in cases {
+        let url = BaseUrl::parse(text).unwrap().or_path("/v1");
+        assert_eq!(url.to_string(), whole, "{text}");
+        assert_eq!(url.join("/models"), format!("{whole}/models"), "{text}");
+    }
+    assert_eq!(BaseUrl::parse("http://host/").unwrap().path(), "");
+    assert_eq!(BaseUrl::parse("http://host/a/b/").unwrap().path(), "/a/b");
+}
