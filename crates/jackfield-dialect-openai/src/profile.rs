@@ -3,8 +3,9 @@
 //! Facts about servers are of 2026-11: the vendors' documentation, the sources of Ollama and llama.cpp,
 //! and what their users report; see each field and constant.
 
-use jackfield_dialect_kit::ids::IdForm;
 use jackfield_domain::settings::Effort;
+
+pub use jackfield_dialect_kit::ids::IdForm;
 
 /// What a server takes, and what it wants otherwise than OpenAI. Applies to both dialects, where a field
 /// does not name one.

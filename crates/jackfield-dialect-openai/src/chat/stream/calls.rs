@@ -191,8 +191,9 @@ impl Calls {
         let repeated = by_id.is_some() && call.arguments.repeats(&piece.arguments);
         let begins = match piece.name {
             _ if repeated => false,
-            // The same name once more, without arguments, may be said again or begin another call.
-            Some(name) if whole => !blank || name != call.name,
+            // A name may come last; the same name once more, without arguments, may be said again or
+            // begin another call.
+            Some(name) if whole => !blank || !(call.name.is_empty() || name == call.name),
             Some(name) => {
                 let other = !call.name.is_empty() && name != call.name;
                 other && (!call.arguments.is_blank() || self.is_second_name(call, name, piece))
