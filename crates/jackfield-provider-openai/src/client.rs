@@ -1,0 +1,157 @@
+//! The chat model: asks OpenAI, or a server like it, and tells the reply as it comes.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use http::{HeaderMap, StatusCode};
+use jackfield_dialect_openai::error::{self, ErrorBody, ErrorDetail};
+use jackfield_dialect_openai::profile::{ReasoningEcho, StructuredOutput, ToolChoiceForms};
+use jackfield_dialect_openai::{chat, responses};
+use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::request::ModelRequest;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_provider_kit::chat_span;
+use jackfield_provider_kit::exchange::{self, Adapter, Answer, Asked};
+use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::transport::Transport;
+use tracing::Span;
+
+use crate::config::{Api, InvalidConfig, OpenAiConfig};
+use crate::decoder::Decoder;
+
+/// OpenAI, or a server that speaks one of its languages. Never retries; cancelled by dropping.
+pub struct OpenAi {
+    config: OpenAiConfig,
+    headers: HeaderMap,
+    transport: Transport,
+}
+
+impl OpenAi {
+    /// Sets the model up; nothing is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidConfig`] if the key, the organization or the project cannot be sent.
+    pub fn new(config: OpenAiConfig, transport: Transport) -> Result<Self, InvalidConfig> {
+        exchange::warn_if_exposed(&config.base_url, config.key.as_ref());
+        Ok(Self {
+            headers: config.headers()?,
+            config,
+            transport,
+        })
+    }
+}
+
+impl Adapter for OpenAi {
+    type Decoder = Decoder;
+
+    const REQUEST_ID: (&'static str, &'static str) = ("x-request-id", "openai.request_id");
+
+    fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
+        let owner = self.state_owner(&request.model.model);
+        let profile = self.config.profile.of(&request.model.model);
+        let url = self.config.base_url.join(self.config.api.path());
+        let headers = self.headers.clone();
+        match self.config.api {
+            Api::ChatCompletions => {
+                let body = chat::request::to_wire(request, &owner, &profile, true)
+                    .map_err(|refusal| exchange::unsupported(&refusal))?;
+                let decoder = chat::stream::Decoder::for_request(owner, request);
+                Asked::post(&url, headers, body, Decoder::ChatCompletions(decoder))
+            }
+            Api::Responses => {
+                let body = responses::request::to_wire(request, &owner, &profile, true)
+                    .map_err(|refusal| exchange::unsupported(&refusal))?;
+                let decoder = responses::stream::Decoder::for_request(owner, request);
+                Asked::post(&url, headers, body, Decoder::Responses(decoder))
+            }
+        }
+    }
+
+    fn classify(&self, answer: &Answer<'_>) -> Option<ModelFailure> {
+        let ErrorBody { error } = serde_json::from_slice(answer.body).ok()?;
+        if error.is_empty() || is_of_the_router(answer.status, &error) {
+            return None;
+        }
+        let status = answer.status.as_u16();
+        let header = |name: &str| answer.header(name);
+        let phase = Phase::BeforeFirstDelta;
+        Some(error::classify(status, header, answer.body, phase))
+    }
+
+    fn key(&self) -> Option<&Secret> {
+        self.config.key.as_ref()
+    }
+
+    fn missing_key(&self) -> Option<&str> {
+        self.config.missing_key.as_deref()
+    }
+
+    fn span(&self, model: &str) -> Span {
+        let config = &self.config;
+        let provider = &*config.provider;
+        chat_span!(provider, "openai.request_id", model, config.base_url)
+    }
+}
+
+#[async_trait]
+impl ChatModel for OpenAi {
+    fn capabilities(&self) -> Capabilities {
+        let profile = self.config.profile.usual();
+        let mut can = Capabilities::NONE;
+        can.documents = profile.files;
+        can.forced_tools = self.config.tools && profile.tool_choice > ToolChoiceForms::Ignored;
+        can.images = profile.images;
+        can.parallel_calls = self.config.tools;
+        can.streaming = true;
+        can.structured_output = profile.structured_output == StructuredOutput::Schema;
+        can.tools = self.config.tools;
+        (can.audio, can.reasoning) = match self.config.api {
+            Api::ChatCompletions => (
+                profile.audio,
+                // OpenAI's own models show none of it here.
+                profile.reasoning_echo != ReasoningEcho::Never,
+            ),
+            Api::Responses => (false, !profile.efforts.is_empty()),
+        };
+        can
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        let dialect = match self.config.api {
+            Api::ChatCompletions => chat::DIALECT,
+            Api::Responses => responses::DIALECT,
+        };
+        StateOwner {
+            dialect: dialect.into(),
+            endpoint: self.config.base_url.endpoint().into(),
+            model: model.into(),
+        }
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        exchange::reply(self, &self.transport, request, sink).await
+    }
+}
+
+impl fmt::Debug for OpenAi {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("OpenAi")
+            .field("config", &self.config)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Whether an error is of the server's paths and not of its API, and so says nothing about models: that
+/// of FastAPI (vLLM, SGLang) and that of llama.cpp (2026-11).
+fn is_of_the_router(status: StatusCode, error: &ErrorDetail) -> bool {
+    status == StatusCode::NOT_FOUND
+        && ["Not Found", "File Not Found"].contains(&error.message.as_str())
+}

@@ -1,0 +1,45 @@
+//! The decoder of whichever language is spoken.
+
+use jackfield_dialect_openai::{chat, responses};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::reply::ReplyEnd;
+use jackfield_provider_kit::exchange::{DecodeError, DecodeReply};
+
+/// Reads a reply in one of the two languages.
+#[derive(Debug)]
+pub enum Decoder {
+    /// Of Chat Completions.
+    ChatCompletions(chat::stream::Decoder),
+    /// Of Responses.
+    Responses(responses::stream::Decoder),
+}
+
+impl DecodeReply for Decoder {
+    fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError> {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.push(name, data),
+            Self::Responses(decoder) => decoder.push(name, data),
+        }
+    }
+
+    fn is_complete(&self) -> bool {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.is_complete(),
+            Self::Responses(decoder) => decoder.is_complete(),
+        }
+    }
+
+    fn finish(self) -> Result<ReplyEnd, DecodeError> {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.finish(),
+            Self::Responses(decoder) => decoder.finish(),
+        }
+    }
+
+    fn read_whole(self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.read_whole(body),
+            Self::Responses(decoder) => decoder.read_whole(body),
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Integration tests of `jackfield-provider-openai`.
+
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "helpers of tests fail the test"
+)]
+
+mod bytes;
+mod chat;
+mod config;
+mod connections;
+mod harness;
+mod requests;
+mod responses;
+
+/// The contract of `ChatModel`, for Responses.
+mod contract_of_responses {
+    use crate::responses::ResponsesHarness;
+
+    jackfield_testkit::chat_model_contract!(ResponsesHarness);
+}
+
+/// The contract of `ChatModel`, for Chat Completions of OpenAI.
+mod contract_of_chat {
+    use crate::chat::ChatHarness;
+
+    jackfield_testkit::chat_model_contract!(ChatHarness::OpenAi, except: {
+        strict_requests_are_refused_where_others_are_noted =>
+            "here OpenAI's models take tools only without effort, so every request with tools has a note",
+    });
+}
+
+/// The contract of `ChatModel`, for Chat Completions of a server that wants its reasoning back.
+mod contract_of_deepseek {
+    use crate::chat::ChatHarness;
+
+    jackfield_testkit::chat_model_contract!(ChatHarness::DeepSeek);
+}

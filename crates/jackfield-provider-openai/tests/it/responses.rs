@@ -1,0 +1,483 @@
+//! How Responses puts things on the wire, written by hand from the vendor's documentation and the
+//! official SDK's types (openai-python 3.54.0); what only other servers do, from what their users report
+//! (2026-11).
+
+use bytes::Bytes;
+use jackfield_domain::reply::FinishReason;
+use jackfield_ports::chat_model::Capabilities;
+use jackfield_provider_openai::client::OpenAi;
+use jackfield_provider_openai::config::Api;
+use jackfield_testkit::contract::chat_model::{
+    ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, ScriptedBlock,
+    ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+};
+use jackfield_testkit::server::RecordedRequest;
+use serde_json::{Value, json};
+
+use crate::harness::{self, MODEL, failed, id, index, set};
+
+pub(crate) struct ResponsesHarness;
+
+const IMPOSSIBLE: &[(Manner, &str)] = &[
+    (
+        Manner::ArgumentsAsObject,
+        "arguments are a text wherever they stand",
+    ),
+    (
+        Manner::ArgumentsCumulative,
+        "no server of it is known to repeat them",
+    ),
+    (Manner::CallsInOnePiece, "each item has events of its own"),
+    (
+        Manner::EndMarkerMissing,
+        "the event that says why the reply ended is the marker",
+    ),
+    (
+        Manner::FinishSaysStop,
+        "there is no reason of its own for calls",
+    ),
+    (
+        Manner::NameLate,
+        "no server of it is known to name a call after its item was added",
+    ),
+    (Manner::NameRepeated, "the pieces have no place for a name"),
+    (Manner::RoleRepeated, "the pieces have no place for a role"),
+    (Manner::UsageApart, "the usage is part of the last event"),
+    (
+        Manner::UsageInEachPiece,
+        "the usage is part of the last event",
+    ),
+];
+
+impl ChatModelHarness for ResponsesHarness {
+    type Model = OpenAi;
+
+    fn connect(&self, base_url: &str, key: &str) -> OpenAi {
+        harness::model(base_url, Api::Responses, key)
+    }
+
+    fn capabilities(&self) -> Capabilities {
+        let mut can = Capabilities::NONE;
+        can.documents = true;
+        can.forced_tools = true;
+        can.images = true;
+        can.parallel_calls = true;
+        can.reasoning = true;
+        can.streaming = true;
+        can.structured_output = true;
+        can.tools = true;
+        can
+    }
+
+    fn model(&self) -> &str {
+        MODEL
+    }
+
+    fn provider(&self) -> &str {
+        "openai"
+    }
+
+    fn impossible(&self) -> &[(Manner, &str)] {
+        IMPOSSIBLE
+    }
+
+    fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+        let impossible = |(manner, _): &(Manner, &str)| *manner == reply.manner;
+        if IMPOSSIBLE.iter().any(impossible) {
+            return None;
+        }
+        let incomplete = match &reply.finish {
+            FinishReason::ContentFilter => Some("content_filter"),
+            FinishReason::Length => Some("max_output_tokens"),
+            FinishReason::Stop | FinishReason::ToolCalls => None,
+            FinishReason::Unrecognized(reason) => Some(&**reason),
+            FinishReason::ContextFull
+            | FinishReason::Paused
+            | FinishReason::Refused
+            | FinishReason::StopSequence(_) => return None,
+        };
+        let items: Vec<Item<'_>> = reply
+            .blocks
+            .iter()
+            .map(|block| item(reply, block))
+            .collect();
+        let done: Vec<Value> = (0..)
+            .zip(&items)
+            .map(|(place, item)| item.done(reply.manner, place))
+            .collect();
+        let response = ended(reply, incomplete, done);
+        let wire = if reply.manner == Manner::NotStreamed {
+            WireReply::json(200, response.to_string())
+        } else {
+            streamed(reply, &items, response)
+        };
+        Some(wire.header("x-request-id", "req_1"))
+    }
+
+    fn echo(&self, request: &RecordedRequest) -> Echo {
+        let body = request.json();
+        let mut echo = Echo::default();
+        for item in body["input"].as_array().unwrap() {
+            match item["type"].as_str().unwrap_or("message") {
+                "custom_tool_call" | "function_call" => echo.calls.push(EchoedCall {
+                    arguments: text(item.get("arguments").unwrap_or_else(|| &item["input"])),
+                    id: text(&item["call_id"]),
+                    name: text(&item["name"]),
+                }),
+                "custom_tool_call_output" | "function_call_output" => {
+                    echo.outcomes.push(EchoedOutcome {
+                        id: text(&item["call_id"]),
+                        text: words(&item["output"]),
+                    });
+                }
+                "reasoning" => echo.reasoning.push(EchoedReasoning {
+                    state: item["encrypted_content"].as_str().map(str::to_owned),
+                    text: Some(words(&item["summary"])),
+                }),
+                _ => {}
+            }
+        }
+        echo
+    }
+
+    fn render_failure(&self, failure: &ScriptedFailure) -> WireReply {
+        failed(failure)
+    }
+
+    fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
+        let code = match failure.kind {
+            ScriptedFailureKind::Forbidden => "unsupported_country_region_territory",
+            ScriptedFailureKind::InvalidRequest => "invalid_prompt",
+            ScriptedFailureKind::ModelNotFound => "model_not_found",
+            ScriptedFailureKind::Overloaded | ScriptedFailureKind::ServerError => "server_error",
+            ScriptedFailureKind::RateLimited(_) => "rate_limit_exceeded",
+            ScriptedFailureKind::Unauthenticated => "invalid_api_key",
+        };
+        Some(event(&json!({
+            "type": "error", "sequence_number": 99, "code": code, "message": failure.message,
+            "param": null,
+        })))
+    }
+
+    fn unknown_events(&self) -> Vec<Bytes> {
+        vec![
+            ": keep-alive\n\n".into(),
+            event(&json!({ "type": "keepalive", "sequence_number": 98 })),
+            event(&json!({
+                "type": "response.mood.changed", "sequence_number": 98, "output_index": "none",
+                "mood": ["fine"],
+            })),
+        ]
+    }
+
+    fn broken_event(&self) -> Option<Bytes> {
+        let broken = "event: response.output_text.delta\n\
+            data: {\"type\":\"response.output_text.delta\",\"del\n\n";
+        Some(broken.into())
+    }
+}
+
+/// An event as it stands on the wire.
+pub(crate) fn event(data: &Value) -> Bytes {
+    let name = data["type"].as_str().unwrap();
+    format!("event: {name}\ndata: {data}\n\n").into()
+}
+
+/// The text, or the JSON of anything else.
+fn text(json: &Value) -> String {
+    json.as_str()
+        .map_or_else(|| json.to_string(), str::to_owned)
+}
+
+/// The words of a text, or of a list of parts.
+fn words(json: &Value) -> String {
+    let Some(parts) = json.as_array() else {
+        return text(json);
+    };
+    let words = parts.iter().filter_map(|part| part["text"].as_str());
+    words.collect()
+}
+
+/// The response as the last event has it.
+fn ended(reply: &ScriptedReply, incomplete: Option<&str>, output: Vec<Value>) -> Value {
+    let usage = &reply.usage;
+    let mut response = begun(if incomplete.is_some() {
+        "incomplete"
+    } else {
+        "completed"
+    });
+    response["incomplete_details"] = json!(incomplete.map(|reason| json!({ "reason": reason })));
+    response["output"] = json!(output);
+    if reply.manner != Manner::UsageMissing {
+        response["usage"] = json!({
+            "input_tokens": usage.input,
+            "input_tokens_details": {
+                "cached_tokens": usage.cache_read, "cache_write_tokens": usage.cache_write,
+            },
+            "output_tokens": usage.output,
+            "output_tokens_details": { "reasoning_tokens": usage.reasoning },
+            "total_tokens": usage.input + usage.output,
+        });
+    }
+    response
+}
+
+fn begun(status: &str) -> Value {
+    json!({
+        "id": "resp_1", "object": "response", "created_at": 1_795_000_000, "status": status,
+        "error": null, "incomplete_details": null, "instructions": null, "model": MODEL,
+        "output": [], "parallel_tool_calls": true, "store": false, "tools": [], "usage": null,
+    })
+}
+
+/// An item of the output, and its events between those that add it and end it.
+struct Item<'a> {
+    /// The block.
+    block: &'a ScriptedBlock,
+    /// The `call_id`; none for what is no call, and where it is missing.
+    call_id: Option<String>,
+}
+
+fn item<'a>(reply: &'a ScriptedReply, block: &'a ScriptedBlock) -> Item<'a> {
+    let own = |block: &'a ScriptedBlock| match block {
+        ScriptedBlock::CustomCall { id, .. } | ScriptedBlock::ToolCall { id, .. } => Some(&**id),
+        ScriptedBlock::Reasoning { .. } | ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => {
+            None
+        }
+    };
+    let first = reply.blocks.iter().find_map(own).unwrap_or_default();
+    let call_id = own(block).and_then(|own| id(reply.manner, first, own));
+    Item { block, call_id }
+}
+
+impl Item<'_> {
+    /// The item as it ends.
+    fn done(&self, manner: Manner, place: usize) -> Value {
+        let mut item = match self.block {
+            ScriptedBlock::CustomCall { input, name, .. } => json!({
+                "id": format!("ctc_{place}"), "type": "custom_tool_call", "status": "completed",
+                "name": name, "input": input.concat(),
+            }),
+            ScriptedBlock::Reasoning { pieces, state } => json!({
+                "id": format!("rs_{place}"), "type": "reasoning", "status": "completed",
+                "summary": summary(pieces), "encrypted_content": state,
+            }),
+            ScriptedBlock::Refusal(pieces) => message(place, refusal(&pieces.concat())),
+            ScriptedBlock::Text(pieces) => message(place, output_text(&pieces.concat())),
+            ScriptedBlock::ToolCall {
+                arguments, name, ..
+            } => {
+                let all = arguments.concat();
+                let mut item = json!({
+                    "id": format!("fc_{place}"), "type": "function_call", "status": "completed",
+                    "name": name,
+                });
+                set(&mut item, "arguments", said(manner, &all));
+                item
+            }
+        };
+        set(&mut item, "call_id", self.call_id.clone());
+        if manner == Manner::RoleMissing {
+            item.as_object_mut().unwrap().remove("role");
+        }
+        if manner == Manner::NullsForNothing {
+            for field in ["phase", "namespace", "caller", "encrypted_content"] {
+                if item.get(field).is_none() {
+                    item[field] = Value::Null;
+                }
+            }
+        }
+        item
+    }
+
+    /// The item as it is added.
+    fn added(&self, manner: Manner, place: usize) -> Value {
+        let mut item = self.done(manner, place);
+        item["status"] = json!("in_progress");
+        match self.block {
+            ScriptedBlock::CustomCall { .. } if manner != Manner::ArgumentsAtOnce => {
+                item["input"] = json!("");
+            }
+            ScriptedBlock::Reasoning { .. } => {
+                item["summary"] = json!([]);
+                // It may be there already, and not be whole.
+                item["encrypted_content"] = json!("gAAA");
+            }
+            ScriptedBlock::Refusal(_) | ScriptedBlock::Text(_) => item["content"] = json!([]),
+            ScriptedBlock::ToolCall { .. } if manner != Manner::ArgumentsAtOnce => {
+                set(&mut item, "arguments", said(manner, ""));
+                if said(manner, "").is_none() {
+                    item.as_object_mut().unwrap().remove("arguments");
+                }
+            }
+            ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => {}
+        }
+        item
+    }
+
+    /// The events between.
+    fn events(&self, manner: Manner) -> Vec<Value> {
+        let silent = manner == Manner::ArgumentsAtOnce || manner == Manner::ArgumentsAtEnd;
+        let deltas = |kind: &str, pieces: &[String]| -> Vec<Value> {
+            let pieces = pieces.iter();
+            pieces
+                .map(|piece| json!({ "type": kind, "delta": piece }))
+                .collect()
+        };
+        match self.block {
+            ScriptedBlock::CustomCall { input, .. } => {
+                let kind = "response.custom_tool_call_input.delta";
+                let mut events = if silent {
+                    Vec::new()
+                } else {
+                    deltas(kind, input)
+                };
+                let kind = "response.custom_tool_call_input.done";
+                events.push(json!({ "type": kind, "input": input.concat() }));
+                events
+            }
+            ScriptedBlock::Reasoning { pieces, .. } if pieces.is_empty() => Vec::new(),
+            ScriptedBlock::Reasoning { pieces, .. } => {
+                let blank = json!({ "type": "summary_text", "text": "" });
+                let whole = json!({ "type": "summary_text", "text": pieces.concat() });
+                let mut events =
+                    vec![json!({ "type": "response.reasoning_summary_part.added", "part": blank })];
+                events.extend(deltas("response.reasoning_summary_text.delta", pieces));
+                let kind = "response.reasoning_summary_text.done";
+                events.push(json!({ "type": kind, "text": pieces.concat() }));
+                let kind = "response.reasoning_summary_part.done";
+                events.push(json!({ "type": kind, "part": whole }));
+                for event in &mut events {
+                    event["summary_index"] = json!(0);
+                }
+                events
+            }
+            ScriptedBlock::Refusal(pieces) => part(
+                &refusal(""),
+                deltas("response.refusal.delta", pieces),
+                json!({ "type": "response.refusal.done", "refusal": pieces.concat() }),
+                &refusal(&pieces.concat()),
+            ),
+            ScriptedBlock::Text(pieces) => part(
+                &output_text(""),
+                deltas("response.output_text.delta", pieces),
+                json!({
+                    "type": "response.output_text.done", "text": pieces.concat(), "logprobs": [],
+                }),
+                &output_text(&pieces.concat()),
+            ),
+            ScriptedBlock::ToolCall { arguments, .. } => {
+                let kind = "response.function_call_arguments.delta";
+                let mut events = if silent {
+                    Vec::new()
+                } else {
+                    deltas(kind, arguments)
+                };
+                let all = arguments.concat();
+                let mut done = json!({ "type": "response.function_call_arguments.done" });
+                set(&mut done, "arguments", said(manner, &all));
+                events.push(done);
+                events
+            }
+        }
+    }
+}
+
+/// Arguments, in a manner that may say nothing about them where there are none.
+fn said(manner: Manner, arguments: &str) -> Option<Value> {
+    if !arguments.is_empty() {
+        return Some(json!(arguments));
+    }
+    if manner == Manner::ArgumentsMissing {
+        return None;
+    }
+    Some(if manner == Manner::ArgumentsNull {
+        Value::Null
+    } else {
+        json!("")
+    })
+}
+
+fn message(place: usize, part: Value) -> Value {
+    json!({
+        "id": format!("msg_{place}"), "type": "message", "status": "completed",
+        "role": "assistant", "content": [part],
+    })
+}
+
+fn output_text(text: &str) -> Value {
+    json!({ "type": "output_text", "text": text, "annotations": [], "logprobs": [] })
+}
+
+fn refusal(text: &str) -> Value {
+    json!({ "type": "refusal", "refusal": text })
+}
+
+fn summary(pieces: &[String]) -> Value {
+    if pieces.is_empty() {
+        return json!([]);
+    }
+    json!([{ "type": "summary_text", "text": pieces.concat() }])
+}
+
+/// The events of the one part of a message.
+fn part(blank: &Value, deltas: Vec<Value>, done: Value, whole: &Value) -> Vec<Value> {
+    let mut events = vec![json!({ "type": "response.content_part.added", "part": blank })];
+    events.extend(deltas);
+    events.push(done);
+    events.push(json!({ "type": "response.content_part.done", "part": whole }));
+    for event in &mut events {
+        event["content_index"] = json!(0);
+    }
+    events
+}
+
+fn streamed(reply: &ScriptedReply, items: &[Item<'_>], response: Value) -> WireReply {
+    let manner = reply.manner;
+    let mut events = vec![
+        json!({ "type": "response.created", "response": begun("in_progress") }),
+        json!({ "type": "response.in_progress", "response": begun("in_progress") }),
+    ];
+    // The events of each item, from the one that adds it to the one that ends it.
+    let mut told: Vec<Vec<Value>> = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let (added, done) = (item.added(manner, place), item.done(manner, place));
+        let mut own = item.events(manner);
+        for event in &mut own {
+            event["item_id"] = added["id"].clone();
+        }
+        own.insert(
+            0,
+            json!({ "type": "response.output_item.added", "item": added }),
+        );
+        own.push(json!({ "type": "response.output_item.done", "item": done }));
+        for event in &mut own {
+            set(event, "output_index", index(manner, place));
+        }
+        told.push(own);
+    }
+    if manner == Manner::ArgumentsInterleaved {
+        // Only calls take turns; what stands before them is told first.
+        let is_call = |item: &Item<'_>| match item.block {
+            ScriptedBlock::CustomCall { .. } | ScriptedBlock::ToolCall { .. } => true,
+            ScriptedBlock::Reasoning { .. }
+            | ScriptedBlock::Refusal(_)
+            | ScriptedBlock::Text(_) => false,
+        };
+        let before = items.iter().take_while(|item| !is_call(item)).count();
+        events.extend(told.drain(..before).flatten());
+        while told.iter().any(|own| !own.is_empty()) {
+            for own in told.iter_mut().filter(|own| !own.is_empty()) {
+                events.push(own.remove(0));
+            }
+        }
+    } else {
+        events.extend(told.into_iter().flatten());
+    }
+    let kind = format!("response.{}", response["status"].as_str().unwrap());
+    events.push(json!({ "type": kind, "response": response }));
+    for (number, event) in (0..).zip(&mut events) {
+        event["sequence_number"] = json!(number);
+    }
+    WireReply::events(events.iter().map(event))
+}
