@@ -25,6 +25,8 @@ use crate::surroundings::{Environment, read_small};
 pub struct Assembled {
     /// The engine.
     pub engine: Engine,
+    /// The providers whose key was found.
+    pub keys_found: BTreeSet<Arc<str>>,
     /// The providers that need a key and have none. They can be asked, and say so.
     pub missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// What turns are sent with, unless they say otherwise.
@@ -60,12 +62,20 @@ impl Registry {
             .builtins(Arc::new(Builtins::default()));
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
         let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
+        let mut keys_found = BTreeSet::new();
         for (name, provider) in &config.providers {
+            if provider.is_default() && !self.providers.contains_key(name) {
+                // A registry of somebody's own need not know what stands here by default.
+                continue;
+            }
             match self.make(name, provider, environment, &transport) {
                 Ok(made) => {
                     let owner = made.model.state_owner(&options.model.model);
                     dialects.insert(Arc::clone(name), owner.dialect);
                     builder = builder.model(Arc::clone(name), made.model);
+                    if made.has_key {
+                        keys_found.insert(Arc::clone(name));
+                    }
                     missing_keys.extend(made.missing.map(|missing| (Arc::clone(name), missing)));
                 }
                 Err(more) => problems.extend(more),
@@ -79,6 +89,7 @@ impl Registry {
         options.settings.extensions.extend(ours.cloned());
         Ok(Assembled {
             engine: builder.build(),
+            keys_found,
             missing_keys,
             options,
         })
@@ -113,6 +124,7 @@ impl Registry {
             Key::Missing(missing) => (None, Some(missing)),
             Key::NotNeeded => (None, None),
         };
+        let has_key = key.is_some();
         let options = provider
             .options
             .iter()
@@ -133,7 +145,11 @@ impl Registry {
                 None => problem,
             }]
         })?;
-        Ok(Made { missing, model })
+        Ok(Made {
+            has_key,
+            missing,
+            model,
+        })
     }
 }
 
@@ -266,6 +282,7 @@ fn find_key(
 
 /// A provider that was made.
 struct Made {
+    has_key: bool,
     missing: Option<MissingKey>,
     model: Arc<dyn ChatModel>,
 }

@@ -7,6 +7,7 @@ use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::{ClaudeConfig, KeyHeader};
 use serde_json::Value;
 
+use crate::quirks;
 use crate::registry::{ProviderFactory, ProviderSettings};
 
 /// Makes models behind the Claude Messages API.
@@ -22,7 +23,7 @@ impl ProviderFactory for ClaudeFactory {
     }
 
     fn options(&self) -> &[&str] {
-        &["betas", "key_header", "tools", "version"]
+        &["betas", "key_header", "quirks", "tools", "version"]
     }
 
     fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
@@ -44,6 +45,7 @@ impl ProviderFactory for ClaudeFactory {
                         _ => return Err("key_header is \"x-api-key\" or \"bearer\"".into()),
                     }
                 }
+                "quirks" => config.profile = quirks::over(config.profile, value)?,
                 "tools" => config.tools = value.as_bool().ok_or("tools is true or false")?,
                 "version" => {
                     let version = value

@@ -12,6 +12,7 @@ use jackfield_engine::TurnOptions;
 use serde_json::Value;
 
 use crate::near::did_you_mean;
+use crate::openai::PRESETS;
 use crate::place::{Origin, Place, Problem};
 
 /// What is configured, checked, with defaults for everything that is not.
@@ -81,6 +82,10 @@ impl Default for Config {
         };
         let mut options = TurnOptions::new(model);
         options.system = system_prompt(PartOrigin::Default, DEFAULT_PROMPT);
+        // Every kind that has an address stands without being configured.
+        let kinds = PRESETS.iter().filter(|preset| preset.base_url.is_some());
+        let names = kinds.map(|preset| preset.kind).chain([provider]);
+        let providers = names.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),
             extensions: Vec::new(),
@@ -88,7 +93,7 @@ impl Default for Config {
             model_place: Origin::Default.into(),
             network: Network::default(),
             options,
-            providers: BTreeMap::from([(provider.into(), ProviderConfig::default())]),
+            providers: providers.collect(),
         }
     }
 }
@@ -134,6 +139,22 @@ impl Config {
 }
 
 impl ProviderConfig {
+    /// Whether nothing is said of it: it is only one of those that stand without being configured.
+    pub(crate) fn is_default(&self) -> bool {
+        let Self {
+            base_url,
+            key,
+            kind,
+            options,
+            place,
+        } = self;
+        base_url.is_none()
+            && key.is_none()
+            && kind.is_none()
+            && options.is_empty()
+            && place.is_none()
+    }
+
     /// Makes the path of the key's file absolute.
     pub(crate) fn resolve_key_file(&mut self, resolve: impl Fn(&str) -> PathBuf) {
         if let Some(KeySource::File(path)) = &mut self.key

@@ -10,6 +10,7 @@ use jackfield_provider_kit::transport::Transport;
 use serde_json::Value;
 
 use crate::claude::ClaudeFactory;
+use crate::openai::{OpenAiFactory, PRESETS};
 
 /// Makes providers of one kind.
 ///
@@ -87,7 +88,10 @@ impl Registry {
 impl Default for Registry {
     /// Everything that comes with Jackfield.
     fn default() -> Self {
-        Self::empty().provider("claude", Arc::new(ClaudeFactory))
+        PRESETS.iter().fold(
+            Self::empty().provider("claude", Arc::new(ClaudeFactory)),
+            |registry, preset| registry.provider(preset.kind, Arc::new(OpenAiFactory(preset))),
+        )
     }
 }
 

@@ -1,5 +1,9 @@
 //! Every key that can be written is in docs/configuration.md, and no other.
 
+use jackfield_assembly::{Environment, Registry};
+
+use crate::world::World;
+
 const PAGE: &str = include_str!("../../../../docs/configuration.md");
 
 #[test]
@@ -28,4 +32,44 @@ fn every_documented_key_can_be_written() {
         .filter(|key| !key.ends_with(".NAME") && !keys.iter().any(|known| known == key))
         .collect();
     assert!(gone.is_empty(), "docs/configuration.md names {gone:?}");
+}
+
+#[test]
+fn every_quirk_is_documented_with_what_it_takes() {
+    for (kind, profile) in [
+        (
+            "claude",
+            format!("{:#?}", jackfield_provider_claude::config::Profile::NEWEST),
+        ),
+        (
+            "openai",
+            format!("{:#?}", jackfield_provider_openai::profile::Profile::OPENAI),
+        ),
+    ] {
+        let (_, section) = PAGE
+            .split_once(&format!("\n#### Quirks of `{kind}`\n"))
+            .unwrap();
+        let section = section.split("\n#").next().unwrap();
+        let mut documented: Vec<&str> = Vec::new();
+        for row in section.lines().filter_map(|line| line.strip_prefix("| `")) {
+            let (name, rest) = row.split_once("` |").unwrap();
+            documented.push(name);
+            // Each value of the second column, as it stands there.
+            let values = rest.split(" | ").next().unwrap();
+            for value in values.split('`').skip(1).step_by(2) {
+                let text = format!("[providers.{kind}.quirks]\n{name} = {value}");
+                let world = World::new().with_user(&text);
+                let environment = Environment::from_iter([("", "")]);
+                let assembled = Registry::default().assemble(&world.load().unwrap(), &environment);
+                assert!(assembled.is_ok(), "{text}: {assembled:?}");
+            }
+        }
+        let fields = profile.lines().filter_map(|line| line.strip_prefix("    "));
+        let mut fields: Vec<&str> = fields
+            .filter(|line| line.starts_with(|c: char| c.is_ascii_lowercase()))
+            .filter_map(|line| Some(line.split_once(':')?.0))
+            .collect();
+        fields.sort_unstable();
+        assert_eq!(documented, fields, "quirks of {kind}");
+    }
 }

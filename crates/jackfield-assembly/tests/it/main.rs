@@ -3,6 +3,7 @@
 
 mod documented;
 mod layers;
+mod openai;
 mod registry;
 mod trust;
 mod world;

@@ -1,7 +1,7 @@
 //! `jackfield ask`: a question, and its answer.
 
 use std::io::{self, IsTerminal as _};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::{Assembled, Flags, MissingKey, Registry, Surroundings, load};
@@ -34,7 +34,7 @@ pub async fn run(ask: Ask) -> Result<Exit, Fault> {
     let assembled = assemble(&flags)?;
     let provider = &assembled.options.model.provider;
     if let Some(missing) = assembled.missing_keys.get(provider) {
-        return Err(no_key(provider, missing));
+        return Err(no_key(provider, missing, assembled.keys_found.first()));
     }
     if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {
         let offered = assembled.engine.tools(&assembled.options).await;
@@ -179,7 +179,7 @@ fn asks(output: &Output, yes: bool) -> Asks {
     Terminal::open().map_or(Asks::Nobody, Asks::Person)
 }
 
-fn no_key(provider: &str, missing: &MissingKey) -> Fault {
+fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fault {
     let page = missing
         .page
         .as_ref()
@@ -193,7 +193,12 @@ fn no_key(provider: &str, missing: &MissingKey) -> Fault {
         Exit::Configuration,
         format!("there is no key for `{provider}`: {}", missing.why),
     )
-    .with_help(format!("{way}; or run `jackfield demo`, which needs none"))
+    .with_help(match other {
+        Some(other) => {
+            format!("{way}; or ask `{other}`, which has a key, with `--model {other}/MODEL`")
+        }
+        None => format!("{way}; or run `jackfield demo`, which needs none"),
+    })
 }
 
 /// A session of its own for each run, as ids and idempotency keys are made of it.

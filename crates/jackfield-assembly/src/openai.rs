@@ -1,0 +1,199 @@
+//! How a provider is made that speaks a language of OpenAI's: OpenAI itself, and those that are like it.
+
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_openai::client::OpenAi;
+use jackfield_provider_openai::config::{Api, OpenAiConfig};
+use jackfield_provider_openai::profile::Profile;
+
+use crate::near::did_you_mean;
+use crate::quirks;
+use crate::registry::{ProviderFactory, ProviderSettings};
+
+/// What is known of one kind of server.
+#[derive(Debug)]
+pub(crate) struct Preset {
+    api: Api,
+    /// Its address; none if everybody has another.
+    pub(crate) base_url: Option<&'static str>,
+    key_page: Option<&'static str>,
+    /// The environment variable of its key; none if it needs no key.
+    key_variable: Option<&'static str>,
+    pub(crate) kind: &'static str,
+    /// The path of an address that names none.
+    path: &'static str,
+    profile: &'static str,
+    /// As `gen_ai.provider.name` has it; none for the provider's own name.
+    provider: Option<&'static str>,
+}
+
+/// Makes models behind servers of one kind.
+pub(crate) struct OpenAiFactory(pub(crate) &'static Preset);
+
+impl ProviderFactory for OpenAiFactory {
+    fn key_variable(&self) -> Option<&str> {
+        self.0.key_variable
+    }
+
+    fn key_page(&self) -> Option<&str> {
+        self.0.key_page
+    }
+
+    fn options(&self) -> &[&str] {
+        &[
+            "api",
+            "organization",
+            "path",
+            "profile",
+            "project",
+            "quirks",
+            "tools",
+        ]
+    }
+
+    fn build(&self, settings: ProviderSettings) -> Result<Arc<dyn ChatModel>, BoxError> {
+        let preset = self.0;
+        let text = |name: &str| match settings.options.get(name) {
+            None => Ok(None),
+            Some(value) => match value.as_str() {
+                Some(text) => Ok(Some(text.to_owned())),
+                None => Err(format!("{name} is a text in quotes")),
+            },
+        };
+        let base_url = settings.base_url.as_deref().or(preset.base_url);
+        let base_url = base_url.ok_or_else(|| {
+            format!(
+                "base_url is not set: the kind `{}` has no address of its own",
+                preset.kind
+            )
+        })?;
+        let path = text("path")?;
+        let mut config = OpenAiConfig::with_path(base_url, path.as_deref().unwrap_or(preset.path))?;
+        config.api = match text("api")?.as_deref() {
+            None => preset.api,
+            Some("chat") => Api::ChatCompletions,
+            Some("responses") => Api::Responses,
+            Some(_) => return Err("api is \"responses\" or \"chat\"".into()),
+        };
+        config.key = settings.key;
+        config.missing_key = settings.missing_key;
+        config.organization = text("organization")?;
+        config.project = text("project")?;
+        config.profile = profile(text("profile")?.as_deref().unwrap_or(preset.profile))?;
+        if let Some(table) = settings.options.get("quirks") {
+            config.profile = quirks::over(config.profile, table)?;
+        }
+        config.provider = match preset.provider {
+            Some(name) => name.into(),
+            None => settings.name.to_string().into(),
+        };
+        if let Some(tools) = settings.options.get("tools") {
+            config.tools = tools.as_bool().ok_or("tools is true or false")?;
+        }
+        Ok(Arc::new(OpenAi::new(config, settings.transport)?))
+    }
+}
+
+/// What is known of the models of servers like this one.
+fn profile(name: &str) -> Result<ByModel<Profile>, String> {
+    let found = PROFILES.iter().find(|(known, _)| *known == name);
+    match found {
+        Some((_, of)) => Ok(ByModel::new(of)),
+        None => {
+            let names: Vec<&str> = PROFILES.iter().map(|(name, _)| *name).collect();
+            let hint = did_you_mean(name, &names);
+            Err(format!("there is no profile `{name}`{hint}"))
+        }
+    }
+}
+
+/// What a profile knows of a model by its name.
+type Of = fn(&str) -> Profile;
+
+/// The profiles by their names.
+const PROFILES: &[(&str, Of)] = &[
+    ("compatible", |_| Profile::COMPATIBLE),
+    ("deepseek", |_| Profile::DEEPSEEK),
+    ("llama-cpp", |_| Profile::LLAMA_CPP),
+    ("mistral", |_| Profile::MISTRAL),
+    ("ollama", |_| Profile::OLLAMA),
+    ("openai", Profile::openai),
+    ("vllm", |_| Profile::VLLM),
+];
+
+/// The kinds of servers. Addresses, variables and pages are those of the vendors' documentation (2026-11).
+pub(crate) const PRESETS: &[Preset] = &[
+    Preset {
+        api: Api::ChatCompletions,
+        // Its own pages name no `/v1` any more.
+        base_url: Some("https://api.deepseek.com"),
+        key_page: Some("https://platform.deepseek.com/api_keys"),
+        key_variable: Some("DEEPSEEK_API_KEY"),
+        kind: "deepseek",
+        path: "",
+        profile: "deepseek",
+        provider: Some("deepseek"),
+    },
+    Preset {
+        api: Api::ChatCompletions,
+        base_url: Some("http://127.0.0.1:8080"),
+        key_page: None,
+        key_variable: None,
+        kind: "llama-cpp",
+        path: OpenAiConfig::PATH,
+        profile: "llama-cpp",
+        provider: Some("llama_cpp"),
+    },
+    Preset {
+        api: Api::ChatCompletions,
+        base_url: Some("https://api.mistral.ai/v1"),
+        key_page: Some("https://console.mistral.ai/api-keys"),
+        key_variable: Some("MISTRAL_API_KEY"),
+        kind: "mistral",
+        path: OpenAiConfig::PATH,
+        profile: "mistral",
+        provider: Some("mistral_ai"),
+    },
+    Preset {
+        api: Api::ChatCompletions,
+        base_url: Some("http://127.0.0.1:11434"),
+        key_page: None,
+        key_variable: None,
+        kind: "ollama",
+        path: OpenAiConfig::PATH,
+        profile: "ollama",
+        provider: Some("ollama"),
+    },
+    Preset {
+        api: Api::Responses,
+        base_url: Some(OpenAiConfig::BASE_URL),
+        key_page: Some("https://platform.openai.com/api-keys"),
+        key_variable: Some("OPENAI_API_KEY"),
+        kind: "openai",
+        path: OpenAiConfig::PATH,
+        profile: "openai",
+        provider: Some("openai"),
+    },
+    Preset {
+        api: Api::ChatCompletions,
+        base_url: None,
+        key_page: None,
+        key_variable: None,
+        kind: "openai-compatible",
+        path: OpenAiConfig::PATH,
+        profile: "compatible",
+        provider: None,
+    },
+    Preset {
+        api: Api::ChatCompletions,
+        base_url: Some("http://127.0.0.1:8000"),
+        key_page: None,
+        key_variable: None,
+        kind: "vllm",
+        path: OpenAiConfig::PATH,
+        profile: "vllm",
+        provider: Some("vllm"),
+    },
+];

@@ -1,0 +1,134 @@
+//! What servers that speak a language of OpenAI's take.
+
+use std::sync::LazyLock;
+
+use jackfield_domain::settings::Effort;
+use jackfield_provider_openai::profile::{
+    BlankContent, EndUser, IdForm, MaxTokens, MessageOrder, Profile, ReasoningEcho,
+    StructuredOutput, SystemRole, ToolChoiceForms,
+};
+use serde_json::Value;
+
+use super::{Quirk, flag, word};
+
+impl super::Profile for Profile {
+    const QUIRKS: &'static [Quirk<Self>] = &[
+        flag!(audio),
+        word!(blank_content, "empty" => BlankContent::Empty, "null" => BlankContent::Null),
+        flag!(cache_points),
+        word!(
+            call_ids,
+            "nine-alphanumeric" => IdForm::NineAlphanumeric,
+            "usual" => IdForm::Usual,
+        ),
+        flag!(custom_tools),
+        Quirk {
+            name: "efforts",
+            set: |profile, value| {
+                profile.efforts = efforts(value)?;
+                Ok(())
+            },
+        },
+        flag!(encrypted_reasoning),
+        word!(
+            end_user,
+            "none" => EndUser::None,
+            "safety-identifier" => EndUser::SafetyIdentifier,
+            "user" => EndUser::User,
+        ),
+        flag!(files),
+        flag!(image_addresses),
+        flag!(images),
+        word!(
+            max_tokens,
+            "max_completion_tokens" => MaxTokens::MaxCompletionTokens,
+            "max_tokens" => MaxTokens::MaxTokens,
+        ),
+        word!(
+            message_order,
+            "alternating" => MessageOrder::Alternating,
+            "answer-after-tools" => MessageOrder::AnswerAfterTools,
+            "free" => MessageOrder::Free,
+        ),
+        flag!(output_media),
+        flag!(parallel_calls),
+        flag!(penalties),
+        word!(
+            reasoning_echo,
+            "always" => ReasoningEcho::Always,
+            "as-it-came" => ReasoningEcho::AsItCame,
+            "never" => ReasoningEcho::Never,
+        ),
+        flag!(refusals),
+        flag!(sampling),
+        flag!(seed),
+        flag!(service_tier),
+        flag!(stop),
+        flag!(stream_usage),
+        flag!(strict_tools),
+        word!(
+            structured_output,
+            "json-object" => StructuredOutput::JsonObject,
+            "none" => StructuredOutput::None,
+            "schema" => StructuredOutput::Schema,
+        ),
+        word!(
+            system_role,
+            "developer" => SystemRole::Developer,
+            "one-system" => SystemRole::OneSystem,
+            "system" => SystemRole::System,
+        ),
+        word!(
+            tool_choice,
+            "ignored" => ToolChoiceForms::Ignored,
+            "named" => ToolChoiceForms::Named,
+            "subset" => ToolChoiceForms::Subset,
+            "words" => ToolChoiceForms::Words,
+        ),
+        flag!(tools_without_effort),
+        flag!(top_k),
+        flag!(verbosity),
+    ];
+}
+
+/// Levels of effort, in the words of `settings.effort`.
+fn efforts(value: &Value) -> Result<&'static [Effort], String> {
+    let items = value.as_array().ok_or("this is a list of levels")?;
+    let mut chosen = 0_usize;
+    for item in items {
+        chosen |= 1 << word(item, &PLACES)?;
+    }
+    Ok(SUBSETS.get(chosen).map(Vec::as_slice).unwrap_or_default())
+}
+
+/// The words, and the places of their levels.
+const PLACES: [(&str, usize); 7] = [
+    ("none", 0),
+    ("minimal", 1),
+    ("low", 2),
+    ("medium", 3),
+    ("high", 4),
+    ("extra_high", 5),
+    ("max", 6),
+];
+
+/// The levels, from least to most.
+const LEVELS: [Effort; 7] = [
+    Effort::None,
+    Effort::Minimal,
+    Effort::Low,
+    Effort::Medium,
+    Effort::High,
+    Effort::ExtraHigh,
+    Effort::Max,
+];
+
+/// What levels a server can take: there are few enough for all of them to be kept.
+static SUBSETS: LazyLock<Vec<Vec<Effort>>> = LazyLock::new(|| {
+    let subset = |chosen: usize| {
+        let levels = LEVELS.into_iter().enumerate();
+        let chosen = levels.filter(move |(place, _)| chosen & (1 << place) != 0);
+        chosen.map(|(_, level)| level).collect()
+    };
+    (0..1 << LEVELS.len()).map(subset).collect()
+});

@@ -1,0 +1,254 @@
+//! Providers that speak a language of OpenAI's, as they are configured and as they are then asked.
+
+use jackfield_assembly::{Assembled, Environment, Flags, Registry};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::Message;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::setup::Opening;
+use jackfield_engine::SendMessage;
+use jackfield_testkit::server::{RecordedRequest, Response, Server};
+use serde_json::json;
+
+use crate::world::{World, lines};
+
+const KEYS: [(&str, &str); 6] = [
+    ("ANTHROPIC_API_KEY", "of-claude"),
+    ("DEEPSEEK_API_KEY", "of-deepseek"),
+    ("MISTRAL_API_KEY", "of-mistral"),
+    ("OPENAI_API_KEY", "of-openai"),
+    ("HOME_KEY", "of-home"),
+    ("WORK_KEY", "of-work"),
+];
+
+/// The request that a provider sends, with `URL` in this configuration for where it goes.
+async fn sent(provider: &str, text: &str) -> RecordedRequest {
+    let server = Server::start().await;
+    let text = text.replace("URL", &server.base_url());
+    let world = World::new().with_user(&text);
+    let environment = Environment::from_iter(KEYS);
+    let assembled = Registry::default().assemble(&world.load().unwrap(), &environment);
+    ask(&server, &assembled.unwrap(), provider).await
+}
+
+/// The request for a turn, which fails: that it was sent is all that matters.
+async fn ask(server: &Server, assembled: &Assembled, provider: &str) -> RecordedRequest {
+    let mut options = assembled.options.clone();
+    options.model = ModelRef {
+        model: "some-model".into(),
+        provider: provider.into(),
+    };
+    let message = SendMessage {
+        opening: Opening::UserMessage(Message::user("Hello").into()),
+        options,
+        session: SessionId::parse(provider).unwrap(),
+    };
+    let body = json!({ "error": { "message": "no", "type": "invalid_request_error" } });
+    server.answer(Response::json(400, body.to_string()));
+    assembled.engine.send(message, &mut ()).await.unwrap();
+    server.requests().pop().unwrap()
+}
+
+#[tokio::test]
+async fn every_kind_is_asked_where_and_as_it_is_known_to_be() {
+    for (kind, path, key) in [
+        ("deepseek", "/chat/completions", Some("Bearer of-deepseek")),
+        ("llama-cpp", "/v1/chat/completions", None),
+        ("mistral", "/v1/chat/completions", Some("Bearer of-mistral")),
+        ("ollama", "/v1/chat/completions", None),
+        ("openai", "/v1/responses", Some("Bearer of-openai")),
+        ("openai-compatible", "/v1/chat/completions", None),
+        ("vllm", "/v1/chat/completions", None),
+    ] {
+        let seen = sent(kind, &format!("[providers.{kind}]\nbase_url = 'URL'")).await;
+        assert_eq!(seen.path, path, "{kind}");
+        assert_eq!(seen.header("authorization"), key, "{kind}");
+        let named =
+            format!("[providers.x]\nkind = '{kind}'\nbase_url = 'URL/deep/'\ntools = false");
+        let seen = sent("x", &named).await;
+        assert!(seen.path.starts_with("/deep/"), "{kind}: {}", seen.path);
+        assert!(!seen.path.contains("/v1"), "{kind}: {}", seen.path);
+        assert_eq!(seen.json().get("tools"), None, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn two_accounts_of_one_provider_stand_side_by_side() {
+    let server = Server::start().await;
+    let account = |name: &str, key: &str| {
+        format!(
+            "[providers.{name}]\nkind = 'openai'\nbase_url = '{}'\napi_key_env = '{key}'\n\
+             organization = 'org-{name}'\nproject = 'proj-{name}'\n",
+            server.base_url()
+        )
+    };
+    let world = World::new().with_user(account("home", "HOME_KEY") + &account("work", "WORK_KEY"));
+    let environment = Environment::from_iter(KEYS);
+    let assembled = Registry::default()
+        .assemble(&world.load().unwrap(), &environment)
+        .unwrap();
+    for name in ["home", "work", "home"] {
+        let seen = ask(&server, &assembled, name).await;
+        let header = |name: &str| seen.header(name).map(str::to_owned);
+        assert_eq!(header("authorization"), Some(format!("Bearer of-{name}")));
+        assert_eq!(header("openai-organization"), Some(format!("org-{name}")));
+        assert_eq!(header("openai-project"), Some(format!("proj-{name}")));
+    }
+}
+
+#[tokio::test]
+async fn options_change_how_a_server_is_asked() {
+    let openai = |more: &str| {
+        format!(
+            "[settings]\nmax_output_tokens = 7\ntemperature = 0.5\n[providers.openai]\nbase_url = 'URL'\n{more}"
+        )
+    };
+    let seen = sent("openai", &openai("")).await;
+    assert_eq!(seen.json()["max_output_tokens"], 7);
+    assert_eq!(seen.json().get("temperature"), None);
+    let seen = sent("openai", &openai("api = 'chat'\npath = '/api'")).await;
+    assert_eq!(seen.path, "/api/chat/completions");
+    assert_eq!(seen.json()["max_completion_tokens"], 7);
+    let seen = sent("openai", &openai("path = ''")).await;
+    assert_eq!(seen.path, "/responses");
+    let seen = sent("openai", &openai("api = 'chat'\nprofile = 'vllm'")).await;
+    assert_eq!(seen.json()["max_tokens"], 7);
+    assert_eq!(seen.json()["temperature"], 0.5);
+    let quirks =
+        "api = 'chat'\n[providers.openai.quirks]\nmax_tokens = 'max_tokens'\nsampling = true";
+    let seen = sent("openai", &openai(quirks)).await;
+    assert_eq!(seen.json()["max_tokens"], 7);
+    assert_eq!(seen.json()["temperature"], 0.5);
+}
+
+#[tokio::test]
+async fn quirks_of_a_server_that_speaks_claude_change_how_it_is_asked() {
+    let claude = |more: &str| {
+        format!("settings.temperature = 0.5\n[providers.claude]\nbase_url = 'URL'\n{more}")
+    };
+    let seen = sent("claude", &claude("")).await;
+    assert_eq!(seen.json().get("temperature"), None);
+    let seen = sent("claude", &claude("quirks.sampling = true")).await;
+    assert_eq!(seen.json()["temperature"], 0.5);
+    let seen = sent("claude", &claude("quirks.api_version = '2023-06-01'")).await;
+    assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+}
+
+#[test]
+fn every_provider_with_an_address_stands_without_being_configured() {
+    let flags = |model: &str| Flags {
+        model: Some(model.to_owned()),
+        ..Flags::default()
+    };
+    for (provider, key) in [
+        ("claude", Some("ANTHROPIC_API_KEY")),
+        ("deepseek", Some("DEEPSEEK_API_KEY")),
+        ("llama-cpp", None),
+        ("mistral", Some("MISTRAL_API_KEY")),
+        ("ollama", None),
+        ("openai", Some("OPENAI_API_KEY")),
+        ("vllm", None),
+    ] {
+        let config = World::new()
+            .load_with(&flags(&format!("{provider}/x")))
+            .unwrap();
+        let assemble = |environment: Environment| {
+            let assembled = Registry::default().assemble(&config, &environment);
+            let assembled = assembled.unwrap();
+            let found: Vec<String> = assembled
+                .keys_found
+                .iter()
+                .map(ToString::to_string)
+                .collect();
+            (found, assembled.missing_keys.get(provider).cloned())
+        };
+        let (found, missing) = assemble(Environment::from_iter([("", "")]));
+        assert_eq!(found, [""; 0], "{provider}");
+        let variable = missing
+            .as_ref()
+            .and_then(|missing| missing.variable.as_deref());
+        assert_eq!(variable, key, "{provider}");
+        if let Some(key) = key {
+            assert!(missing.unwrap().page.unwrap().starts_with("https://"));
+            let (found, missing) = assemble(Environment::from_iter([(key, "k")]));
+            assert_eq!((found, missing), (vec![provider.to_owned()], None));
+        }
+    }
+    let error = World::new()
+        .load_with(&flags("openai-compatible/x"))
+        .unwrap_err();
+    assert!(
+        error
+            .to_string()
+            .contains("there is no provider `openai-compatible`")
+    );
+}
+
+#[test]
+fn what_cannot_be_is_told() {
+    for (text, expected) in [
+        (
+            "kind = 'openai-compatible'",
+            "base_url is not set: the kind `openai-compatible` has no address of its own",
+        ),
+        (
+            "kind = 'openai'\nbase_url = 'https://host/v1/chat/completions'",
+            "base_url ends in `/chat/completions`: give the address without it",
+        ),
+        (
+            "kind = 'openai'\napi = 'completions'",
+            "api is \"responses\" or \"chat\"",
+        ),
+        (
+            "kind = 'openai'\norganization = 7",
+            "organization is a text in quotes",
+        ),
+        ("kind = 'openai'\ntools = 'no'", "tools is true or false"),
+        (
+            "kind = 'openai'\nprofile = 'olama'",
+            "there is no profile `olama`; did you mean `ollama`?",
+        ),
+        (
+            "kind = 'openai'\nquirks = 7",
+            "quirks is a table of what the server takes",
+        ),
+        (
+            "kind = 'openai'\nquirks.tool_chioce = 'ignored'",
+            "there is no quirk `tool_chioce`; did you mean `tool_choice`?",
+        ),
+        (
+            "kind = 'openai'\nquirks.tool_choice = 'ignore'",
+            "quirks.tool_choice: `ignore` is unknown; did you mean `ignored`?",
+        ),
+        (
+            "kind = 'openai'\nquirks.tool_choice = true",
+            "quirks.tool_choice: this is one of ignored, named, subset, words",
+        ),
+        (
+            "kind = 'openai'\nquirks.sampling = 'yes'",
+            "quirks.sampling: this is true or false",
+        ),
+        (
+            "kind = 'openai'\nquirks.efforts = ['low', 'hihg']",
+            "quirks.efforts: `hihg` is unknown; did you mean `high`?",
+        ),
+        (
+            "kind = 'claude'\nquirks.samplng = true",
+            "there is no quirk `samplng`; did you mean `sampling`?",
+        ),
+        (
+            "kind = 'olama'",
+            "there is no kind of provider `olama`; did you mean `ollama`?",
+        ),
+        (
+            "kind = 'openai'\nprofil = 'vllm'",
+            "unknown; did you mean `profile`?",
+        ),
+    ] {
+        let world = World::new().with_user(format!("[providers.x]\n{text}"));
+        let error = Registry::default()
+            .assemble(&world.load().unwrap(), &Environment::from_iter(KEYS))
+            .unwrap_err();
+        let found = lines(&error, &world.home());
+        assert!(found[0].ends_with(expected), "{text}: {found:?}");
+    }
+}
