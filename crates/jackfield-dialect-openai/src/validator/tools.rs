@@ -15,7 +15,7 @@ const TOOLS: usize = 128;
 
 /// A grammar of free text.
 pub(crate) const GRAMMAR: [Field; 2] = [
-    need("definition", Is::Words(1_000_000)),
+    need("definition", Is::Text),
     need("syntax", Is::OneOf(&["lark", "regex"])),
 ];
 

@@ -10,3 +10,4 @@ mod profiles;
 mod responses;
 mod rules;
 mod schema;
+mod validated;

@@ -49,8 +49,17 @@ pub(super) fn apply(
         Verbosity::Medium => "medium".to_owned(),
     });
     body.verbosity = taken(verbosity, profile.verbosity, "settings.verbosity", notes);
-    let tier = settings.service_tier.as_deref().map(str::to_owned);
-    body.service_tier = taken(tier, profile.service_tier, "settings.service_tier", notes);
+    let tier = settings.service_tier.as_deref();
+    if !profile.service_tier || tier.is_none_or(|tier| TIERS.contains(&tier)) {
+        let tier = tier.map(str::to_owned);
+        body.service_tier = taken(tier, profile.service_tier, "settings.service_tier", notes);
+    } else {
+        notes.dropped(
+            NoteEffect::Cost,
+            "service_tier_unknown",
+            "settings.service_tier",
+        );
+    }
     body.stop = stop(settings, profile, notes);
     let limit = settings.max_output_tokens.map(u64::from);
     match profile.max_tokens {
@@ -66,6 +75,9 @@ pub(super) fn apply(
         EndUser::User => body.user = user,
     }
 }
+
+/// The vendor's classes of price and speed on this endpoint (`openai` 3.54.0, 2026-11).
+const TIERS: [&str; 6] = ["auto", "default", "fast", "flex", "priority", "scale"];
 
 fn taken<T>(value: Option<T>, takes: bool, path: &str, notes: &mut Notes) -> Option<T> {
     if value.is_some() && !takes {

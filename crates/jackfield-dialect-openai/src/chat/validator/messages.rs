@@ -65,7 +65,7 @@ const AUDIO: [Field; 3] = [
     need("type", Is::Text),
 ];
 const INPUT_AUDIO: [Field; 2] = [
-    need("data", Is::Words(usize::MAX)),
+    need("data", Is::Text),
     need("format", Is::OneOf(&["wav", "mp3"])),
 ];
 const FILE: [Field; 3] = [CACHE, need("file", Is::Object), need("type", Is::Text)];

@@ -230,6 +230,7 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
                 let path = format_args!("tools[{n}].input");
                 notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
                 tool.parameters = Some(text_input(grammar.as_ref()));
+                tool.strict = profile.strict_tools.then_some(None);
             }
         }
     }

@@ -30,7 +30,8 @@ const HOSTED: &[&str] = &[
     "web_search_preview_2025_03_11",
 ];
 
-/// A function; `parameters` and `strict` are required by the SDK's types, null included.
+/// A function; `parameters` and `strict` are required by the SDK's types, null included, and `strict`
+/// where the server knows it alone.
 const FUNCTION: [Field; 9] = [
     may("allowed_callers", Is::OrNull(&Is::List)),
     may("async", Is::Bool),
@@ -39,7 +40,7 @@ const FUNCTION: [Field; 9] = [
     need("name", Is::Name(128)),
     may("output_schema", Is::OrNull(&Is::Object)),
     need("parameters", Is::OrNull(&Is::Object)),
-    need("strict", Is::OrNull(&Is::Bool)),
+    may("strict", Is::OrNull(&Is::Bool)),
     need("type", Is::Text),
 ];
 const CUSTOM: [Field; 7] = [
@@ -99,6 +100,8 @@ fn tool(found: &mut Found<'_>, tool: &Value, place: &Place) {
     match text_of(tool, "type") {
         "function" => {
             if let Some(fields) = found.form(tool, &FUNCTION, place) {
+                let said = fields.contains_key("strict") || !found.profile.strict_tools;
+                found.check(said, &place.at("strict"), Rule::Missing);
                 found.function(fields, place);
             }
         }

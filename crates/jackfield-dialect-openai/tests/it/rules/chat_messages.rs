@@ -163,7 +163,7 @@ fn parts_have_their_forms() {
             Rule::WrongValue,
         ),
         ("/2/input_audio/format", json!("flac"), Rule::WrongValue),
-        ("/2/input_audio/data", json!(""), Rule::Empty),
+        ("/2/input_audio/data", json!(1), Rule::WrongType),
         ("/3/file/file_data", json!("aGk="), Rule::WrongValue),
         (
             "/3/file/url",
