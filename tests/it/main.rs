@@ -9,6 +9,7 @@
 )]
 
 mod asking;
+mod asking_openai;
 mod bad_input;
 mod bad_server;
 mod breaking_off;
@@ -17,7 +18,10 @@ mod harness;
 mod interrupting;
 mod languages;
 mod limits;
+mod matrix;
+mod models;
 mod prompting;
 mod retrying;
 mod streams;
 mod strict;
+mod switching;

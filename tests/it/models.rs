@@ -1,0 +1,157 @@
+//! Models behind scripted servers, as the engine has them.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use jackfield_domain::ids::{SessionId, ToolboxId};
+use jackfield_domain::message::Message;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::setup::Opening;
+use jackfield_domain::tool::Safety;
+use jackfield_engine::TurnReport;
+use jackfield_engine::{Engine, SendMessage, TurnOptions};
+use jackfield_ports::chat_model::ChatModel;
+use jackfield_provider_claude::client::Claude;
+use jackfield_provider_claude::config::ClaudeConfig;
+use jackfield_provider_kit::by_model::ByModel;
+use jackfield_provider_kit::secret::Secret;
+use jackfield_provider_kit::transport::{Transport, TransportSettings};
+use jackfield_provider_openai::client::OpenAi;
+use jackfield_provider_openai::config::{Api, OpenAiConfig, Profile};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{ScriptedCall, ScriptedToolbox};
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::openai::{Like, ScriptedOpenAi};
+use jackfield_testservers::script::Script;
+use jackfield_testservers::scripted::Scripted;
+
+/// A wire language, and who speaks it.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Wire {
+    /// Claude Messages.
+    Claude,
+    /// Chat Completions, with reasoning that is shown and has to come back.
+    DeepSeek,
+    /// Chat Completions.
+    OpenAiChat,
+    /// Responses.
+    OpenAiResponses,
+}
+
+/// A scripted server of any vendor.
+pub(crate) enum Server {
+    Claude(ScriptedClaude),
+    OpenAi(ScriptedOpenAi),
+}
+
+impl Deref for Server {
+    type Target = Scripted;
+
+    fn deref(&self) -> &Scripted {
+        match self {
+            Self::Claude(server) => server,
+            Self::OpenAi(server) => server,
+        }
+    }
+}
+
+impl Wire {
+    /// Starts the vendor's server.
+    pub(crate) async fn serve(self, script: impl Into<Script>) -> Server {
+        match self {
+            Self::Claude => Server::Claude(ScriptedClaude::start(script).await),
+            Self::DeepSeek => Server::OpenAi(ScriptedOpenAi::like(Like::DeepSeek, script).await),
+            Self::OpenAiChat | Self::OpenAiResponses => {
+                Server::OpenAi(ScriptedOpenAi::start(script).await)
+            }
+        }
+    }
+
+    /// The model behind it, by the provider of this name.
+    pub(crate) fn model(self) -> ModelRef {
+        let (provider, model) = match self {
+            Self::Claude => ("claude", "claude-opus-5-5"),
+            Self::DeepSeek => ("deepseek", "deepseek-flash"),
+            Self::OpenAiChat => ("openai-chat", "gpt-6.2-sol"),
+            Self::OpenAiResponses => ("openai", "gpt-6.2-sol"),
+        };
+        ModelRef {
+            model: model.into(),
+            provider: provider.into(),
+        }
+    }
+
+    /// Whether its server tells what the model thought.
+    pub(crate) const fn shows_reasoning(self) -> bool {
+        match self {
+            Self::Claude | Self::DeepSeek | Self::OpenAiResponses => true,
+            Self::OpenAiChat => false,
+        }
+    }
+
+    /// The adapter in front of such a server.
+    fn adapter(self, server: &Scripted) -> Arc<dyn ChatModel> {
+        let transport =
+            Transport::new(TransportSettings::default()).expect("a transport can be set up");
+        let key = Some(Secret::new("sk-any"));
+        if self == Self::Claude {
+            let mut config = ClaudeConfig::new(&server.base_url()).expect("an address");
+            config.key = key;
+            return Arc::new(Claude::new(config, transport).expect("an adapter"));
+        }
+        let mut config = OpenAiConfig::new(&server.base_url()).expect("an address");
+        config.key = key;
+        config.api = if self == Self::OpenAiResponses {
+            Api::Responses
+        } else {
+            Api::ChatCompletions
+        };
+        if self == Self::DeepSeek {
+            config.profile = ByModel::new(|_| Profile::DEEPSEEK);
+        }
+        Arc::new(OpenAi::new(config, transport).expect("an adapter"))
+    }
+}
+
+/// A session, with the tools `add` (always 2) and `multiply` (always 6).
+pub(crate) struct Chat {
+    engine: Engine,
+    _toolbox: ScriptedToolbox,
+}
+
+impl Chat {
+    /// A session in front of these servers.
+    pub(crate) fn new<'a>(servers: impl IntoIterator<Item = (Wire, &'a Scripted)>) -> Self {
+        let toolbox = ScriptedToolbox::new(ToolboxId::parse("box").expect("an id"));
+        toolbox
+            .tool("add", Safety::ReadOnly)
+            .always("add", ScriptedCall::text("2"))
+            .tool("multiply", Safety::ReadOnly)
+            .always("multiply", ScriptedCall::text("6"));
+        let mut builder = Engine::builder(Arc::new(MemoryJournal::new())).builtins(toolbox.port());
+        for (wire, server) in servers {
+            builder = builder.model(wire.model().provider, wire.adapter(server));
+        }
+        Self {
+            engine: builder.build(),
+            _toolbox: toolbox,
+        }
+    }
+
+    /// Says something to one of them.
+    pub(crate) async fn say(&self, wire: Wire, text: &str) -> TurnReport {
+        let mut options = TurnOptions::new(wire.model());
+        options.settings = Settings {
+            thinking_shown: Some(true),
+            ..Settings::default()
+        };
+        let message = SendMessage {
+            opening: Opening::UserMessage(Arc::new(Message::user(text))),
+            options,
+            session: SessionId::parse("s").expect("an id"),
+        };
+        let report = self.engine.send(message, &mut ()).await;
+        report.expect("the turn can be driven")
+    }
+}
