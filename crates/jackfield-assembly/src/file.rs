@@ -5,10 +5,11 @@ mod providers;
 mod response_format;
 mod sections;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
 
 use crate::config::{Config, parse_model, system_prompt};
@@ -81,7 +82,16 @@ pub fn keys() -> Vec<String> {
 }
 
 fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
+    let used = (trust == Trust::Found).then(|| used(draft));
+    let mine = |model: &ModelRef| {
+        used.as_ref()
+            .is_none_or(|used| used.contains(&model.provider))
+    };
     if let Some((model, place)) = root.take("model", values::filled) {
+        let named = parse_model(&model).filter(|_| !draft.config.aliases.contains_key(&model));
+        if let Some(model) = named.filter(|model| !mine(model)) {
+            root.problem(not_used(&model, place.clone()));
+        }
         draft.model = Some((model, place));
     }
     if let Some((projects, place)) = root.take("trusted_projects", values::texts) {
@@ -94,7 +104,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
             ));
         }
     }
-    aliases(draft, root.section("aliases"));
+    aliases(draft, root.section("aliases"), mine);
     let config = &mut draft.config;
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
@@ -106,7 +116,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     root.finish();
 }
 
-fn aliases(draft: &mut Draft, section: Section<'_>) {
+fn aliases(draft: &mut Draft, section: Section<'_>, mine: impl Fn(&ModelRef) -> bool) {
     let names = section.again();
     for entry in section.entries() {
         let model = names.value(&entry, |value| {
@@ -115,10 +125,39 @@ fn aliases(draft: &mut Draft, section: Section<'_>) {
                 .ok_or_else(|| format!("`{name}` is not of the form `provider/model`"))
         });
         if let Some(model) = model {
+            if !mine(&model) {
+                names.problem(not_used(&model, entry.place.clone()));
+            }
             draft.aliases.insert(Arc::clone(&entry.name), entry.place);
             draft.config.aliases.insert(entry.name, model);
         }
     }
+}
+
+/// The providers that the user uses, by what was said so far. Many more stand by default, but whether
+/// any conversation goes there is not for a file to say that was merely found.
+fn used(draft: &Draft) -> BTreeSet<Arc<str>> {
+    let config = &draft.config;
+    let configured = config.providers.iter();
+    let configured = configured.filter(|(_, provider)| !provider.is_default());
+    let chosen = draft.model.as_ref().and_then(|(name, _)| parse_model(name));
+    let models = config.aliases.values().chain(&chosen);
+    let named = models.chain([&config.options.model]);
+    let named = named.map(|model| &model.provider);
+    configured
+        .map(|(name, _)| name)
+        .chain(named)
+        .cloned()
+        .collect()
+}
+
+fn not_used(model: &ModelRef, place: Place) -> Problem {
+    let message = format!(
+        "a file that was merely found chooses among the providers that you use, and `{}` is none of them",
+        model.provider
+    );
+    let help = trust_help(&place);
+    Problem::new(place, message).with_help(help)
 }
 
 fn system(config: &mut Config, mut section: Section<'_>) {

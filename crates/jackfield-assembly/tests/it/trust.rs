@@ -71,6 +71,37 @@ fn a_found_file_may_ask_and_deny_and_choose_among_what_there_is() {
 }
 
 #[test]
+fn a_found_file_brings_no_provider_in_that_the_user_does_not_use() {
+    let told = |at: &str| {
+        format!(
+            "jackfield.toml:{at}: a file that was merely found chooses among the providers that \
+             you use, and `deepseek` is none of them"
+        )
+    };
+    let found = "model = 'deepseek/x'\n[aliases]\nfast = 'deepseek/y'";
+    for user in ["", "model = 'openai/x'", "[aliases]\nfast = 'openai/y'"] {
+        let world = World::new().with_user(user).with_project(found);
+        let expected = [told("1: key `model`"), told("3: key `aliases.fast`")];
+        assert_eq!(world.problems(), expected, "{user}");
+    }
+    for user in [
+        "model = 'deepseek/z'",
+        "[aliases]\ndeep = 'deepseek/z'",
+        "[providers.deepseek]",
+        "trusted_projects = ['~/project']",
+    ] {
+        let world = World::new().with_user(user).with_project(found);
+        assert_eq!(&*world.load().unwrap().options.model.model, "x", "{user}");
+    }
+    // The user's own alias and the default's provider are there in any case.
+    let world = World::new().with_user("[aliases]\ndeep = 'deepseek/z'");
+    let config = world.with_project("model = 'deep'").load().unwrap();
+    assert_eq!(&*config.options.model.model, "z");
+    let config = World::new().with_project("model = 'claude/x'").load();
+    assert_eq!(&*config.unwrap().options.model.model, "x");
+}
+
+#[test]
 fn a_found_file_never_loosens_what_the_user_says() {
     let rules = "[policy.tools]\n'a/*' = 'deny'\n'b/*' = 'allow'";
     let found = "[policy.tools]\n'a/*' = 'ask'\n'builtin/*' = 'ask'\n'b/*' = 'deny'";

@@ -20,6 +20,30 @@ fn without_a_key_two_lines_say_what_to_do() {
 }
 
 #[test]
+fn a_provider_with_a_key_is_named_where_the_chosen_one_has_none() {
+    let ran = jackfield(["ask", "hello"])
+        .env("OPENAI_API_KEY", "sk-test-key")
+        .run();
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.err
+            .contains("or ask `openai`, which has a key, with `--model openai/MODEL`"),
+        "{}",
+        ran.err
+    );
+    let ran = jackfield(["ask", "-m", "openai/gpt-6-sol", "hello"]).run();
+    assert_eq!(ran.code, Some(3));
+    assert!(
+        ran.err
+            .starts_with("error: there is no key for `openai`: OPENAI_API_KEY is not set\n"),
+        "{}",
+        ran.err
+    );
+    let page = "(get a key at https://platform.openai.com/api-keys)";
+    assert!(ran.err.contains(page), "{}", ran.err);
+}
+
+#[test]
 fn a_wrong_configuration_is_told_with_file_line_and_key() {
     let ran = jackfield(["ask", "hello"])
         .configured("[limits]\nroundz = 3\nshown = 'big'")
