@@ -33,6 +33,10 @@ pub(crate) enum Wire {
     Claude,
     /// Chat Completions, with reasoning that is shown and has to come back.
     DeepSeek,
+    /// Chat Completions, with ids and an order of its own.
+    Mistral,
+    /// Chat Completions, of which much is read over.
+    Ollama,
     /// Chat Completions.
     OpenAiChat,
     /// Responses.
@@ -62,6 +66,8 @@ impl Wire {
         match self {
             Self::Claude => Server::Claude(ScriptedClaude::start(script).await),
             Self::DeepSeek => Server::OpenAi(ScriptedOpenAi::like(Like::DeepSeek, script).await),
+            Self::Mistral => Server::OpenAi(ScriptedOpenAi::like(Like::Mistral, script).await),
+            Self::Ollama => Server::OpenAi(ScriptedOpenAi::like(Like::Ollama, script).await),
             Self::OpenAiChat | Self::OpenAiResponses => {
                 Server::OpenAi(ScriptedOpenAi::start(script).await)
             }
@@ -73,6 +79,8 @@ impl Wire {
         let (provider, model) = match self {
             Self::Claude => ("claude", "claude-opus-5-5"),
             Self::DeepSeek => ("deepseek", "deepseek-flash"),
+            Self::Mistral => ("mistral", "mistral-large-latest"),
+            Self::Ollama => ("ollama", "qwen3"),
             Self::OpenAiChat => ("openai-chat", "gpt-6.2-sol"),
             Self::OpenAiResponses => ("openai", "gpt-6.2-sol"),
         };
@@ -85,8 +93,8 @@ impl Wire {
     /// Whether its server tells what the model thought.
     pub(crate) const fn shows_reasoning(self) -> bool {
         match self {
-            Self::Claude | Self::DeepSeek | Self::OpenAiResponses => true,
-            Self::OpenAiChat => false,
+            Self::Claude | Self::DeepSeek | Self::Ollama | Self::OpenAiResponses => true,
+            Self::Mistral | Self::OpenAiChat => false,
         }
     }
 
@@ -107,8 +115,11 @@ impl Wire {
         } else {
             Api::ChatCompletions
         };
-        if self == Self::DeepSeek {
-            config.profile = ByModel::new(|_| Profile::DEEPSEEK);
+        match self {
+            Self::DeepSeek => config.profile = ByModel::new(|_| Profile::DEEPSEEK),
+            Self::Mistral => config.profile = ByModel::new(|_| Profile::MISTRAL),
+            Self::Ollama => config.profile = ByModel::new(|_| Profile::OLLAMA),
+            Self::Claude | Self::OpenAiChat | Self::OpenAiResponses => {}
         }
         Arc::new(OpenAi::new(config, transport).expect("an adapter"))
     }

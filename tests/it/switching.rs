@@ -3,17 +3,20 @@
 use std::collections::BTreeSet;
 
 use jackfield_domain::block::Content;
+use jackfield_domain::fact::TurnEnd;
 use jackfield_engine::TurnReport;
 use jackfield_testservers::script::{Part, Turn};
 use jackfield_testservers::scripted::Scripted;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::harness::kept;
 use crate::models::{Chat, Wire};
 
-const WIRES: [Wire; 4] = [
+const WIRES: [Wire; 6] = [
     Wire::Claude,
     Wire::DeepSeek,
+    Wire::Mistral,
+    Wire::Ollama,
     Wire::OpenAiChat,
     Wire::OpenAiResponses,
 ];
@@ -26,8 +29,8 @@ async fn every_provider_goes_on_where_every_other_one_stopped() {
             .serve([
                 Turn::reply([
                     thinking("first"),
-                    call("add", "call_1"),
-                    call("multiply", "call_2"),
+                    call("add", "firstadd1"),
+                    call("multiply", "firstmul2"),
                 ]),
                 Turn::reply([thinking("second"), Part::Text("2 and 6.".to_owned())]),
                 Turn::text("Back again.").when("And you?"),
@@ -35,7 +38,7 @@ async fn every_provider_goes_on_where_every_other_one_stopped() {
             .await;
         let second = to
             .serve([
-                Turn::reply([thinking("third"), call("add", "call_3")]).when("And once more?"),
+                Turn::reply([thinking("third"), call("add", "thirdadd3")]).when("And once more?"),
                 Turn::text("Still 2."),
             ])
             .await;
@@ -92,6 +95,35 @@ async fn every_provider_goes_on_where_every_other_one_stopped() {
     }
 }
 
+/// A history that ends with outcomes, and not with an answer: not every server takes a question after it.
+#[tokio::test]
+async fn a_session_goes_on_after_a_turn_that_broke_off_at_its_outcomes() {
+    let refusal = json!({
+        "type": "error",
+        "error": { "type": "invalid_request_error", "message": "not today" },
+    });
+    for wire in WIRES {
+        let server = wire
+            .serve([
+                Turn::call("add", &json!({})).and_call("multiply", &json!({})),
+                Turn::status(400, &refusal),
+                Turn::text("Here I am.").when("Are you there?"),
+            ])
+            .await;
+        let chat = Chat::new([(wire, &*server)]);
+        let broken = chat.say(wire, "Calculate.").await;
+        assert!(
+            matches!(broken.end, TurnEnd::Failed(_)),
+            "{wire:?} {:?}",
+            broken.end
+        );
+        let on = chat.say(wire, "Are you there?").await;
+        assert_eq!(server.violations(), [""; 0], "{wire:?}");
+        assert_eq!(on.answer(), "Here I am.", "{wire:?}");
+        kept(&server);
+    }
+}
+
 /// All ordered pairs of two providers.
 fn pairs() -> impl Iterator<Item = (Wire, Wire)> {
     let pairs = WIRES
@@ -123,6 +155,7 @@ fn secrets(secrets: &[&str]) -> Vec<String> {
         .collect()
 }
 
+/// Its id has nine letters and digits: so every server could have given it.
 fn call(name: &str, id: &str) -> Part {
     Part::Call {
         arguments: "{}".to_owned(),
