@@ -5,7 +5,9 @@
     reason = "a test stops at the first surprise"
 )]
 
+mod chat;
 mod errors;
+mod outline;
 mod profiles;
 mod responses;
 mod rules;

@@ -19,8 +19,8 @@ enum Place {
     Thinking,
     Text,
     Refusal,
-    Other,
     Call,
+    Other,
 }
 
 /// The body for a reply that began at `created`, in seconds since 1970, and notes on what is lost or

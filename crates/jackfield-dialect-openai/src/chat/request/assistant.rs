@@ -23,6 +23,7 @@ enum Place {
     Thinking,
     Text,
     Refusal,
+    Audio,
     Call,
 }
 
@@ -86,9 +87,12 @@ impl Outward<'_> {
                 let id = opaque.json.get("id").and_then(Value::as_str);
                 match id.filter(|_| *opaque.kind == *state::AUDIO && opaque.owner == *self.owner) {
                     Some(id) if spoken.message.audio.is_none() => {
-                        // The vendor has the sound, and what was said in it.
-                        self.notes
-                            .approximated(NoteEffect::Cosmetic, "audio_by_id", at);
+                        if opaque.json != json!({ "id": id }) || opaque.fallback.is_some() {
+                            // The vendor has the sound, and what was said in it.
+                            self.notes
+                                .approximated(NoteEffect::Cosmetic, "audio_by_id", at);
+                        }
+                        spoken.places.push(Place::Audio);
                         spoken.message.audio = Some(wire::AudioRef { id: id.to_owned() });
                         return Ok(());
                     }
@@ -263,7 +267,11 @@ impl Outward<'_> {
         } = spoken;
         let plain = words.iter().all(|(part, _)| is_plain(part));
         let once = |place| places.iter().filter(|known| **known == place).count() < 2;
+        // A reader finds the words of parts that nothing else says.
+        let details = message.reasoning_details.as_deref().unwrap_or_default();
+        let unsaid = !state::details_text(details).is_empty() && !places.contains(&Place::Thinking);
         let kept = places.is_sorted()
+            && !unsaid
             && once(Place::Thinking)
             && once(Place::Refusal)
             && (once(Place::Text) || !plain);

@@ -124,17 +124,11 @@ impl Outward<'_> {
         if texts.is_empty() {
             return;
         }
-        let one = texts.len() == 1 || self.profile.system_role == SystemRole::OneSystem;
-        if one && texts.len() > 1 {
+        if texts.len() > 1 && self.profile.system_role == SystemRole::OneSystem {
             self.notes
                 .approximated(NoteEffect::Cosmetic, "texts_joined", "system.parts");
         }
-        let content = if one {
-            wire::Content::Text(joined(&texts))
-        } else {
-            wire::Content::Parts(texts)
-        };
-        self.push(self.system_role(), content);
+        self.push_system(texts);
     }
 
     const fn system_role(&self) -> wire::Role {
@@ -154,27 +148,45 @@ impl Outward<'_> {
             .messages
             .iter()
             .all(|told| matches!(told.role, wire::Role::Developer | wire::Role::System));
-        if self.profile.system_role != SystemRole::OneSystem {
-            if leads {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
-            }
-            self.push(self.system_role(), content);
-            return Ok(());
-        }
-        if !leads {
+        if leads {
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
+            self.add_to_system_prompt(content);
+        } else if self.profile.system_role == SystemRole::OneSystem {
             self.notes
                 .approximated(NoteEffect::Meaning, "system_message_as_user", path);
             self.push_user(n, content, true);
-            return Ok(());
-        }
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "system_message_moved", path);
-        match self.messages.last_mut() {
-            Some(before) => merge(before, content),
-            None => self.push(wire::Role::System, content),
+        } else {
+            self.push(self.system_role(), content);
         }
         Ok(())
+    }
+
+    /// Puts more words at the end of the system prompt, which has no cache points.
+    fn add_to_system_prompt(&mut self, content: wire::Content) {
+        let before = self.messages.pop().and_then(|message| message.content);
+        let mut parts = before.map_or_else(Vec::new, into_parts);
+        parts.extend(into_parts(content));
+        for part in &mut parts {
+            if let wire::Part::Text {
+                prompt_cache_breakpoint,
+                ..
+            } = part
+            {
+                *prompt_cache_breakpoint = None;
+            }
+        }
+        self.push_system(parts);
+    }
+
+    fn push_system(&mut self, texts: Vec<wire::Part>) {
+        let one = texts.len() == 1 || self.profile.system_role == SystemRole::OneSystem;
+        let content = if one {
+            wire::Content::Text(joined(&texts))
+        } else {
+            wire::Content::Parts(texts)
+        };
+        self.push(self.system_role(), content);
     }
 
     fn user_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {

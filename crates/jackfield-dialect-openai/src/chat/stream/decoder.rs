@@ -188,15 +188,15 @@ impl Decoder {
 
     /// Ends what is open: the last pieces have come.
     fn settle(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
-        let mut to = Into {
+        self.prose.end(out);
+        let notes = self.calls.settle(&mut self.next, &self.owner, out)?;
+        self.notes.extend(notes);
+        self.prose.settle(&mut Into {
             held: &mut self.held,
             next: &mut self.next,
             out,
             owner: &self.owner,
-        };
-        self.prose.settle(&mut to);
-        let notes = self.calls.settle(&mut self.next, &self.owner, out)?;
-        self.notes.extend(notes);
+        });
         Ok(())
     }
 

@@ -1,0 +1,9 @@
+//! Chat Completions, both directions.
+
+mod arb;
+mod hostile;
+mod parallel;
+mod read;
+mod reply_laws;
+mod request_laws;
+mod rules;

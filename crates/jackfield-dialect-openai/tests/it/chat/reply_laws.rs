@@ -1,0 +1,381 @@
+//! The laws of replies: told in pieces or whole, they are the same.
+
+use std::sync::Arc;
+
+use jackfield_dialect_openai::chat::reply;
+use jackfield_dialect_openai::chat::stream::{
+    DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
+};
+use jackfield_domain::block::{Block, Content, Text, Thinking, ToolCall, UpstreamId};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::Phase;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_testkit::arb as kit;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use super::arb;
+use super::read::{accumulated, owner};
+use crate::outline;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(384))]
+
+    #[test]
+    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
+        let events = encoded(&deltas, &reply.end);
+        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
+        let (whole, whole_end) = through_whole(&reply)?;
+        prop_assert_eq!(&streamed_end.finish, &whole_end.finish);
+        prop_assert_eq!(&streamed_end.usage, &whole_end.usage);
+        prop_assert_eq!(&streamed_end.opaque, &whole_end.opaque);
+        let streamed = gathered(&accumulated(&streamed, streamed_end).message);
+        let whole = gathered(&accumulated(&whole, whole_end).message);
+        let differences = outline::differences(
+            &outline::of_blocks(&streamed),
+            &outline::of_blocks(&whole),
+        );
+        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{reply:#?}");
+    }
+
+    #[test]
+    fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
+        let (_, notes) = reply::to_wire(&reply, "model-a", "chatcmpl-1", 1);
+        let (deltas, end) = through_whole(&reply)?;
+        let back = accumulated(&deltas, end);
+        prop_assert_eq!(&back.end.usage, &reply.end.usage);
+        let kept = notes.iter().all(|note| note.code != "finish_reason_changed");
+        prop_assert_eq!(kept, back.end.finish == reply.end.finish);
+        // Arguments that templates have wrapped are unwrapped on the way, which the end notes.
+        let shaped = notes.iter().all(|note| !note.path.starts_with("blocks"));
+        if shaped && back.end.notes.is_empty() {
+            let differences = outline::differences(
+                &outline::of_blocks(&without_state(&reply.message)),
+                &outline::of_blocks(&without_state(&back.message)),
+            );
+            prop_assert!(differences.is_empty(), "{differences:?}");
+        } else {
+            prop_assert!(
+                !notes.is_empty() || without_state(&reply.message) != without_state(&back.message),
+                "nothing differs: {notes:#?}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_stream_cut_before_its_end_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
+        let events = encoded(&deltas, &reply.end);
+        let ending = events
+            .iter()
+            .position(|event| event.data == "[DONE]" || event.data.contains("\"finish_reason\":\""))
+            .expect("an ending");
+        let mut decoder = Decoder::new(owner());
+        let mut told = false;
+        for event in &events[..cut.index(ending + 1)] {
+            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
+        }
+        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
+        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
+    }
+
+    #[test]
+    fn what_is_unknown_is_ignored_wherever_it_comes(
+        (reply, deltas) in told(),
+        places in prop::collection::vec((any::<Index>(), 0..UNKNOWN.len()), 1..6),
+    ) {
+        let plain = encoded(&deltas, &reply.end);
+        let mut events: Vec<String> = plain
+            .iter()
+            .map(|event| with_unknown_fields(&event.data))
+            .collect();
+        for (place, which) in places {
+            events.insert(place.index(events.len()), UNKNOWN[which].to_owned());
+        }
+        let mut decoder = Decoder::new(owner());
+        let mut out = Vec::new();
+        for data in &events {
+            out.extend(decoder.push(None, data).map_err(failed)?);
+        }
+        let end = decoder.finish().map_err(failed)?;
+        prop_assert_eq!((out, end), decoded(&plain).map_err(failed)?);
+    }
+
+    #[test]
+    fn what_is_served_has_the_vendors_strict_shape((reply, deltas) in told()) {
+        let events = encoded(&deltas, &reply.end);
+        let (done, chunks) = events.split_last().expect("events");
+        prop_assert_eq!(done.data.as_str(), "[DONE]");
+        let chunks: Vec<Value> = chunks
+            .iter()
+            .map(|event| serde_json::from_str(&event.data).expect("JSON"))
+            .collect();
+        prop_assert_eq!(&chunks[0]["choices"][0]["delta"]["role"], "assistant");
+        let mut begun = 0;
+        let mut ended = false;
+        for chunk in &chunks {
+            prop_assert_eq!(&chunk["id"], &chunks[0]["id"]);
+            let choice = &chunk["choices"][0];
+            if choice.is_null() {
+                prop_assert!(ended && chunk["usage"].is_object());
+                continue;
+            }
+            prop_assert!(!ended, "a chunk follows the reason");
+            for call in choice["delta"]["tool_calls"].as_array().into_iter().flatten() {
+                let index = call["index"].as_u64().expect("a number");
+                if call["id"].is_string() {
+                    prop_assert_eq!(index, begun);
+                    begun += 1;
+                } else {
+                    prop_assert!(index < begun);
+                }
+            }
+            if choice["finish_reason"].is_string() {
+                prop_assert_eq!(&choice["delta"], &json!({}));
+                ended = true;
+            }
+        }
+        prop_assert!(ended);
+    }
+
+    #[test]
+    fn nothing_makes_the_decoder_panic(events in prop::collection::vec(any_event(), 0..8)) {
+        let mut decoder = Decoder::new(owner());
+        let mut deltas = Vec::new();
+        for event in events {
+            match decoder.push(None, &event.to_string()) {
+                Ok(more) => deltas.extend(more),
+                Err(_) => return Ok(()),
+            }
+        }
+        if let Ok(more) = decoder.push(None, "[DONE]") {
+            deltas.extend(more);
+            let end = decoder.finish().map_err(failed)?;
+            accumulated(&deltas, end);
+        }
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_of_wholes_panic(body in kit::json(), message in any_event()) {
+        for body in [body, json!({ "choices": [{ "message": message }] })] {
+            drop(Decoder::new(owner()).read_whole(body.to_string().as_bytes()));
+        }
+    }
+}
+
+/// Events that say nothing.
+const UNKNOWN: &[&str] = &[
+    "",
+    "null",
+    "{}",
+    "{\"choices\":[]}",
+    "{\"choices\":null,\"timings\":{\"predicted_n\":1}}",
+    "{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"no\"}}]}",
+    "{\"choices\":[{\"index\":0,\"delta\":null,\"finish_reason\":null}]}",
+    "{\"choices\":[{\"index\":0,\"delta\":{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":[]}}]}",
+];
+
+fn with_unknown_fields(data: &str) -> String {
+    let Ok(mut data) = serde_json::from_str::<Value>(data) else {
+        return data.to_owned();
+    };
+    data["obfuscation"] = json!("xxxx");
+    for inner in ["/choices/0", "/choices/0/delta", "/usage"] {
+        if let Some(Value::Object(fields)) = data.pointer_mut(inner) {
+            fields.insert("added_later".to_owned(), json!([1, "two"]));
+        }
+    }
+    data.to_string()
+}
+
+/// Chunks with anything in known places.
+fn any_event() -> impl Strategy<Value = Value> {
+    let small = prop_oneof![
+        3 => prop::sample::select(&["", "f", "{", "{\"a\":1}", "stop", "length", "null"][..]).prop_map(Value::from),
+        1 => kit::json(),
+        1 => (-2..3_i64).prop_map(Value::from),
+    ];
+    let call = (small.clone(), small.clone(), small.clone(), small.clone()).prop_map(
+        |(index, id, name, arguments)| {
+            json!({ "index": index, "id": id, "function": { "name": name, "arguments": arguments } })
+        },
+    );
+    let calls = prop_oneof![
+        3 => prop::collection::vec(call, 0..3).prop_map(Value::from),
+        1 => small.clone(),
+    ];
+    (small.clone(), small.clone(), calls, small).prop_map(|(content, reasoning, calls, finish)| {
+        json!({ "choices": [{
+            "index": 0,
+            "delta": { "content": content, "reasoning_content": reasoning, "tool_calls": calls },
+            "finish_reason": finish,
+        }] })
+    })
+}
+
+fn failed(error: DecodeError) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+/// A reply, and pieces of it in any order in which they may come.
+fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+    let both = arb::reply().prop_flat_map(|reply| {
+        let message = with_our_ids(&reply.message);
+        let deltas = kit::deltas_of(&message.blocks).prop_map(states_first);
+        (Just(reply), deltas)
+    });
+    both.boxed()
+}
+
+/// The id that a whole reply tells is ours; a stream tells the upstream one.
+fn with_our_ids(message: &Message) -> Message {
+    let mut message = message.clone();
+    for block in &mut message.blocks {
+        if let Content::ToolCall(call) = &block.content {
+            let upstream = UpstreamId {
+                id: call.id.as_str().into(),
+                owner: owner(),
+            };
+            block.content = Content::ToolCall(Arc::new(ToolCall {
+                upstream: Some(upstream),
+                ..(**call).clone()
+            }));
+        }
+    }
+    message
+}
+
+/// State of a block comes with its start, as every decoder tells it.
+fn states_first(deltas: Vec<Delta>) -> Vec<Delta> {
+    let mut sorted: Vec<Delta> = Vec::new();
+    for delta in deltas {
+        let place = match &delta {
+            Delta::StateSet { index, .. } => sorted
+                .iter()
+                .rposition(|known| matches!(known, Delta::BlockStarted { index: start, .. } if start == index))
+                .map(|start| {
+                    let states = sorted[start + 1..].iter();
+                    start + 1 + states.take_while(|known| matches!(known, Delta::StateSet { .. })).count()
+                }),
+            _ => None,
+        };
+        sorted.insert(place.unwrap_or(sorted.len()), delta);
+    }
+    sorted
+}
+
+pub(crate) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
+    let mut encoder = Encoder::new("chatcmpl-1", "model-a", 1).with_usage();
+    let mut events: Vec<SseEvent> = deltas
+        .iter()
+        .flat_map(|delta| encoder.push(delta))
+        .collect();
+    events.extend(encoder.finish(end));
+    events
+}
+
+fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    let mut decoder = Decoder::new(owner());
+    let mut deltas = Vec::new();
+    for event in events {
+        deltas.extend(decoder.push(event.event, &event.data)?);
+    }
+    Ok((deltas, decoder.finish()?))
+}
+
+fn through_whole(reply: &Reply) -> Result<(Vec<Delta>, ReplyEnd), TestCaseError> {
+    let (body, _) = reply::to_wire(reply, "model-a", "chatcmpl-1", 1);
+    let bytes = serde_json::to_vec(&body).expect("wire forms can be written");
+    Decoder::new(owner()).read_whole(&bytes).map_err(failed)
+}
+
+/// The blocks as a whole reply has them: all reasoning, all words, all refusals, then the rest.
+fn gathered(message: &Message) -> Vec<Block> {
+    let mut thinking = String::new();
+    let mut text = String::new();
+    let mut annotations = Vec::new();
+    let mut refusal = String::new();
+    let mut rest = Vec::new();
+    let mut calls = Vec::new();
+    for block in &message.blocks {
+        match &block.content {
+            Content::Thinking(more) => thinking.push_str(&more.text),
+            Content::Text(more) => {
+                text.push_str(&more.text);
+                annotations.extend(more.annotations.clone());
+            }
+            Content::Refusal(more) => refusal.push_str(more),
+            Content::ToolCall(_) => calls.push(block.clone()),
+            _ => rest.push(block.clone()),
+        }
+    }
+    let mut blocks = vec![
+        Content::Thinking(Thinking {
+            redacted: false,
+            text: thinking.into(),
+        })
+        .into(),
+        Content::Text(Text {
+            annotations,
+            text: text.into(),
+        })
+        .into(),
+        Content::Refusal(refusal.into()).into(),
+    ];
+    blocks.append(&mut rest);
+    blocks.append(&mut calls);
+    blocks
+}
+
+/// A client is shown state without its owner, and gives it back in somebody's name; ids are ours.
+fn without_state(message: &Message) -> Vec<Block> {
+    let mut message = Message::new(Role::Assistant, message.blocks.clone());
+    for block in &mut message.blocks {
+        block.opaque.clear();
+        match &mut block.content {
+            Content::Opaque(opaque) => {
+                opaque.owner = owner();
+                opaque.fallback = None;
+            }
+            Content::ToolCall(call) => {
+                *call = Arc::new(ToolCall {
+                    upstream: None,
+                    ..(**call).clone()
+                });
+            }
+            _ => {}
+        }
+    }
+    message.blocks
+}
+
+#[test]
+fn a_failure_is_the_last_thing_that_is_told() {
+    let failure = jackfield_domain::failure::ModelFailure::new(
+        jackfield_domain::failure::ModelFailureKind::RateLimited,
+        Phase::MidReply,
+        "too much",
+    );
+    let mut encoder = Encoder::new("chatcmpl-1", "m", 1);
+    let mut decoder = Decoder::new(owner());
+    for event in encoder.begin() {
+        decoder.push(None, &event.data).expect("a sound beginning");
+    }
+    let last = encoder.fail(&failure);
+    let fault = decoder.push(None, &last.data).expect_err("a failure");
+    assert_eq!(
+        fault.failure().kind,
+        jackfield_domain::failure::ModelFailureKind::RateLimited
+    );
+}
+
+#[test]
+fn usage_is_told_only_where_it_is_asked_for() {
+    let mut end = ReplyEnd::new(FinishReason::Stop);
+    end.usage = Some(jackfield_domain::usage::Usage::default());
+    let plain = Encoder::new("chatcmpl-1", "m", 1).finish(&end);
+    let asked = Encoder::new("chatcmpl-1", "m", 1).with_usage().finish(&end);
+    let tells = |events: &[SseEvent]| events.iter().any(|event| event.data.contains("usage"));
+    assert!(!tells(&plain) && tells(&asked));
+}

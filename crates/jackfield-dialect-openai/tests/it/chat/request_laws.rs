@@ -1,0 +1,245 @@
+//! The laws of the request mapper, for any valid request and any server.
+
+use std::collections::BTreeSet;
+
+use jackfield_dialect_openai::chat::request::{self, Incoming};
+use jackfield_dialect_openai::chat::wire;
+use jackfield_dialect_openai::profile::{MessageOrder, Profile, SystemRole};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::Note;
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::tool::ToolDefinition;
+use jackfield_testkit::arb as kit;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::arb;
+use super::read::owner;
+use crate::outline::{self, Node, Said};
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn every_valid_request_gives_wire_or_a_refusal_of_a_block_that_is_there(
+        request in kit::model_request(),
+        profile in arb::profile(),
+    ) {
+        if let Err(refused) = request::to_wire(&request, &owner(), &profile, true) {
+            let mut tree = outline_of(&request);
+            prop_assert!(outline::take(&mut tree, &refused.path).is_some(), "{refused}");
+        }
+    }
+
+    #[test]
+    fn out_and_back_differs_exactly_where_notes_say(
+        request in arb::request(),
+        profile in arb::profile(),
+    ) {
+        let profile = of_any_order(profile);
+        let (body, notes) = made(&request, &profile)?;
+        let back = without_shown(read(&body)?);
+        let mut original = outline_of(&request);
+        let mut real = apply_structure(&mut original, &notes);
+        let differences = outline::differences(&original, &outline_of(&back));
+        for path in &differences {
+            let named = notes.iter().any(|note| covers(note, path));
+            prop_assert!(named, "unsound: {path} differs\n{notes:#?}\n{body:#?}");
+        }
+        for (n, note) in notes.iter().enumerate() {
+            // Where a block became one of another kind, the outline tells no more than that.
+            let inside = |path: &String| covers(note, path) || covers_below(path, &note.path);
+            if differences.iter().any(inside) {
+                real.insert(n);
+            }
+            prop_assert!(real.contains(&n), "incomplete: nothing differs at {note:?}\n{body:#?}");
+        }
+    }
+
+    #[test]
+    fn mapping_what_came_back_changes_nothing(
+        request in arb::request(),
+        profile in arb::profile(),
+    ) {
+        let (body, _) = made(&request, &profile)?;
+        let (again, notes) = made(&read(&body)?, &profile)?;
+        let (body, again) = (json(&body), json(&again));
+        let first = first_difference(&body, &again, "");
+        prop_assert!(first.is_none(), "{first:?}");
+        prop_assert!(notes.is_empty(), "{notes:#?}\n{body:#}");
+    }
+
+    #[test]
+    fn another_owners_state_is_never_sent(request in arb::request(), profile in arb::profile()) {
+        let mut stranger = owner();
+        stranger.model = "nobody's".into();
+        if let Ok((body, _)) = request::to_wire(&request, &stranger, &profile, true) {
+            for message in &body.messages {
+                for text in [&message.reasoning_content, &message.reasoning, &message.thinking] {
+                    prop_assert_eq!(text.as_deref().unwrap_or_default(), "");
+                }
+                prop_assert!(message.reasoning_details.is_none() && message.audio.is_none());
+                let calls = message.tool_calls.iter().flatten();
+                prop_assert!(calls.map(|call| &call.extra_content).all(Option::is_none));
+            }
+        }
+    }
+
+    #[test]
+    fn no_json_makes_the_server_side_panic(text in ".{0,80}", body in kit::json()) {
+        drop(request::parse(text.as_bytes()));
+        let bytes = body.to_string();
+        if let Ok(body) = request::parse(bytes.as_bytes()) {
+            drop(request::from_wire(body, &owner()));
+        }
+    }
+}
+
+/// The first place at which two bodies differ, and what they say there.
+fn first_difference(one: &Value, other: &Value, path: &str) -> Option<String> {
+    let deeper: Vec<(String, Value, Value)> = match (one, other) {
+        (Value::Object(one), Value::Object(other)) if one.keys().eq(other.keys()) => one
+            .iter()
+            .map(|(key, value)| (key.clone(), value.clone(), other[key].clone()))
+            .collect(),
+        (Value::Array(one), Value::Array(other)) if one.len() == other.len() => one
+            .iter()
+            .zip(other)
+            .enumerate()
+            .map(|(n, (one, other))| (n.to_string(), one.clone(), other.clone()))
+            .collect(),
+        (one, other) if one == other => return None,
+        _ => return Some(format!("{path}: {one} became {other}")),
+    };
+    deeper
+        .iter()
+        .find_map(|(key, one, other)| first_difference(one, other, &format!("{path}/{key}")))
+}
+
+type Failed = TestCaseError;
+
+pub(crate) fn made(
+    request: &ModelRequest,
+    profile: &Profile,
+) -> Result<(wire::Request, Vec<Note>), Failed> {
+    request::to_wire(request, &owner(), profile, true)
+        .map_err(|refused| Failed::fail(refused.to_string()))
+}
+
+fn json(body: &wire::Request) -> Value {
+    serde_json::to_value(body).expect("wire forms can be written")
+}
+
+/// Reads a body as a server does: from its bytes.
+fn read(body: &wire::Request) -> Result<ModelRequest, Failed> {
+    let bytes = serde_json::to_vec(body).expect("wire forms can be written");
+    let parsed = request::parse(&bytes).map_err(|fault| Failed::fail(fault.to_string()))?;
+    let incoming =
+        request::from_wire(parsed, &owner()).map_err(|fault| Failed::fail(fault.to_string()))?;
+    Ok(as_request(incoming))
+}
+
+pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
+    ModelRequest {
+        choice: incoming.choice,
+        messages: incoming.messages.into_iter().collect(),
+        model: ModelRef {
+            model: incoming.model,
+            provider: "any".into(),
+        },
+        settings: incoming.settings.into(),
+        strict: None,
+        system: incoming.system.into(),
+        tools: std::sync::Arc::new(incoming.tools.into_iter().map(Into::into).collect()),
+    }
+}
+
+fn outline_of(request: &ModelRequest) -> Node {
+    let messages: Vec<&Message> = request.messages.iter().map(|message| &**message).collect();
+    let tools: Vec<&ToolDefinition> = request.tools.iter().map(|tool| &**tool).collect();
+    outline::of_request(Said {
+        choice: &request.choice,
+        messages: &messages,
+        settings: &request.settings,
+        system: &request.system,
+        tools: &tools,
+    })
+}
+
+/// Whether a note names this place; where in a schema is of no interest here.
+fn covers(note: &Note, path: &str) -> bool {
+    let named = note.path.split('#').next().unwrap_or_default();
+    path.strip_prefix(named)
+        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+}
+
+fn covers_below(path: &str, below: &str) -> bool {
+    below
+        .strip_prefix(path)
+        .is_some_and(|rest| rest.starts_with(['.', '[']))
+}
+
+/// The same server, if it took messages in any order: what becomes of that order is another law's.
+fn of_any_order(profile: Profile) -> Profile {
+    Profile {
+        message_order: MessageOrder::Free,
+        system_role: match profile.system_role {
+            SystemRole::OneSystem => SystemRole::System,
+            any => any,
+        },
+        ..profile
+    }
+}
+
+/// Without the messages in which a user shows what tools returned.
+fn without_shown(request: ModelRequest) -> ModelRequest {
+    let shows = |message: &Message| {
+        message.role == Role::User && message.to_text().starts_with("[What the call ")
+    };
+    let messages = request.messages.iter().filter(|message| !shows(message));
+    ModelRequest {
+        messages: messages.map(|message| (**message).clone()).collect(),
+        ..request
+    }
+}
+
+/// Does to the outline what notes say of whole messages and blocks; gives the notes that did something.
+fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
+    let mut real = BTreeSet::new();
+    for (n, note) in notes.iter().enumerate() {
+        if outline::remove(tree, note) {
+            real.insert(n);
+        }
+    }
+    let mut moved = Vec::new();
+    {
+        let messages = outline::items(outline::field(tree, "messages"));
+        messages.retain(|(_, message)| {
+            let mut message = message.clone();
+            !outline::items(outline::field(&mut message, "blocks")).is_empty()
+        });
+    }
+    for (n, note) in notes.iter().enumerate() {
+        if note.code != "system_message_moved" {
+            continue;
+        }
+        real.insert(n);
+        let (path, mut message) = (
+            note.path.clone(),
+            outline::take(tree, &note.path).expect("a message"),
+        );
+        // The system prompt has text alone: what hung on the blocks is gone.
+        let below = notes
+            .iter()
+            .enumerate()
+            .filter(|(_, note)| covers_below(&path, &note.path));
+        real.extend(below.map(|(n, _)| n));
+        moved.append(outline::items(outline::field(&mut message, "blocks")));
+    }
+    let parts = outline::items(outline::field(outline::field(tree, "system"), "parts"));
+    for (path, mut block) in moved {
+        let text = outline::field(&mut block, "text").clone();
+        parts.push((path, Node::Fields(vec![("text", text)])));
+    }
+    real
+}
