@@ -147,7 +147,7 @@ impl Outward<'_> {
         Ok(())
     }
 
-    fn forget_cache_point(&mut self, at: At, block: &Block) {
+    pub(super) fn forget_cache_point(&mut self, at: At, block: &Block) {
         if block.cache.is_some() {
             let path = format_args!("{at}.cache");
             self.notes

@@ -12,7 +12,7 @@ use crate::chat::{DIALECT, wire};
 pub(crate) fn acts(field: &str, json: &Value) -> bool {
     match field {
         // Not to keep it is what it does anyway.
-        "store" => *json != Value::Bool(false),
+        "store" => !matches!(json, Value::Bool(false) | Value::Null),
         // The vendor's, then those of servers that run tools of their own.
         "background"
         | "conversation"
@@ -23,7 +23,7 @@ pub(crate) fn acts(field: &str, json: &Value) -> bool {
         | "mcp_servers"
         | "plugins"
         | "search_parameters"
-        | "web_search" => true,
+        | "web_search" => !json.is_null(),
         _ => false,
     }
 }

@@ -34,7 +34,11 @@ impl Outward<'_> {
             self.withhold(at, block, None);
             let text = self.outcome(at, outcome, &mut shown);
             let mut part = text_part(&text);
-            self.set_cache_point(at, block, &mut part);
+            if text.is_empty() {
+                self.forget_cache_point(at, block);
+            } else {
+                self.set_cache_point(at, block, &mut part);
+            }
             let content = into_content(vec![part]);
             self.messages.push(wire::Message {
                 content: Some(content),

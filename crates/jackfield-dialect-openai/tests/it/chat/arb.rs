@@ -9,7 +9,6 @@ use jackfield_dialect_openai::profile::{
 use jackfield_domain::block::{
     Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, Thinking,
 };
-use jackfield_domain::media::{Audio, MediaSource};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::{Extension, OpaqueState, StateScope};
 use jackfield_domain::reply::Reply;
@@ -247,8 +246,9 @@ fn settings(settings: &Settings, choices: &mut Choices) -> Settings {
     for (path, json) in [
         ("/store", json!(true)),
         ("/temperature", json!(1)),
-        ("/stream_options/include_obfuscation", json!(false)),
         ("/prompt_cache_key", json!("k")),
+        // The last one, as it comes back.
+        ("/stream_options/include_obfuscation", json!(false)),
     ] {
         if choices.below(8) == 7 {
             settings.extensions.push(extension(path, json));
@@ -319,15 +319,4 @@ fn dressed_tool(tool: &ToolDefinition, choices: &mut Choices) -> ToolDefinition 
         _ => {}
     }
     tool
-}
-
-/// A sound in a form that some servers take.
-pub(crate) fn sound() -> Audio {
-    Audio {
-        source: MediaSource::Base64 {
-            media_type: "audio/wav".into(),
-            data: "AAAA".into(),
-        },
-        transcript: None,
-    }
 }

@@ -24,7 +24,7 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
             if !matches!(json, Value::Null) && json != json!(1) {
                 notes.dropped(NoteEffect::Quality, "one_answer", "n");
             }
-        } else if !json.is_null() {
+        } else {
             extensions.push(extension("", &key, json));
         }
     }
