@@ -179,6 +179,27 @@ async fn notes_are_events_and_in_the_last_one_once_a_turn() {
     assert_eq!(told, [note]);
 }
 
+#[tokio::test]
+async fn a_later_round_is_as_strict_and_what_was_done_until_then_is_told() {
+    // The calculator says more in the structured form of its outcome, for which Claude has no place.
+    let claude = ScriptedClaude::start([
+        Turn::call("calculator", &json!({ "expression": "1+1" })),
+        Turn::text("It is 2."),
+    ])
+    .await;
+    let ask = jackfield(["ask", "--json", "--strict=quality", "1+1?"]).at(&claude.base_url());
+    let ran = ask.run().await;
+    ran.stops(
+        4,
+        "messages[2].blocks[0].result.structured would be left out",
+    );
+    ran.stops(4, "be strict about meaning only");
+    assert_eq!((claude.requests().len(), claude.unused()), (1, 1));
+    let last = ran.last_event();
+    assert_eq!(last["calls"][0]["result"], "2", "{last}");
+    assert_eq!(last["calls"][0]["status"], "done", "{last}");
+}
+
 /// The run, of which the server has seen nothing.
 async fn refused(ask: Jackfield, configuration: &str) -> Ran {
     let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;

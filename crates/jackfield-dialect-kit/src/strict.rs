@@ -109,12 +109,12 @@ fn way_out(losses: &[Loss<'_>], worst: NoteEffect) -> String {
     match (conversation, others) {
         (false, _) => format!("leave that out or change it, or {weaker}"),
         (true, false) => format!(
-            "what stands in the conversation is sent with every question: {weaker}, go on with the model \
-             that it was held with, or begin another conversation"
+            "what stands in the conversation is sent with every question: {weaker}, ask a model that can \
+             be told it (state goes back to the model that made it alone), or begin another conversation"
         ),
         (true, true) => format!(
-            "{weaker}; or leave out or change what does not stand in the conversation, and go on with the \
-             model that this was held with, or begin another"
+            "{weaker}; or leave out or change what does not stand in the conversation, and ask a model \
+             that can be told what does, or begin another"
         ),
     }
 }

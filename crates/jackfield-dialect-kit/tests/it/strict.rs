@@ -47,8 +47,8 @@ fn a_conversation_that_lost_its_state_can_go_on_in_three_ways() {
         refusal(&notes, Quality),
         "nothing was sent, as the turn is strict about quality: messages[1].blocks[0].opaque[0] and 4 \
          like it would be left out (state withheld; quality); what stands in the conversation is sent \
-         with every question: be strict about meaning only, go on with the model that it was held with, \
-         or begin another conversation",
+         with every question: be strict about meaning only, ask a model that can be told it (state goes \
+         back to the model that made it alone), or begin another conversation",
     );
     assert_eq!(check(&notes, Some(Meaning)), Ok(()));
 }
