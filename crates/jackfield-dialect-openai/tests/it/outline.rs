@@ -17,6 +17,7 @@ use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::ToolInput;
+use serde_json::Value;
 
 /// A tree of named places.
 #[derive(Clone, Debug, PartialEq)]
@@ -287,7 +288,7 @@ fn of_tool(path: &str, tool: &ToolDefinition) -> Node {
         (
             "input",
             match &tool.input {
-                InputFormat::Json(schema) => debug(&("json", schema)),
+                InputFormat::Json(schema) => debug(&("json", sorted(schema))),
                 InputFormat::Text(grammar) => debug(&("text", grammar)),
             },
         ),
@@ -295,6 +296,24 @@ fn of_tool(path: &str, tool: &ToolDefinition) -> Node {
         ("output", debug(&tool.output)),
         ("strict", debug(&tool.strict)),
     ])
+}
+
+/// A schema with its keywords in order, which says the same in any.
+fn sorted(schema: &Value) -> Value {
+    match schema {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let fields: BTreeMap<&String, Value> = fields
+                .iter()
+                .map(|(key, schema)| (key, sorted(schema)))
+                .collect();
+            fields
+                .into_iter()
+                .map(|(key, schema)| (key.clone(), schema))
+                .collect()
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => schema.clone(),
+    }
 }
 
 fn of_extensions(path: &str, extensions: &[Extension]) -> Node {
@@ -360,7 +379,7 @@ fn of_format(format: &ResponseFormat) -> Node {
             ("what", debug(&"schema")),
             ("description", debug(description)),
             ("name", debug(name)),
-            ("schema", debug(schema)),
+            ("schema", debug(&sorted(schema))),
             ("strict", debug(strict)),
         ]),
         ResponseFormat::Text => Node::Fields(vec![("what", debug(&"text"))]),

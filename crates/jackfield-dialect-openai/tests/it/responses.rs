@@ -1,5 +1,7 @@
 //! The Responses language.
 
+mod arb;
+mod request_laws;
 mod streams;
 
 use jackfield_domain::opaque::StateOwner;

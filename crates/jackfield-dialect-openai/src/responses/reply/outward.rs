@@ -180,8 +180,7 @@ fn thinking_item(
         notes.dropped(NoteEffect::Cosmetic, "thinking_text", path);
     }
     if thinking.redacted {
-        let path = format_args!("{path}.redacted");
-        notes.dropped(NoteEffect::Cosmetic, "thinking_redacted", path);
+        notes.approximated(NoteEffect::Cosmetic, "thinking_redacted", path);
     }
     Some(item)
 }

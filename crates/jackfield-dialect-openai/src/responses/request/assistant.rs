@@ -160,9 +160,8 @@ impl Outward<'_> {
                     .dropped(NoteEffect::Cosmetic, "thinking_text", path);
             }
             if thinking.redacted {
-                let path = format_args!("{at}.redacted");
                 self.notes
-                    .dropped(NoteEffect::Cosmetic, "thinking_redacted", path);
+                    .approximated(NoteEffect::Cosmetic, "thinking_redacted", at);
             }
             items.said.push(wire::Item::Reasoning(wire::Reasoning {
                 fields: state::without(fields, &["type"]),

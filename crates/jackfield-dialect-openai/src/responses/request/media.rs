@@ -6,7 +6,8 @@ use jackfield_domain::note::NoteEffect;
 
 use super::Unsupported;
 use super::conversation::{At, Outward};
-use crate::responses::wire;
+use crate::chat;
+use crate::responses::{self, wire};
 
 /// The pictures that the vendor takes (`openai` 3.54.0, and its guide to vision, 2026-11).
 const IMAGE_TYPES: [&str; 4] = ["image/jpeg", "image/png", "image/gif", "image/webp"];
@@ -120,17 +121,14 @@ impl Outward<'_> {
     /// What a file does not say of a document.
     pub(super) fn note_document(&mut self, path: &str, document: &Document) {
         if document.cite {
-            let path = format_args!("{path}.cite");
             self.notes
-                .dropped(NoteEffect::Quality, "document_cite", path);
+                .approximated(NoteEffect::Quality, "document_cite", path);
         }
         if document.context.is_some() {
-            let path = format_args!("{path}.context");
             self.notes
-                .dropped(NoteEffect::Quality, "document_context", path);
+                .approximated(NoteEffect::Quality, "document_context", path);
         }
         if document.title.is_none() && matches!(document.source, MediaSource::Base64 { .. }) {
-            let path = format_args!("{path}.title");
             self.notes
                 .approximated(NoteEffect::Cosmetic, "document_named", path);
         }
@@ -147,10 +145,12 @@ impl Outward<'_> {
 
     fn file_id(&self, source: &MediaSource) -> Option<String> {
         match source {
-            // A file belongs to an account, not to a model.
-            MediaSource::File { id, owner } => (owner.dialect == self.owner.dialect
-                && owner.endpoint == self.owner.endpoint)
-                .then(|| (**id).to_owned()),
+            // A file belongs to an account, not to a model, and both languages know it.
+            MediaSource::File { id, owner } => {
+                let known = [responses::DIALECT, chat::DIALECT].contains(&&*owner.dialect)
+                    && owner.endpoint == self.owner.endpoint;
+                known.then(|| (**id).to_owned())
+            }
             MediaSource::Base64 { .. } | MediaSource::Text(_) | MediaSource::Url(_) => None,
         }
     }
