@@ -71,6 +71,6 @@ pub fn to_wire(
         user: settings.user,
         extra: Map::new(),
     };
-    extensions::apply(&mut body, &request.settings.extensions, &mut notes);
+    extensions::apply(&mut body, &request.settings.extensions, profile, &mut notes);
     Ok((body, notes.into_vec()))
 }

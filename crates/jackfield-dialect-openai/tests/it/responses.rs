@@ -1,6 +1,8 @@
 //! The Responses language.
 
 mod arb;
+mod corpus;
+mod reply_laws;
 mod request_laws;
 mod streams;
 

@@ -6,6 +6,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use serde_json::{Value, json};
 
+use crate::profile::Profile;
 use crate::responses::{DIALECT, wire};
 
 /// Fields that make the provider act, or keep something: they never pass.
@@ -50,7 +51,14 @@ const OURS_OF_TOOL: [&str; 6] = [
 ];
 
 /// Sets the extensions of a request.
-pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
+pub(super) fn apply(
+    body: &mut wire::Request,
+    extensions: &[Extension],
+    profile: &Profile,
+    notes: &mut Notes,
+) {
+    // Models that do not reason refuse everything about it.
+    let reasons = !profile.efforts.is_empty();
     for (n, extension) in extensions.iter().enumerate() {
         let path = format_args!("settings.extensions[{n}]");
         if *extension.dialect != *DIALECT {
@@ -66,7 +74,8 @@ pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &
             notes.refused("provider_would_act", path);
             continue;
         }
-        let set = !OURS.contains(&first) && set_in_body(body, first, &tokens, &extension.json);
+        let taken = !OURS.contains(&first) && (reasons || first != "reasoning");
+        let set = taken && set_in_body(body, first, &tokens, &extension.json);
         if !set {
             notes.dropped(NoteEffect::Quality, "extension_path", path);
         }

@@ -194,8 +194,8 @@ impl Reading {
                 call.end_call(fields, told);
             }
             Self::HeldCall { arguments } => {
-                let name = text(fields, "name").filter(|name| !name.is_empty());
-                let name = name.ok_or(NAMELESS)?;
+                // An empty name is one that no tool has, which the model can be told.
+                let name = text(fields, "name").ok_or(NAMELESS)?;
                 let custom = text(fields, "type") == Some("custom_tool_call");
                 let arguments = match given(fields) {
                     given if given.is_empty() => arguments,

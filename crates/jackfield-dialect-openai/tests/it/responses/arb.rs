@@ -179,7 +179,7 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
             Content::ToolCall(call) if call.ran_by == RanBy::Provider => {}
             Content::ToolCall(_) => {
                 let item = match choices.below(5) {
-                    2 => json!({ "id": format!("fc_{n}"), "status": "completed" }),
+                    2 => json!({ "id": format!("fc_{n}"), "namespace": "n" }),
                     3 => {
                         json!({ "id": format!("fc_{n}"), "caller": { "type": "program", "caller_id": "p" } })
                     }
@@ -191,7 +191,7 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
             Content::ToolOutcome(outcome) if message.role == Role::Tool => match choices.below(5) {
                 3 => block.cache = Some(CachePoint { seconds: None }),
                 4 => {
-                    let state = own_state("output_item", json!({ "status": "completed" }));
+                    let state = own_state("output_item", json!({ "id": format!("fco_{n}") }));
                     block.content = Content::ToolOutcome(Arc::new(ToolOutcome {
                         opaque: vec![state],
                         ..(*outcome).clone()

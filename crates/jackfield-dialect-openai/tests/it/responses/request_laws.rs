@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::responses::request::{self, Incoming};
 use jackfield_dialect_openai::responses::{validator, wire};
+use jackfield_dialect_openai::validator::Rule;
 use jackfield_domain::message::Message;
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
@@ -39,7 +40,9 @@ proptest! {
     ) {
         let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
         let body = without_custom_fields(&body);
-        let found = validator::check(&body, &profile);
+        let mut found = validator::check(&body, &profile);
+        // That JSON is asked for in words is for whoever asks for it.
+        found.retain(|violation| violation.rule != Rule::JsonNotMentioned);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
     }
 

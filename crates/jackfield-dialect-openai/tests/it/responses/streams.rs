@@ -1,17 +1,15 @@
 //! Streams as servers really send them, sound and unsound.
 
 use jackfield_dialect_openai::responses::stream::{DecodeError, DecodeReply as _, Decoder};
-use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase};
-use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
-use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Value, json};
 
 use super::owner;
+use super::reply_laws::accumulated;
 
 fn read(events: &[Value]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
     let mut decoder = Decoder::new(owner());
@@ -20,23 +18,6 @@ fn read(events: &[Value]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
         deltas.extend(decoder.push(None, &event.to_string())?);
     }
     Ok((deltas, decoder.finish()?))
-}
-
-pub(super) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
-    let session = SessionId::parse("s1").expect("a valid id");
-    let attempt = ModelAttempt {
-        round: 1,
-        attempt: 1,
-    };
-    let mut accumulator = ReplyAccumulator::new(TurnId::derive(&session, 1), attempt);
-    for delta in deltas {
-        accumulator
-            .push(delta)
-            .expect("decoders keep the rules of deltas");
-    }
-    accumulator
-        .finish(end, &Catalog::default())
-        .expect("all blocks ended")
 }
 
 fn reply(events: &[Value]) -> Reply {

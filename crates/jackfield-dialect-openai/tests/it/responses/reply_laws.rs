@@ -1,0 +1,282 @@
+//! The laws of replies: told in pieces or whole, they are the same.
+
+use std::sync::Arc;
+
+use jackfield_dialect_openai::responses::reply;
+use jackfield_dialect_openai::responses::stream::{
+    DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
+};
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::{Content, ToolCall, UpstreamId};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::{ModelFailureKind, Phase};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::tool::Catalog;
+use jackfield_testkit::arb as kit;
+use proptest::prelude::*;
+use proptest::sample::Index;
+use serde_json::{Value, json};
+
+use super::arb::{self, attempt};
+use super::owner;
+use crate::outline;
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
+        let events = encoded(&deltas, &reply.end);
+        let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
+        let (response, _) = reply::to_wire(&reply, "model-a", "resp_1", 7);
+        let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
+        let (whole, whole_end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
+        prop_assert_eq!(&streamed_end, &whole_end);
+        let streamed = accumulated(&streamed, streamed_end);
+        let whole = accumulated(&whole, whole_end);
+        let differences = outline::differences(
+            &outline::of_blocks(&streamed.message.blocks),
+            &outline::of_blocks(&whole.message.blocks),
+        );
+        prop_assert!(differences.is_empty(), "{differences:?}\n{events:#?}\n{response:#?}");
+    }
+
+    #[test]
+    fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
+        let (response, notes) = reply::to_wire(&reply, "model-a", "resp_1", 7);
+        let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
+        let (deltas, end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
+        let back = accumulated(&deltas, end);
+        prop_assert_eq!(back.end.usage, reply.end.usage);
+        let named = |path: &str| notes.iter().any(|note| note.path == path);
+        prop_assert_eq!(back.end.finish != reply.end.finish, named("end.finish"));
+        if notes.iter().all(|note| note.path == "end.finish") {
+            let differences = outline::differences(
+                &outline::of_blocks(&without_state(&reply.message).blocks),
+                &outline::of_blocks(&without_state(&back.message).blocks),
+            );
+            prop_assert!(differences.is_empty(), "{differences:?}");
+        }
+    }
+
+    #[test]
+    fn a_stream_cut_anywhere_is_an_error((reply, deltas) in told(), cut in any::<Index>()) {
+        let events = encoded(&deltas, &reply.end);
+        let cut = cut.index(events.len());
+        let mut decoder = Decoder::new(owner());
+        let mut told = false;
+        for event in &events[..cut] {
+            told |= !decoder.push(event.event, &event.data).map_err(failed)?.is_empty();
+        }
+        let phase = if told { Phase::MidReply } else { Phase::BeforeFirstDelta };
+        prop_assert_eq!(decoder.finish(), Err(DecodeError::Truncated { phase }));
+    }
+
+    #[test]
+    fn what_is_unknown_or_missing_by_habit_changes_nothing(
+        (reply, deltas) in told(),
+        places in prop::collection::vec((any::<Index>(), 0..UNKNOWN.len()), 1..6),
+        habits in any::<[bool; 5]>(),
+    ) {
+        let plain = encoded(&deltas, &reply.end);
+        let mut events: Vec<(Option<String>, String)> = plain
+            .iter()
+            .filter_map(|event| Some((event.event.map(str::to_owned), habitual(&event.data, habits)?)))
+            .collect();
+        for (place, which) in places {
+            let place = place.index(events.len());
+            let (name, data) = UNKNOWN[which];
+            events.insert(place, (Some(name.to_owned()), data.to_owned()));
+        }
+        events.push((None, "[DONE]".to_owned()));
+        let mut decoder = Decoder::new(owner());
+        let mut out = Vec::new();
+        for (name, data) in &events {
+            out.extend(decoder.push(name.as_deref(), data).map_err(failed)?);
+        }
+        let end = decoder.finish().map_err(failed)?;
+        let (expected, expected_end) = decoded(&plain).map_err(failed)?;
+        prop_assert_eq!(accumulated(&out, end), accumulated(&expected, expected_end));
+    }
+
+    #[test]
+    fn items_come_strictly_one_after_another((reply, deltas) in told()) {
+        let mut open: Option<u64> = None;
+        let mut next = 0;
+        let mut ids = Vec::new();
+        let events = encoded(&deltas, &reply.end);
+        prop_assert_eq!(events[0].event, Some("response.created"));
+        prop_assert_eq!(events[1].event, Some("response.in_progress"));
+        for (n, event) in events.iter().enumerate() {
+            let data: Value = serde_json::from_str(&event.data).expect("JSON");
+            prop_assert_eq!(data["type"].as_str(), event.event);
+            prop_assert_eq!(data["sequence_number"].as_u64(), u64::try_from(n).ok());
+            let index = data["output_index"].as_u64();
+            match event.event.unwrap_or_default() {
+                "response.output_item.added" => {
+                    prop_assert_eq!((open, index), (None, Some(next)));
+                    open = index;
+                    next += 1;
+                    ids.push(data["item"]["id"].clone());
+                }
+                "response.output_item.done" => {
+                    prop_assert_eq!(open, index);
+                    prop_assert_eq!(ids.last(), Some(&data["item"]["id"]));
+                    open = None;
+                }
+                name if name.contains("_text.") || name.contains("_part.") || name.contains("_call") => {
+                    prop_assert_eq!(open, index);
+                    prop_assert_eq!(ids.last(), Some(&data["item_id"]));
+                }
+                _ => prop_assert!(open.is_none() || index == open),
+            }
+        }
+    }
+
+    #[test]
+    fn a_failure_is_read_as_one((_, deltas) in told(), failure in kit::model_failure()) {
+        let mut encoder = Encoder::new("resp_1", "model-a", 7);
+        let mut events: Vec<SseEvent> = deltas.iter().flat_map(|delta| encoder.push(delta)).collect();
+        events.extend(encoder.fail(&failure));
+        match decoded(&events) {
+            Err(DecodeError::Failed(told)) => {
+                prop_assert!(told.message.contains(failure.message.trim()), "{}", told.message);
+                let limited = failure.kind == ModelFailureKind::RateLimited;
+                prop_assert_eq!(told.kind == ModelFailureKind::RateLimited, limited);
+            }
+            other => prop_assert!(false, "{other:?}"),
+        }
+    }
+}
+
+/// Events that no reader need know.
+const UNKNOWN: &[(&str, &str)] = &[
+    ("ping", ""),
+    ("heartbeat", "not even JSON"),
+    (
+        "response.mood",
+        "{\"type\":\"response.mood\",\"output_index\":\"all\",\"delta\":7}",
+    ),
+    (
+        "response.web_search_call.searching",
+        "{\"type\":\"response.web_search_call.searching\",\"output_index\":0}",
+    ),
+    ("codex.rate_limits", "{\"type\":\"codex.rate_limits\"}"),
+];
+
+/// An event as some server would write it: fields too many, or too few; `None` if it leaves it out.
+fn habitual(data: &str, habits: [bool; 5]) -> Option<String> {
+    let [more, no_index, no_sequence, no_parts, no_pieces] = habits;
+    let mut data: Value = serde_json::from_str(data).expect("JSON");
+    let kind = data["type"].as_str().unwrap_or_default().to_owned();
+    if no_parts && kind.contains("_part.") {
+        return None;
+    }
+    if no_pieces && (kind.ends_with(".delta") || kind.ends_with("_text.done")) {
+        return None;
+    }
+    let fields = data.as_object_mut().expect("an object");
+    if more {
+        fields.insert("obfuscation".to_owned(), json!("xyz"));
+        fields.insert("added_later".to_owned(), json!({ "type": "error" }));
+    }
+    if no_index {
+        fields.remove("output_index");
+    }
+    if no_sequence {
+        fields.remove("sequence_number");
+    }
+    Some(data.to_string())
+}
+
+fn failed(error: DecodeError) -> TestCaseError {
+    TestCaseError::fail(error.to_string())
+}
+
+/// A reply, and pieces of it in any order in which they may come.
+fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
+    let both = arb::reply().prop_flat_map(|reply| {
+        let message = with_our_ids(&reply.message);
+        let deltas = kit::deltas_of(&message.blocks);
+        (Just(reply), deltas)
+    });
+    both.boxed()
+}
+
+/// The id that a whole reply tells is ours; a stream tells the upstream one.
+fn with_our_ids(message: &Message) -> Message {
+    let mut message = message.clone();
+    for block in &mut message.blocks {
+        if let Content::ToolCall(call) = &block.content {
+            let upstream = UpstreamId {
+                id: call.id.as_str().into(),
+                owner: owner(),
+            };
+            block.content = Content::ToolCall(Arc::new(ToolCall {
+                upstream: Some(upstream),
+                ..(**call).clone()
+            }));
+        }
+    }
+    message
+}
+
+pub(super) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
+    let mut encoder = Encoder::new("resp_1", "model-a", 7);
+    let mut events: Vec<SseEvent> = deltas
+        .iter()
+        .flat_map(|delta| encoder.push(delta))
+        .collect();
+    events.extend(encoder.finish(end));
+    events
+}
+
+fn decoded(events: &[SseEvent]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+    let mut decoder = Decoder::new(owner());
+    let mut deltas = Vec::new();
+    for event in events {
+        deltas.extend(decoder.push(event.event, &event.data)?);
+    }
+    Ok((deltas, decoder.finish()?))
+}
+
+pub(super) fn accumulated(deltas: &[Delta], end: ReplyEnd) -> Reply {
+    let (turn, attempt) = attempt();
+    let mut accumulator = ReplyAccumulator::new(turn, attempt);
+    for delta in deltas {
+        accumulator
+            .push(delta)
+            .expect("decoders keep the rules of deltas");
+    }
+    accumulator
+        .finish(end, &Catalog::default())
+        .expect("all blocks ended")
+}
+
+/// A client is shown state without its owner, and gives it back in somebody's name.
+fn without_state(message: &Message) -> Message {
+    let mut message = Message::new(Role::Assistant, message.blocks.clone());
+    for block in &mut message.blocks {
+        block.opaque.clear();
+        if let Content::Opaque(opaque) = &mut block.content {
+            opaque.owner = owner();
+            opaque.fallback = None;
+        }
+    }
+    message
+}
+
+#[test]
+fn a_reply_that_says_nothing_is_whole_all_the_same() {
+    let events = encoded(&[], &ReplyEnd::new(FinishReason::Stop));
+    let names: Vec<&str> = events.iter().filter_map(|event| event.event).collect();
+    assert_eq!(
+        names,
+        [
+            "response.created",
+            "response.in_progress",
+            "response.completed"
+        ]
+    );
+}
