@@ -1,6 +1,8 @@
 //! Chat Completions, both directions.
 
 mod arb;
+mod corpus;
+mod examples;
 mod hostile;
 mod parallel;
 mod read;
