@@ -3,6 +3,7 @@
 mod arb;
 mod corpus;
 mod examples;
+mod goldens;
 mod hostile;
 mod parallel;
 mod read;
