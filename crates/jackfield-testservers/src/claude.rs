@@ -1,9 +1,9 @@
 //! A server that speaks as Claude does, and says what a script says.
 
+mod memory;
 pub mod rules;
 mod speak;
 
-use std::collections::HashMap;
 use std::ops::Deref;
 
 use jackfield_dialect_claude::options::Profile;
@@ -12,8 +12,9 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_testkit::server::Response;
 use serde_json::{Value, json};
 
+use self::memory::Memory;
 use crate::checks::{Found, Violation};
-use crate::script::{Part, Reply, Script, collect_texts};
+use crate::script::{Reply, Script, collect_texts};
 use crate::scripted::Scripted;
 use crate::vendor::{Post, Refusal, Vendor, report};
 
@@ -43,10 +44,10 @@ impl Deref for ScriptedClaude {
     }
 }
 
-/// Claude, and the thinking that it signed: from each signature to its text.
+/// Claude, and what it said so far.
 #[derive(Default)]
 struct Claude {
-    signed: HashMap<String, String>,
+    memory: Memory,
 }
 
 impl Vendor for Claude {
@@ -66,7 +67,9 @@ impl Vendor for Claude {
             .header("anthropic-version")
             .unwrap_or_default();
         broken.extend(rules::check(asked.body, version));
-        broken.extend(self.check_signatures(asked.body));
+        let mut found = Found::default();
+        self.memory.check(asked.body, &mut found);
+        broken.extend(found.0);
         broken.extend(second_opinion(asked, version, &broken));
         broken
     }
@@ -81,11 +84,7 @@ impl Vendor for Claude {
     }
 
     fn say(&mut self, asked: &Post<'_>, reply: &Reply) -> Response {
-        for part in &reply.parts {
-            if let Part::Thinking { signature, text } = part {
-                self.signed.insert(signature.clone(), text.clone());
-            }
-        }
+        self.memory.keep(reply, asked.nth, asked.model());
         speak::respond(reply, asked.nth, asked.model(), asked.is_streamed(reply))
     }
 
@@ -97,31 +96,6 @@ impl Vendor for Claude {
             Refusal::NotFound => speak::refuse(404, "not_found_error", "Not Found", nth),
             Refusal::Server(problem) => speak::refuse(500, "api_error", problem, nth),
         }
-    }
-}
-
-impl Claude {
-    /// Thinking comes back as it was said, with the signature that it had.
-    fn check_signatures(&self, body: &Value) -> Vec<Violation> {
-        let mut found = Found::default();
-        let messages = body.get("messages").and_then(Value::as_array);
-        for (n, message) in messages.into_iter().flatten().enumerate() {
-            for (place, block) in rules::blocks(message).iter().enumerate() {
-                if rules::kind(block) != "thinking" {
-                    continue;
-                }
-                let text = |name: &str| block.get(name).and_then(Value::as_str).unwrap_or_default();
-                let at = format!("messages.{n}.content.{place}");
-                match self.signed.get(text("signature")) {
-                    None => found.add(&at, "Invalid `signature` in `thinking` block"),
-                    Some(signed) if signed != text("thinking") => {
-                        found.add(&at, "`thinking` blocks cannot be modified");
-                    }
-                    Some(_) => {}
-                }
-            }
-        }
-        found.0
     }
 }
 

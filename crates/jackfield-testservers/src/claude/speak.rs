@@ -30,6 +30,11 @@ pub(super) fn refuse(status: u16, kind: &str, message: &str, nth: usize) -> Resp
     Response::json(status, body.to_string()).header("request-id", id)
 }
 
+/// The id of a call: the script's, or one that is made up.
+pub(super) fn call_id(given: Option<&str>, nth: usize, place: usize) -> String {
+    given.map_or_else(|| format!("toolu_scripted_{nth}_{place}"), str::to_owned)
+}
+
 fn message(reply: &Reply, nth: usize, model: &str) -> Value {
     let blocks = reply.parts.iter().enumerate();
     let blocks: Vec<Value> = blocks
@@ -126,7 +131,7 @@ fn started(part: &Part, nth: usize, place: usize) -> Value {
     match part {
         Part::Call { id, name, .. } | Part::TextCall { id, name, .. } => json!({
             "type": "tool_use",
-            "id": id.clone().unwrap_or_else(|| format!("toolu_scripted_{nth}_{place}")),
+            "id": call_id(id.as_deref(), nth, place),
             "name": name,
             "input": {},
             "caller": { "type": "direct" },

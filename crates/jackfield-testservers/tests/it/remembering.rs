@@ -57,3 +57,63 @@ async fn claude_refuses_thinking_that_was_changed_or_is_not_its_own() {
         assert_eq!(server.violations(), [fault]);
     }
 }
+
+/// A thought and a call, and then its outcome, changed.
+async fn answered(change: impl FnOnce(&mut Value)) -> Vec<String> {
+    let turns = thinking_and_words().map(|turn| turn.and_call("add", &json!({})));
+    let server = ScriptedClaude::start(turns).await;
+    let base = server.base_url();
+    let mut body = question("a");
+    body["tools"] = json!([{ "name": "add", "input_schema": { "type": "object" } }]);
+    let first = post(&base, "/v1/messages", &body.to_string()).await;
+    let said = first.json()["content"].clone();
+    let result = json!({ "type": "tool_result", "tool_use_id": said[2]["id"], "content": "2" });
+    body["messages"] = json!([
+        { "role": "user", "content": "a" },
+        { "role": "assistant", "content": said },
+        { "role": "user", "content": [result] },
+    ]);
+    change(&mut body);
+    post(&base, "/v1/messages", &body.to_string()).await;
+    server.violations()
+}
+
+fn forget_thinking(body: &mut Value) {
+    if let Some(blocks) = body["messages"][1]["content"].as_array_mut() {
+        blocks.remove(0);
+    }
+}
+
+#[tokio::test]
+async fn claude_wants_its_thinking_back_while_its_calls_are_answered() {
+    assert_eq!(answered(|_| {}).await, [""; 0]);
+    assert_eq!(
+        answered(forget_thinking).await,
+        [
+            "request 1: messages.1.content.1: Expected `thinking` or `redacted_thinking`, but found `tool_use`"
+        ]
+    );
+    // After the turn it may be left out.
+    let later = |body: &mut Value| {
+        forget_thinking(body);
+        if let Some(messages) = body["messages"].as_array_mut() {
+            messages.push(json!({ "role": "assistant", "content": "2" }));
+            messages.push(json!({ "role": "user", "content": "b" }));
+        }
+    };
+    assert_eq!(answered(later).await, [""; 0]);
+}
+
+#[tokio::test]
+async fn claude_keeps_the_thinking_of_two_models_apart() {
+    let switched = |body: &mut Value| body["model"] = json!("claude-sonnet-5-5");
+    assert_eq!(
+        answered(switched).await,
+        ["request 1: messages.1.content.0: this `thinking` block is bound to claude-opus-5-5"]
+    );
+    let withheld = |body: &mut Value| {
+        switched(body);
+        forget_thinking(body);
+    };
+    assert_eq!(answered(withheld).await, [""; 0]);
+}
