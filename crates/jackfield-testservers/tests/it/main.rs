@@ -3,6 +3,7 @@
 mod breaking;
 mod checking;
 mod checking_chat;
+mod checking_chat_messages;
 mod checking_compatible;
 mod checking_responses;
 mod edit;
