@@ -89,6 +89,11 @@ pub(crate) async fn gather(
                 continue;
             }
         };
+        registered
+            .toolbox
+            .problems()
+            .into_iter()
+            .for_each(&mut problem);
         for tool in tools {
             let entry = entry(toolbox, registered, tool, policy, when_unknown);
             // The first one keeps the name: a call must not reach another tool than the one shown.

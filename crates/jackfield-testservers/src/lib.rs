@@ -9,11 +9,13 @@
 //! | [`ScriptedClaude`](claude::ScriptedClaude) | Claude Messages | `scripted-claude` |
 //! | [`ScriptedOpenAi`](openai::ScriptedOpenAi) | Chat Completions, Responses; with the manners of compatible servers | `scripted-openai` |
 //!
-//! What can be asked of a server is in [`Scripted`](scripted::Scripted), the same for every vendor.
-//! The programs are the same servers as processes, with the script in a file ([`script::json`]).
+//! [`mcp`] is a scripted MCP server over standard input and output, the program `scripted-mcp`.
+//! What can be asked of the others is in [`Scripted`](scripted::Scripted), the same for every vendor.
+//! Their programs are the same servers as processes, with the script in a file ([`script::json`]).
 
 pub mod checks;
 pub mod claude;
+pub mod mcp;
 pub mod openai;
 pub mod program;
 pub mod script;

@@ -1,0 +1,401 @@
+//! A scripted MCP server: the protocol in plain lines of JSON, from the specification alone
+//! (revisions 2024-11-05 to 2026-07-28, read 2026-11-22), so that no client library judges itself.
+//!
+//! A script is a JSON object; all of its fields may be left out:
+//!
+//! | field | meaning |
+//! |---|---|
+//! | `calls` | what each tool does: `{"name": [step, …]}`, see below |
+//! | `era` | `"legacy"`, `"modern"` or `"both"`, which is meant otherwise |
+//! | `exit` | ends at once, with this code |
+//! | `flood` | this many lines to standard error, at once |
+//! | `garbage` | lines that are not the protocol, to standard output, at once |
+//! | `hang` | reads, and never answers |
+//! | `id_last` | the id is the last field of an answer |
+//! | `instructions` | what it says about itself |
+//! | `list_changed` | says when its tools change |
+//! | `log` | a file that gets a line for everything that happens |
+//! | `loop_cursor` | the list of tools never ends |
+//! | `many` | this many more tools, `tool_00000` and so on |
+//! | `page` | how many tools a page of the list has |
+//! | `probe` | how an old server takes `server/discover`: `"die"`, `"silent"`, or an error otherwise |
+//! | `stays` | goes on when its input has ended |
+//! | `tools` | the definitions |
+//! | `version` | the older revision that it speaks, `2025-11-25` otherwise |
+//!
+//! The steps of a call, one after another until one ends it: `{"reply": result}`, `{"text": words}`,
+//! `{"error": {code, message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`,
+//! `{"twice": words}`, `{"wait": true}` (until it is cancelled), `{"hold": n}` (until n calls are held,
+//! which are then answered last first), `{"die": code}`; and on the way `{"progress": [done, of,
+//! message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
+//! `{"ask": {requests, state}}` (unless there are answers) and `{"task": [state, …]}` (what
+//! `tasks/get` says, one after another).
+
+use std::collections::{HashMap, HashSet};
+use std::io::{self, BufRead as _, Write as _};
+use std::process::ExitCode;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+
+use serde_json::{Map, Value, json};
+
+mod steps;
+
+/// Serves a script, given as JSON or as the path of a file, until the input ends.
+///
+/// # Errors
+///
+/// If the script cannot be read.
+pub fn serve(script: &str) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let text = if script.trim_start().starts_with('{') {
+        script.to_owned()
+    } else {
+        std::fs::read_to_string(script)?
+    };
+    let server = Arc::new(Server::new(serde_json::from_str(&text)?));
+    server.log(&format!("start {}", std::process::id()));
+    if let Some(code) = server.script["exit"].as_u64() {
+        return Ok(ExitCode::from(u8::try_from(code)?));
+    }
+    for _ in 0..server.script["flood"].as_u64().unwrap_or(0) {
+        writeln!(
+            io::stderr(),
+            "one of very many lines that nobody wants to read"
+        )?;
+    }
+    for line in server.script["garbage"].as_array().into_iter().flatten() {
+        server.raw(line.as_str().unwrap_or_default());
+    }
+    for line in io::stdin().lock().lines() {
+        let line = line?;
+        match serde_json::from_str(&line) {
+            Ok(message) if server.script["hang"] != true => server.take(message),
+            Ok(_) => {}
+            Err(fault) => server.violated(&format!("a line is no JSON: {fault}")),
+        }
+    }
+    server.log("end of input");
+    if server.script["stays"] == true {
+        loop {
+            std::thread::park();
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+struct Server {
+    changed: Condvar,
+    script: Value,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    cancelled: HashSet<String>,
+    held: Vec<(Value, Value)>,
+    initialized: bool,
+    listeners: Vec<Value>,
+    open: HashSet<String>,
+    tasks: HashMap<String, Vec<Value>>,
+    tools: Vec<Value>,
+}
+
+impl Server {
+    fn new(script: Value) -> Self {
+        let mut tools = script["tools"].as_array().cloned().unwrap_or_default();
+        for nth in 0..script["many"].as_u64().unwrap_or(0) {
+            tools.push(json!({
+                "name": format!("tool_{nth:05}"),
+                "description": "One of many.",
+                "inputSchema": { "type": "object" },
+            }));
+        }
+        Self {
+            changed: Condvar::new(),
+            script,
+            state: Mutex::new(State {
+                tools,
+                ..State::default()
+            }),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(self: &Arc<Self>, message: Value) {
+        let method = message["method"].as_str().unwrap_or_default().to_owned();
+        let id = message.get("id").cloned();
+        self.log(&format!("said {method}"));
+        let Some(id) = id else {
+            return self.heed(&method, &message["params"]);
+        };
+        if method.is_empty() {
+            return;
+        }
+        if !self.state().open.insert(id.to_string()) {
+            self.violated(&format!("the id {id} is used twice"));
+        }
+        let params = message["params"].clone();
+        match method.as_str() {
+            "initialize" => self.initialize(&id, &params),
+            "server/discover" => self.discover(&id, &params),
+            _ => {
+                if let Err((code, reason)) = self.may_ask(&params) {
+                    self.violated(reason);
+                    return self.refuse(&id, code, reason);
+                }
+                self.ask(&method, id, params);
+            }
+        }
+    }
+
+    fn ask(self: &Arc<Self>, method: &str, id: Value, params: Value) {
+        match method {
+            "ping" => self.answer(&id, Map::new()),
+            "subscriptions/listen" => self.listen(id, &params),
+            "tasks/cancel" => {
+                self.log(&format!("cancelled task {}", params["taskId"]));
+                self.answer(&id, Map::new());
+            }
+            "tasks/get" => self.task(&id, &params),
+            "tasks/list" | "tasks/result" => self.refuse(&id, -32601, "no such method"),
+            "tasks/update" => {
+                let answers = &params["inputResponses"];
+                self.log(&format!("updated task {} {answers}", params["taskId"]));
+                self.answer(&id, Map::new());
+            }
+            "tools/call" => {
+                let server = Arc::clone(self);
+                std::thread::spawn(move || server.call(&id, &params));
+            }
+            "tools/list" => self.list(&id, &params),
+            _ => self.refuse(&id, -32601, "no such method"),
+        }
+    }
+
+    /// What is said without a question.
+    fn heed(&self, method: &str, params: &Value) {
+        match method {
+            "notifications/cancelled" => {
+                let id = params["requestId"].to_string();
+                if !self.state().open.contains(&id) {
+                    self.violated(&format!("nothing of the id {id} can be cancelled"));
+                }
+                self.state().cancelled.insert(id);
+                self.changed.notify_all();
+            }
+            "notifications/initialized" => self.state().initialized = true,
+            _ => {}
+        }
+    }
+
+    fn speaks(&self, era: &str) -> bool {
+        let spoken = self.script["era"].as_str().unwrap_or("both");
+        spoken == era || spoken == "both"
+    }
+
+    fn initialize(&self, id: &Value, params: &Value) {
+        for field in ["capabilities", "clientInfo", "protocolVersion"] {
+            if params[field].is_null() {
+                self.violated(&format!("initialize has no {field}"));
+            }
+        }
+        if !self.speaks("legacy") {
+            return self.refuse(id, -32601, "only 2026-07-28 is spoken here");
+        }
+        let version = self.script["version"].as_str().unwrap_or("2025-11-25");
+        let mut result = self.about();
+        result.insert("protocolVersion".to_owned(), version.into());
+        result.insert("serverInfo".to_owned(), info());
+        self.answer(id, result);
+    }
+
+    fn discover(&self, id: &Value, params: &Value) {
+        if self.speaks("modern") {
+            if let Err(reason) = has_meta(params) {
+                self.violated(reason);
+                return self.refuse(id, -32602, reason);
+            }
+            let mut result = self.about();
+            result.insert("supportedVersions".to_owned(), json!([MODERN]));
+            result.insert("ttlMs".to_owned(), json!(0));
+            result.insert("cacheScope".to_owned(), json!("private"));
+            return self.answer(id, result);
+        }
+        match self.script["probe"].as_str() {
+            Some("die") => std::process::exit(1),
+            Some("silent") => {}
+            _ => self.refuse(id, -32601, "no such method"),
+        }
+    }
+
+    /// What both ways of beginning say.
+    fn about(&self) -> Map<String, Value> {
+        let changes = self.script["list_changed"] == true;
+        let mut about = Map::new();
+        let tools = json!({ "tools": { "listChanged": changes } });
+        about.insert("capabilities".to_owned(), tools);
+        if let Some(text) = self.script["instructions"].as_str() {
+            about.insert("instructions".to_owned(), text.into());
+        }
+        about
+    }
+
+    /// Every request of the newer era says who asks; every one of the older era comes after the
+    /// handshake.
+    fn may_ask(&self, params: &Value) -> Result<(), (i64, &'static str)> {
+        if self.speaks("modern") && has_meta(params).is_ok() {
+            return Ok(());
+        }
+        if self.speaks("legacy") && self.state().initialized {
+            return Ok(());
+        }
+        Err((-32602, "it is not said who asks"))
+    }
+
+    fn list(&self, id: &Value, params: &Value) {
+        let tools = self.state().tools.clone();
+        let page = self.script["page"].as_u64().unwrap_or(u64::MAX);
+        let page = usize::try_from(page).unwrap_or(usize::MAX);
+        let from = params["cursor"].as_str().unwrap_or("0");
+        let Ok(from) = from.parse::<usize>() else {
+            return self.refuse(id, -32602, "no such cursor");
+        };
+        let to = from.saturating_add(page).min(tools.len());
+        let mut result = Map::new();
+        let shown = tools.get(from..to).unwrap_or_default();
+        result.insert("tools".to_owned(), shown.into());
+        if self.script["loop_cursor"] == true {
+            result.insert("nextCursor".to_owned(), json!("0"));
+        } else if to < tools.len() {
+            result.insert("nextCursor".to_owned(), json!(to.to_string()));
+        }
+        result.insert("ttlMs".to_owned(), json!(0));
+        result.insert("cacheScope".to_owned(), json!("private"));
+        self.answer(id, result);
+    }
+
+    fn listen(&self, id: Value, params: &Value) {
+        let wanted = params["notifications"].clone();
+        self.state().listeners.push(id.clone());
+        self.notify_one(
+            "notifications/subscriptions/acknowledged",
+            json!({ "notifications": wanted, "_meta": { SUBSCRIPTION: id } }),
+        );
+    }
+
+    /// Says that the tools have changed, in each era's way.
+    fn tools_changed(&self) {
+        if self.script["list_changed"] != true {
+            return;
+        }
+        let method = "notifications/tools/list_changed";
+        let listeners = self.state().listeners.clone();
+        if self.state().initialized {
+            self.notify_one(method, json!({}));
+        }
+        for id in listeners {
+            self.notify_one(method, json!({ "_meta": { SUBSCRIPTION: id } }));
+        }
+    }
+
+    fn task(&self, id: &Value, params: &Value) {
+        let task = params["taskId"].as_str().unwrap_or_default().to_owned();
+        let mut state = self.state();
+        let Some(states) = state.tasks.get_mut(&task) else {
+            drop(state);
+            return self.refuse(id, -32602, "no such task");
+        };
+        let now = if states.len() > 1 {
+            states.remove(0)
+        } else {
+            states.first().cloned().unwrap_or_default()
+        };
+        drop(state);
+        let mut result = now.as_object().cloned().unwrap_or_default();
+        result.insert("taskId".to_owned(), task.into());
+        result.extend(task_times());
+        self.answer(id, result);
+    }
+
+    fn notify_one(&self, method: &str, params: Value) {
+        self.say(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn refuse(&self, id: &Value, code: i64, message: &str) {
+        self.state().open.remove(&id.to_string());
+        let error = json!({ "code": code, "message": message });
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
+    }
+
+    fn answer(&self, id: &Value, mut result: Map<String, Value>) {
+        self.state().open.remove(&id.to_string());
+        if self.speaks("modern") {
+            let kind = json!("complete");
+            result.entry("resultType").or_insert(kind);
+            let about = json!({ "io.modelcontextprotocol/serverInfo": info() });
+            result.entry("_meta").or_insert(about);
+        }
+        let message = if self.script["id_last"] == true {
+            json!({ "result": result, "jsonrpc": "2.0", "id": id })
+        } else {
+            json!({ "jsonrpc": "2.0", "id": id, "result": result })
+        };
+        self.say(&message);
+    }
+
+    fn say(&self, message: &Value) {
+        self.raw(&message.to_string());
+    }
+
+    /// Says a line, whole.
+    fn raw(&self, line: &str) {
+        let mut output = io::stdout().lock();
+        let said = writeln!(output, "{line}").and_then(|()| output.flush());
+        if said.is_err() {
+            self.log("nobody listens");
+        }
+    }
+
+    fn violated(&self, rule: &str) {
+        self.log(&format!("violation: {rule}"));
+    }
+
+    fn log(&self, line: &str) {
+        let Some(path) = self.script["log"].as_str() else {
+            return;
+        };
+        let mut open = std::fs::OpenOptions::new();
+        if let Ok(mut file) = open.append(true).create(true).open(path) {
+            let _full = file.write_all(format!("{line}\n").as_bytes());
+        }
+    }
+}
+
+fn has_meta(params: &Value) -> Result<(), &'static str> {
+    let meta = &params["_meta"];
+    if meta["io.modelcontextprotocol/protocolVersion"] != MODERN {
+        return Err("the version is not in _meta");
+    }
+    if !meta["io.modelcontextprotocol/clientCapabilities"].is_object() {
+        return Err("the client's capabilities are not in _meta");
+    }
+    Ok(())
+}
+
+fn info() -> Value {
+    json!({ "name": "scripted-mcp", "version": "1.0" })
+}
+
+fn task_times() -> Map<String, Value> {
+    let mut times = Map::new();
+    for field in ["createdAt", "lastUpdatedAt"] {
+        times.insert(field.to_owned(), json!("2026-11-22T00:00:00Z"));
+    }
+    times.insert("ttlMs".to_owned(), Value::Null);
+    times
+}
+
+const MODERN: &str = "2026-07-28";
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";

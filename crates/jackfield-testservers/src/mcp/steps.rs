@@ -1,0 +1,164 @@
+//! What a scripted tool does in a call, step by step.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+
+use super::{Server, task_times};
+
+impl Server {
+    /// Does what the script says of this tool.
+    pub(super) fn call(&self, id: &Value, params: &Value) {
+        let name = params["name"].as_str().unwrap_or_default();
+        let known = |tool: &Value| tool["name"] == name;
+        if !self.state().tools.iter().any(known) {
+            return self.refuse(id, -32602, &format!("Unknown tool: {name}"));
+        }
+        self.log(&format!("call {name}"));
+        let steps = &self.script["calls"][name];
+        let steps = steps.as_array().cloned().unwrap_or_default();
+        for step in &steps {
+            let step = step.as_object();
+            for (what, with) in step.into_iter().flatten() {
+                if self.step(id, params, what, with) {
+                    self.log(&format!("done {name}"));
+                    return;
+                }
+            }
+        }
+        self.answer(id, words("done"));
+        self.log(&format!("done {name}"));
+    }
+
+    /// One step; `true` if it was the last.
+    fn step(&self, id: &Value, params: &Value, what: &str, with: &Value) -> bool {
+        match what {
+            "ask" => {
+                if !params["inputResponses"].is_null() || !params["requestState"].is_null() {
+                    self.log(&format!("answers {}", params["inputResponses"]));
+                    return false;
+                }
+                let mut asked = Map::new();
+                asked.insert("resultType".to_owned(), json!("input_required"));
+                asked.insert("inputRequests".to_owned(), with["requests"].clone());
+                asked.insert("requestState".to_owned(), with["state"].clone());
+                asked.retain(|_, value| !value.is_null());
+                self.answer(id, asked);
+            }
+            "die" => {
+                let code = with.as_i64().and_then(|code| i32::try_from(code).ok());
+                std::process::exit(code.unwrap_or(1));
+            }
+            "echo" => {
+                let said = json!({ "arguments": params["arguments"], "meta": params["_meta"] });
+                let mut result = words(&said.to_string());
+                result.insert("structuredContent".to_owned(), said);
+                self.answer(id, result);
+            }
+            "environment" => {
+                let names = std::env::vars_os().map(|(name, _)| name);
+                let names: Vec<_> = names.map(|n| n.to_string_lossy().into_owned()).collect();
+                self.answer(id, words(&names.join(" ")));
+            }
+            "error" => {
+                let code = with["code"].as_i64().unwrap_or(-32603);
+                let message = with["message"].as_str().unwrap_or_default();
+                self.refuse(id, code, message);
+            }
+            "hold" => self.hold(id, params, with),
+            "progress" => {
+                let mut progress = json!({
+                    "progressToken": params["_meta"]["progressToken"],
+                    "progress": with[0],
+                });
+                if !with[1].is_null() {
+                    progress["total"] = with[1].clone();
+                }
+                if !with[2].is_null() {
+                    progress["message"] = with[2].clone();
+                }
+                self.notify_one("notifications/progress", progress);
+                return false;
+            }
+            "raw" => {
+                self.raw(with.as_str().unwrap_or_default());
+                return false;
+            }
+            "reply" => self.answer(id, with.as_object().cloned().unwrap_or_default()),
+            "size" => {
+                let size = with.as_u64().and_then(|size| usize::try_from(size).ok());
+                self.answer(id, words(&"x".repeat(size.unwrap_or(0))));
+            }
+            "sleep" => {
+                std::thread::sleep(Duration::from_millis(with.as_u64().unwrap_or(0)));
+                return false;
+            }
+            "task" => {
+                let task = format!("task-{id}");
+                let states = with.as_array().cloned().unwrap_or_default();
+                self.state().tasks.insert(task.clone(), states);
+                let mut begun = task_times();
+                begun.insert("taskId".to_owned(), task.into());
+                begun.insert("status".to_owned(), json!("working"));
+                let mut result = Map::new();
+                result.insert("resultType".to_owned(), json!("task"));
+                result.insert("task".to_owned(), begun.into());
+                self.answer(id, result);
+            }
+            "text" => self.answer(id, words(with.as_str().unwrap_or_default())),
+            "tools" => {
+                self.state().tools = with.as_array().cloned().unwrap_or_default();
+                self.tools_changed();
+                return false;
+            }
+            "twice" => {
+                for _ in 0..2 {
+                    self.answer(id, words(with.as_str().unwrap_or_default()));
+                }
+            }
+            "wait" => self.wait(id, params),
+            unknown => self.violated(&format!("the script has a step `{unknown}`")),
+        }
+        true
+    }
+
+    /// Waits until the call is cancelled.
+    fn wait(&self, id: &Value, params: &Value) {
+        let id = id.to_string();
+        let mut state = self.state();
+        while !state.cancelled.contains(&id) {
+            let waited = self.changed.wait(state);
+            state = waited.unwrap_or_else(std::sync::PoisonError::into_inner);
+        }
+        state.open.remove(&id);
+        drop(state);
+        self.log(&format!("cancelled {}", params["name"]));
+    }
+
+    /// Holds the call until there are so many, and then answers the last one first.
+    fn hold(&self, id: &Value, params: &Value, most: &Value) {
+        let answer = json!(words(&params["arguments"]["nth"].to_string()));
+        let mut state = self.state();
+        state.held.push((id.clone(), answer));
+        let full = most
+            .as_u64()
+            .is_some_and(|most| state.held.len() as u64 >= most);
+        let held = if full {
+            std::mem::take(&mut state.held)
+        } else {
+            Vec::new()
+        };
+        drop(state);
+        for (id, answer) in held.into_iter().rev() {
+            self.answer(&id, answer.as_object().cloned().unwrap_or_default());
+        }
+    }
+}
+
+/// A result of plain text.
+fn words(text: &str) -> Map<String, Value> {
+    let mut result = Map::new();
+    let content = json!([{ "type": "text", "text": text }]);
+    result.insert("content".to_owned(), content);
+    result
+}

@@ -1,0 +1,192 @@
+//! One call of a tool: its time, its progress, and what its end says.
+
+use std::time::Duration;
+
+use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_ports::toolbox::{ToolError, ToolEvents};
+use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, RequestMetaObject};
+use serde_json::{Map, Value};
+use tokio::time::{Instant, sleep_until};
+
+use crate::connection::Connection;
+use crate::message::Answer;
+use crate::request::{News, Request, RequestError};
+
+/// What is asked of a tool, as often as its server wants to know more.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Call {
+    pub(crate) arguments: Map<String, Value>,
+    pub(crate) key: IdempotencyKey,
+    pub(crate) tool: String,
+}
+
+/// How long a call may take.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// When it ends at the latest.
+    pub(crate) deadline: Instant,
+    /// How long that is from its beginning.
+    pub(crate) longest: Duration,
+    /// Without a word of progress.
+    pub(crate) silent: Duration,
+}
+
+impl Limits {
+    pub(crate) fn new(longest: Duration, silent: Duration) -> Self {
+        Self {
+            deadline: Instant::now() + longest,
+            longest,
+            silent,
+        }
+    }
+}
+
+/// What a server answers to a call.
+#[derive(Debug)]
+pub(crate) enum Reply {
+    /// With what the tool gave, or with the refusal to run it.
+    Finished(ToolResult),
+    /// With something else, which goes on: its kind, and all of it.
+    Other(String, Value),
+}
+
+impl Call {
+    /// Calls once. Dropping the future tells the server that nobody waits.
+    pub(crate) async fn once(
+        &self,
+        connection: &Connection,
+        more: Option<(Value, Option<String>)>,
+        limits: Limits,
+        max_bytes: usize,
+        events: &mut dyn ToolEvents,
+    ) -> Result<Reply, ToolError> {
+        let mut params = CallToolRequestParams::new(self.tool.clone());
+        params.arguments = Some(self.arguments.clone());
+        if let Some((responses, state)) = more {
+            params.input_responses = serde_json::from_value(responses).ok();
+            params.request_state = state;
+        }
+        let mut meta = RequestMetaObject::new();
+        meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
+        let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
+        let sent = Request::send(connection, request, Some(meta)).await;
+        let mut request = sent.map_err(|_| {
+            let kind = ToolFailureKind::Unavailable;
+            ToolFailure::not_sent(kind, "the server went away before the call was sent")
+        })?;
+        let answer = wait(&mut request, limits, events).await;
+        let failed = |kind, message: String| {
+            let failure = if request.withdraw() {
+                ToolFailure::not_sent(kind, message)
+            } else {
+                ToolFailure::unknown(kind, message)
+            };
+            ToolError::from(failure)
+        };
+        match answer {
+            Ok(answer) => self.read(&answer, max_bytes),
+            Err(Ended::Silent) => Err(failed(
+                ToolFailureKind::Timeout,
+                format!(
+                    "`{}` said nothing for {} s",
+                    self.tool,
+                    limits.silent.as_secs_f64()
+                ),
+            )),
+            Err(Ended::TooLong) => Err(failed(
+                ToolFailureKind::Timeout,
+                format!(
+                    "`{}` took longer than {} s",
+                    self.tool,
+                    limits.longest.as_secs_f64()
+                ),
+            )),
+            Err(Ended::Request(RequestError::Refused(error))) => {
+                // An answer, and so an outcome: the model can act on it.
+                let tool = &self.tool;
+                let (code, message) = (error.code.0, shortened(&error.message));
+                let what = match code {
+                    -32602 => "does not take this call",
+                    -32601 => "does not know how to be called",
+                    _ => "failed",
+                };
+                let text = format!("The server of `{tool}` {what}: {message} (error {code})");
+                let result = ToolResult::error(text);
+                let result = result.cut(max_bytes).unwrap_or(result);
+                Ok(Reply::Finished(result))
+            }
+            Err(Ended::Request(RequestError::Closed | RequestError::Late)) => {
+                let ended = connection.last_word().await;
+                Err(failed(
+                    ToolFailureKind::Crashed,
+                    format!("the server went away during the call: {ended}"),
+                ))
+            }
+        }
+    }
+
+    fn read(&self, answer: &Answer, max_bytes: usize) -> Result<Reply, ToolError> {
+        let read: Result<Value, _> = serde_json::from_str(&answer.text);
+        let value = read.ok().filter(Value::is_object).ok_or_else(|| {
+            ToolFailure {
+                // It was run, or there would be nothing to answer.
+                disposition: Disposition::Landed,
+                kind: ToolFailureKind::ProtocolViolation,
+                message: format!("what `{}` answered cannot be read", self.tool),
+            }
+        })?;
+        match value.get("resultType").and_then(Value::as_str) {
+            // Servers of the older era say nothing of it.
+            None | Some("complete") => {
+                let result = crate::mapping::outcome::result(&value, answer.cut_from, max_bytes);
+                Ok(Reply::Finished(result))
+            }
+            Some(kind) => Ok(Reply::Other(kind.to_owned(), value)),
+        }
+    }
+}
+
+/// Why there is no answer.
+enum Ended {
+    Request(RequestError),
+    Silent,
+    TooLong,
+}
+
+/// Waits for the answer. Progress is told in order, and gives a silent call its time again.
+async fn wait(
+    request: &mut Request,
+    limits: Limits,
+    events: &mut dyn ToolEvents,
+) -> Result<Answer, Ended> {
+    let mut silent = Instant::now() + limits.silent;
+    let mut told = f64::NEG_INFINITY;
+    loop {
+        let progress = tokio::select! {
+            news = request.news() => match news {
+                News::Answer(answer) => return answer.map_err(Ended::Request),
+                News::Progress(progress) => progress,
+            },
+            () = sleep_until(silent.min(limits.deadline)) => {
+                return Err(if silent < limits.deadline { Ended::Silent } else { Ended::TooLong });
+            }
+        };
+        // Only what goes on is progress (MCP: "MUST increase"); a server that repeats itself stands still.
+        if progress.done > told {
+            told = progress.done;
+            silent = Instant::now() + limits.silent;
+            let (done, of) = (progress.done, progress.of);
+            events.progressed(done, of, progress.message).await;
+        }
+    }
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(2000).collect()
+}
+
+/// Under this key of `_meta` a call bears its idempotency key: the same for every try at it. A server
+/// that knows the key runs a call once, however often it is asked.
+pub const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";

@@ -1,0 +1,218 @@
+//! A server's process: how it is started, and that it is gone in the end.
+
+use std::ffi::OsStr;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
+use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use crate::config::{GuardProgram, ServerConfig, Settings};
+use crate::environment::variables;
+use crate::error::Fault;
+use crate::guard;
+
+/// A server's process, behind its guard if there is one. Dropping it ends it, too, without waiting.
+#[derive(Debug)]
+pub(crate) struct Child {
+    grace: Duration,
+    guarded: bool,
+    process: tokio::process::Child,
+}
+
+/// What a server reads and writes.
+pub(crate) struct Streams {
+    pub(crate) stderr: ChildStderr,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: ChildStdout,
+}
+
+impl Child {
+    /// Starts a server.
+    pub(crate) fn start(
+        config: &ServerConfig,
+        settings: &Settings,
+    ) -> Result<(Self, Streams), Fault> {
+        let environment = variables(std::env::vars_os(), &config.environment);
+        let path = environment.iter().find(|(name, _)| name == "PATH");
+        let program = find(config, path.map(|(_, value)| value.as_os_str()))?;
+        let mut command = command(&program, config, settings);
+        command
+            .env_clear()
+            .envs(environment)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            // What is typed at our terminal is for us: Ctrl-C must not reach the server past us.
+            .process_group(0)
+            // A guard ends by itself and takes the server along; killed it could not.
+            .kill_on_drop(settings.guard.is_none());
+        if let Some(folder) = &config.folder {
+            command.current_dir(folder);
+        }
+        let cannot = |error: &io::Error| {
+            Fault::new(
+                format!("`{}` cannot be started: {error}", config.command),
+                "check the command",
+            )
+        };
+        let mut process = command.spawn().map_err(|error| cannot(&error))?;
+        let streams = (
+            process.stdin.take(),
+            process.stdout.take(),
+            process.stderr.take(),
+        );
+        let (Some(stdin), Some(stdout), Some(stderr)) = streams else {
+            return Err(cannot(&io::Error::other("it has no pipes")));
+        };
+        let child = Self {
+            grace: settings.grace,
+            guarded: settings.guard.is_some(),
+            process,
+        };
+        let streams = Streams {
+            stderr,
+            stdin,
+            stdout,
+        };
+        Ok((child, streams))
+    }
+
+    /// Waits for its end, in words; may be dropped and called again.
+    pub(crate) async fn ended(&mut self) -> String {
+        match self.process.wait().await {
+            Ok(status) => self.in_words(status),
+            Err(error) => format!("its process is lost: {error}"),
+        }
+    }
+
+    /// Waits until it has ended by itself, for its input has ended; then ends it, within bounds.
+    pub(crate) async fn end(mut self) {
+        if timeout(self.grace, self.process.wait()).await.is_ok() {
+            return;
+        }
+        self.signal(Signal::TERM);
+        // A guard needs the time for its own steps.
+        let steps = if self.guarded { 3 } else { 1 };
+        if timeout(self.grace * steps, self.process.wait())
+            .await
+            .is_ok()
+        {
+            return;
+        }
+        self.signal(Signal::KILL);
+        let _reaped = timeout(self.grace, self.process.wait()).await;
+    }
+
+    /// Sends the guard a signal, or the group of the server.
+    fn signal(&self, signal: Signal) {
+        let Some(pid) = self.pid() else {
+            return;
+        };
+        let sent = if self.guarded {
+            kill_process(pid, signal)
+        } else {
+            kill_process_group(pid, signal)
+        };
+        if let Err(error) = sent {
+            tracing::debug!(%error, "a server's process cannot be sent a signal");
+        }
+    }
+
+    /// The process, unless its end has been seen.
+    fn pid(&self) -> Option<Pid> {
+        Pid::from_raw(i32::try_from(self.process.id()?).ok()?)
+    }
+
+    fn in_words(&self, status: ExitStatus) -> String {
+        use std::os::unix::process::ExitStatusExt as _;
+        let by_guard = status.code().filter(|_| self.guarded);
+        let behind_guard = by_guard.filter(|code| *code > 128).map(|code| code - 128);
+        match (status.signal().or(behind_guard), status.code()) {
+            (Some(signal), _) => format!("it was ended by signal {signal}"),
+            (None, Some(code)) => format!("it ended with code {code}"),
+            (None, None) => "it ended".to_owned(),
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        // Nothing if its end was seen. What stays of it is reaped by the runtime.
+        self.signal(if self.guarded {
+            Signal::TERM
+        } else {
+            Signal::KILL
+        });
+    }
+}
+
+fn command(program: &Path, config: &ServerConfig, settings: &Settings) -> Command {
+    match &settings.guard {
+        None => {
+            let mut command = Command::new(program);
+            command.args(&config.arguments);
+            command
+        }
+        Some(GuardProgram {
+            arguments,
+            program: guard,
+        }) => {
+            let mut command = Command::new(guard);
+            command
+                .args(arguments)
+                .args(guard::arguments(settings.grace))
+                .arg(program)
+                .args(&config.arguments);
+            command
+        }
+    }
+}
+
+/// Finds the program, so that what is missing can be named before anything is started.
+fn find(config: &ServerConfig, path: Option<&OsStr>) -> Result<PathBuf, Fault> {
+    let name = Path::new(&config.command);
+    if config.command.trim().is_empty() {
+        return Err(Fault::new("it has no command", "give it one"));
+    }
+    let folder = match &config.folder {
+        Some(folder) if !folder.is_dir() => {
+            return Err(Fault::new(
+                format!("its folder {} does not exist", folder.display()),
+                "correct its `cwd`",
+            ));
+        }
+        Some(folder) => std::path::absolute(folder),
+        None => std::env::current_dir(),
+    };
+    if name.components().count() > 1 || name.is_absolute() {
+        let program = folder.map_or_else(|_| name.to_owned(), |folder| folder.join(name));
+        return if is_program(&program) {
+            Ok(program)
+        } else {
+            Err(Fault::new(
+                format!("{} is not a program that can be run", program.display()),
+                "correct its `command`",
+            ))
+        };
+    }
+    let places = std::env::split_paths(path.unwrap_or_default());
+    let mut found = places
+        .map(|place| place.join(name))
+        .filter(|path| is_program(path));
+    found.next().ok_or_else(|| {
+        Fault::new(
+            format!("there is no program `{}` in PATH", config.command),
+            "install it, or give its whole path",
+        )
+    })
+}
+
+fn is_program(path: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt as _;
+    path.metadata()
+        .is_ok_and(|file| file.is_file() && file.permissions().mode() & 0o111 != 0)
+}

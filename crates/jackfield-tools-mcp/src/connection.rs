@@ -1,0 +1,336 @@
+//! A server that runs and has been met: requests go through here, from many tasks at once.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::ids::ToolCallId;
+use rmcp::model::{ClientConfig, ClientRequest, Implementation, ServerPeerInfo, ServerResult};
+use rmcp::service::{RunningService, ServiceError, serve_directly};
+use rmcp::{ClientHandler, Peer, RoleClient};
+use tokio::io::BufReader;
+use tokio::sync::{OnceCell, RwLock, watch};
+use tokio::task::JoinHandle;
+use tokio::time::{sleep, timeout};
+
+use crate::child::{Child, Streams};
+use crate::config::{ServerConfig, Settings};
+use crate::error::Fault;
+use crate::handshake::{Era, LOOK_AT_THE_LOG, Missed, client_capabilities, meet};
+use crate::lines::Lines;
+use crate::listing::Listing;
+use crate::log::Log;
+use crate::mark::UnderWay;
+use crate::message::Answer;
+use crate::request::{Request, RequestError};
+use crate::transport::{Pipes, Tell};
+use crate::writer::Writer;
+
+/// A server that runs, as those see it who use it.
+pub(crate) struct Connection {
+    changes: watch::Receiver<u64>,
+    ended: watch::Receiver<bool>,
+    pub(crate) era: Era,
+    /// How it ended, once that is known.
+    pub(crate) farewell: OnceCell<String>,
+    pub(crate) info: ServerPeerInfo,
+    /// The tools as it last listed them.
+    pub(crate) listing: RwLock<Option<Arc<Listing>>>,
+    /// The calls that it may still be at.
+    open_calls: Mutex<HashSet<ToolCallId>>,
+    pub(crate) peer: Peer<RoleClient>,
+}
+
+/// A server that runs, as it sees who keeps it.
+pub(crate) struct Running {
+    child: Child,
+    pub(crate) connection: Arc<Connection>,
+    follower: JoinHandle<()>,
+    listener: Option<JoinHandle<()>>,
+    service: RunningService<RoleClient, Handler>,
+}
+
+impl Running {
+    /// Starts a server and meets it. Dropping the future ends the server.
+    pub(crate) async fn start(
+        config: &ServerConfig,
+        settings: &Settings,
+        log: &Arc<Log>,
+        known: Option<Era>,
+    ) -> Result<Self, Fault> {
+        let met = timeout(settings.start_limit, async {
+            match Self::attempt(config, settings, log, known).await {
+                // Some old servers end at the first word that they do not know.
+                Err(Missed::EndedAtProbe) => {
+                    Self::attempt(config, settings, log, Some(Era::Handshake)).await
+                }
+                other => other,
+            }
+        });
+        let fault = match met.await {
+            Ok(Ok(running)) => return Ok(running),
+            Ok(Err(Missed::EndedAtProbe)) => {
+                Fault::new("it ended before it had answered", LOOK_AT_THE_LOG)
+            }
+            Ok(Err(Missed::Fault(fault))) => fault,
+            Err(_) => Fault::new(
+                format!(
+                    "it did not answer within {} s",
+                    settings.start_limit.as_secs_f64()
+                ),
+                "check that this command starts an MCP server over standard input and output",
+            ),
+        };
+        Err(with_last_words(fault, log))
+    }
+
+    async fn attempt(
+        config: &ServerConfig,
+        settings: &Settings,
+        log: &Arc<Log>,
+        known: Option<Era>,
+    ) -> Result<Self, Missed> {
+        let (mut child, streams) = Child::start(config, settings).map_err(Missed::Fault)?;
+        let Streams {
+            stderr,
+            stdin,
+            stdout,
+        } = streams;
+        let (stderr_log, follow) = (Arc::clone(log), stderr);
+        let follower = tokio::spawn(async move { stderr_log.follow(follow).await });
+        let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
+        let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
+        let tell = Tell {
+            changes,
+            ended,
+            log: Arc::clone(log),
+        };
+        let mut lines = Lines::new(
+            BufReader::with_capacity(64 << 10, stdout),
+            settings.max_message,
+        );
+        let writer = Writer::new(stdin);
+        let say = (settings.version.as_str(), settings.probe);
+        let met = match meet(&mut lines, &writer, &tell, known, say).await {
+            Ok(met) => met,
+            Err(missed) => {
+                let ended = timeout(FAREWELL, child.ended()).await.ok();
+                // What it said last is about to be read.
+                let _late = timeout(FAREWELL, follower).await;
+                drop(writer);
+                tokio::spawn(child.end());
+                return Err(match (missed, ended) {
+                    (Missed::Fault(fault), Some(ended)) => Missed::Fault(Fault::new(
+                        format!("{}: {ended}", fault.reason),
+                        fault.advice,
+                    )),
+                    (missed, _) => missed,
+                });
+            }
+        };
+        let pipes = Pipes {
+            lines,
+            tell,
+            under_way: Arc::new(UnderWay::default()),
+            writer,
+        };
+        let handler = Handler::new(&settings.version);
+        let service = serve_directly(handler, pipes, Some(met.peer.clone()));
+        let connection = Arc::new(Connection {
+            changes: changed,
+            ended: has_ended,
+            era: met.era,
+            farewell: OnceCell::new(),
+            info: met.peer,
+            listing: RwLock::new(None),
+            open_calls: Mutex::default(),
+            peer: service.peer().clone(),
+        });
+        let listens = met.era == Era::Stateless && connection.announces_changes();
+        let listener = listens.then(|| tokio::spawn(listen(connection.peer.clone())));
+        Ok(Self {
+            child,
+            connection,
+            follower,
+            listener,
+            service,
+        })
+    }
+
+    /// Waits until the server has ended by itself, and says how.
+    pub(crate) async fn ended(&mut self) -> String {
+        let mut output = self.connection.ended.clone();
+        let silence = async { output.wait_for(|ended| *ended).await.is_ok() };
+        let ended = tokio::select! {
+            ended = self.child.ended() => ended,
+            _ = silence => {
+                // Its end may be about to be known.
+                let ended = timeout(FAREWELL, self.child.ended()).await;
+                ended.unwrap_or_else(|_| "it closed its output".to_owned())
+            }
+        };
+        let _first = self.connection.farewell.set(ended.clone());
+        ended
+    }
+
+    /// Ends the server: its input ends, it has a moment, then it is ended. Bounded.
+    pub(crate) async fn end(self) {
+        let Self {
+            child,
+            connection,
+            follower,
+            listener,
+            mut service,
+        } = self;
+        if let Some(listener) = listener {
+            listener.abort();
+        }
+        let _first = connection.farewell.set("it was stopped".to_owned());
+        let _closed = service.close_with_timeout(CLOSING).await;
+        child.end().await;
+        // Whoever has its standard error now is not waited for.
+        let _late = timeout(FAREWELL, follower).await;
+    }
+}
+
+impl Connection {
+    /// Whether it still answers, as far as is known.
+    pub(crate) fn is_open(&self) -> bool {
+        !*self.ended.borrow() && !self.peer.is_transport_closed()
+    }
+
+    /// Whether it says when its list of tools changes.
+    pub(crate) fn announces_changes(&self) -> bool {
+        let tools = self.info.capabilities.tools.as_ref();
+        tools.and_then(|tools| tools.list_changed) == Some(true)
+    }
+
+    /// How often its list of tools has changed so far.
+    pub(crate) fn changes(&self) -> u64 {
+        *self.changes.borrow()
+    }
+
+    /// Says that it is at this call.
+    pub(crate) fn begin_call(&self, call: &ToolCallId) {
+        let mut calls = self
+            .open_calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if calls.len() < MOST_OPEN {
+            calls.insert(call.clone());
+        }
+    }
+
+    /// Says that it has answered this call.
+    pub(crate) fn end_call(&self, call: &ToolCallId) {
+        let mut calls = self
+            .open_calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        calls.remove(call);
+    }
+
+    /// Whether it may still be at this call, from a try before.
+    pub(crate) fn is_at(&self, call: &ToolCallId) -> bool {
+        let calls = self
+            .open_calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        calls.contains(call)
+    }
+
+    /// Asks, and waits for the answer at most this long.
+    pub(crate) async fn ask(
+        &self,
+        request: impl Into<ClientRequest>,
+        limit: Duration,
+    ) -> Result<Answer, RequestError> {
+        let mut request = Request::send(self, request.into(), None).await?;
+        match timeout(limit, request.answer()).await {
+            Ok(answer) => answer,
+            Err(_) => Err(RequestError::Late),
+        }
+    }
+
+    /// How it ended, once that is known; waits a moment for it.
+    pub(crate) async fn last_word(&self) -> String {
+        let patience = async {
+            while !self.farewell.initialized() {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        let _late = timeout(FAREWELL * 2, patience).await;
+        let ended = self.farewell.get().cloned();
+        ended.unwrap_or_else(|| "its connection closed".to_owned())
+    }
+}
+
+/// Takes the answer out of what `rmcp` carried.
+pub(crate) fn carried(result: Result<ServerResult, ServiceError>) -> Result<Answer, RequestError> {
+    match result {
+        Ok(ServerResult::CustomResult(custom)) => {
+            Answer::from_carried(custom.0).ok_or(RequestError::Closed)
+        }
+        Ok(_) | Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
+            Err(RequestError::Closed)
+        }
+        Err(ServiceError::McpError(error)) => Err(RequestError::Refused(Box::new(error))),
+        Err(ServiceError::Timeout { .. }) => Err(RequestError::Late),
+        Err(_) => Err(RequestError::Closed),
+    }
+}
+
+fn with_last_words(fault: Fault, log: &Log) -> Fault {
+    match log.last_words() {
+        Some(words) => Fault::new(format!("{} (it said: {words})", fault.reason), fault.advice),
+        None => fault,
+    }
+}
+
+/// Keeps asking a server of the newer era to tell of changes, until it does not want to any more.
+async fn listen(peer: Peer<RoleClient>) {
+    use rmcp::model::{
+        SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
+    };
+    loop {
+        let filter = SubscriptionFilter::builder().tools_list_changed().build();
+        let params = SubscriptionsListenRequestParams::new(filter);
+        let request = SubscriptionsListenRequest::new(params);
+        let request = ClientRequest::SubscriptionsListenRequest(request);
+        // The answer is the end of it. What it tells goes the way of all notifications.
+        match peer.send_request(request).await {
+            Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
+            Ok(_) | Err(_) => sleep(LISTEN_AGAIN).await,
+        }
+    }
+}
+
+/// What `rmcp` answers servers that ask us for something. We offer nothing, so it declines.
+pub(crate) struct Handler {
+    config: ClientConfig,
+}
+
+impl Handler {
+    fn new(version: &str) -> Self {
+        let capabilities = serde_json::from_value(client_capabilities()).unwrap_or_default();
+        let implementation = Implementation::new("jackfield", version);
+        Self {
+            config: ClientConfig::new(capabilities, implementation),
+        }
+    }
+}
+
+impl ClientHandler for Handler {
+    fn get_info(&self) -> ClientConfig {
+        self.config.clone()
+    }
+}
+
+/// How long the connection may take to be closed.
+const CLOSING: Duration = Duration::from_millis(500);
+/// How long the end of a process is waited for when its output has ended.
+const FAREWELL: Duration = Duration::from_millis(500);
+/// The pause before a server that has ended what it was to tell is asked again.
+const LISTEN_AGAIN: Duration = Duration::from_secs(5);
+/// The most calls without an outcome that are remembered of one process.
+const MOST_OPEN: usize = 4096;

@@ -1,0 +1,29 @@
+//! Why a server cannot be used, in words for a person.
+
+use std::fmt;
+
+use thiserror::Error;
+
+/// Why a server cannot be used, and what can be done about it.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+pub struct Fault {
+    /// What to do, as a request.
+    pub advice: String,
+    /// What happened: a sentence without its end. No secrets.
+    pub reason: String,
+}
+
+impl Fault {
+    pub(crate) fn new(reason: impl Into<String>, advice: impl Into<String>) -> Self {
+        Self {
+            advice: advice.into(),
+            reason: reason.into(),
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}; {}", self.reason, self.advice)
+    }
+}

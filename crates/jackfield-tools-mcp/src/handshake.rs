@@ -1,0 +1,277 @@
+//! Which of the two eras a server belongs to, and the handshake of the older one.
+//!
+//! Servers of 2026-07-28 and later know `server/discover` and have no handshake; those before have
+//! `initialize` (MCP specification, revisions 2024-11-05 to 2026-07-28, "Lifecycle" and
+//! "Versioning", read 2026-11-22). Whichever answer comes first decides, so a server that is slow
+//! to start loses nothing by a short probe.
+
+use std::time::Duration;
+
+use rmcp::model::{ProtocolVersion, ServerCapabilities, ServerPeerInfo};
+use serde_json::{Value, json};
+use tokio::io::AsyncBufRead;
+use tokio::time::{Instant, timeout_at};
+
+use crate::error::Fault;
+use crate::lines::Lines;
+use crate::message::Said;
+use crate::transport::Tell;
+use crate::writer::Writer;
+
+/// Which way a server speaks.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum Era {
+    /// With a handshake: 2024-11-05 to 2025-11-25.
+    Handshake,
+    /// Every request on its own: 2026-07-28 and later.
+    Stateless,
+}
+
+/// What a handshake came to.
+pub(crate) struct Met {
+    pub(crate) era: Era,
+    pub(crate) peer: ServerPeerInfo,
+}
+
+/// Why there was none.
+pub(crate) enum Missed {
+    /// The server ended before it had answered at all, perhaps of the probe.
+    EndedAtProbe,
+    /// Anything else.
+    Fault(Fault),
+}
+
+/// Finds out how the server speaks, and says hello where that is done.
+pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
+    lines: &mut Lines<R>,
+    writer: &Writer,
+    tell: &Tell,
+    known: Option<Era>,
+    (version, probe): (&str, Duration),
+) -> Result<Met, Missed> {
+    let mut meeting = Meeting {
+        asked: Vec::new(),
+        lines,
+        tell,
+        version,
+        writer,
+    };
+    if known == Some(Era::Handshake) {
+        meeting.ask(HELLO);
+    } else {
+        meeting.ask(PROBE);
+        match timeout_at(Instant::now() + probe, meeting.answer()).await {
+            Ok(Ok(Heard::Met(met))) => return Ok(*met),
+            Ok(Ok(Heard::Ended)) => return Err(Missed::EndedAtProbe),
+            Ok(Ok(Heard::Refused(_))) | Err(_) => {}
+            Ok(Err(fault)) => return Err(Missed::Fault(fault)),
+        }
+        meeting.ask(HELLO);
+    }
+    loop {
+        match meeting.answer().await.map_err(Missed::Fault)? {
+            Heard::Met(met) => {
+                if met.era == Era::Handshake {
+                    let done = json!({ "jsonrpc": "2.0", "method": "notifications/initialized" });
+                    meeting.say(&done);
+                }
+                return Ok(*met);
+            }
+            Heard::Ended => {
+                let early = Fault::new("it ended before it had answered", LOOK_AT_THE_LOG);
+                return Err(Missed::Fault(early));
+            }
+            // A server may have been replaced by one that knows the new way only.
+            Heard::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
+            Heard::Refused(reason) if meeting.refused_both() => {
+                return Err(Missed::Fault(Fault::new(
+                    format!("it takes neither way of beginning: {reason}"),
+                    "check that this command starts an MCP server over standard input and output",
+                )));
+            }
+            Heard::Refused(_) => {}
+        }
+    }
+}
+
+/// What the client says of itself in every request of the newer era: also in each later one.
+pub(crate) fn client_capabilities() -> Value {
+    json!({
+        "elicitation": { "form": {} },
+        "extensions": { "io.modelcontextprotocol/tasks": {} },
+    })
+}
+
+struct Meeting<'a, R> {
+    /// What was asked, and whether it was refused.
+    asked: Vec<(&'static str, bool)>,
+    lines: &'a mut Lines<R>,
+    tell: &'a Tell,
+    version: &'a str,
+    writer: &'a Writer,
+}
+
+enum Heard {
+    Ended,
+    Met(Box<Met>),
+    Refused(String),
+}
+
+impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
+    fn say(&self, message: &Value) {
+        // If it cannot be written, the output ends too, and that is noticed.
+        let _unwatched = self.writer.send(message.to_string().into_bytes(), None);
+    }
+
+    fn ask(&mut self, id: &'static str) {
+        let client = json!({ "name": "jackfield", "version": self.version });
+        let (method, params) = if id == PROBE {
+            let meta = json!({
+                "io.modelcontextprotocol/protocolVersion": ProtocolVersion::V_2026_07_28.as_str(),
+                "io.modelcontextprotocol/clientInfo": client,
+                "io.modelcontextprotocol/clientCapabilities": client_capabilities(),
+            });
+            ("server/discover", json!({ "_meta": meta }))
+        } else {
+            let version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+            let params = json!({
+                "protocolVersion": version.as_str(),
+                "capabilities": {},
+                "clientInfo": client,
+            });
+            ("initialize", params)
+        };
+        self.asked.push((id, false));
+        self.say(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+    }
+
+    fn was_asked(&self, id: &str) -> bool {
+        self.asked.iter().any(|(asked, _)| *asked == id)
+    }
+
+    fn refused_both(&self) -> bool {
+        self.asked.iter().all(|(_, refused)| *refused)
+    }
+
+    /// Waits for what decides. Dropping it loses nothing.
+    async fn answer(&mut self) -> Result<Heard, Fault> {
+        loop {
+            let line = self.lines.next().await;
+            let Ok(Some(line)) = line else {
+                return Ok(Heard::Ended);
+            };
+            match Said::read(line) {
+                Said::Answer { answer, id } => {
+                    let id = id.to_string();
+                    let result: Value = serde_json::from_str(&answer.text).unwrap_or_default();
+                    let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) else {
+                        continue;
+                    };
+                    let heard = if id == PROBE {
+                        discovered(&result)
+                    } else {
+                        initialized(&result)?
+                    };
+                    match heard {
+                        Some(met) => return Ok(Heard::Met(Box::new(met))),
+                        None => {
+                            asked.1 = true;
+                            let reason = format!("it answered {}", shortened(&answer.text));
+                            return Ok(Heard::Refused(reason));
+                        }
+                    }
+                }
+                Said::Error { error, id } => {
+                    let id = id.map(|id| id.to_string());
+                    // An error without an id can only be about what was just asked.
+                    let place = match id {
+                        Some(id) => self.asked.iter_mut().find(|(asked, _)| *asked == id),
+                        None => self.asked.last_mut(),
+                    };
+                    if let Some(place) = place {
+                        place.1 = true;
+                        let reason = format!("{} ({})", error.message, error.code.0);
+                        return Ok(Heard::Refused(shortened(&reason)));
+                    }
+                }
+                Said::Noise(line) => self.tell.noise(&line),
+                Said::Notification { method, params } => {
+                    if method == "notifications/message" {
+                        self.tell.logged(&params);
+                    }
+                }
+                Said::Request(request) => self.reply(&request),
+            }
+        }
+    }
+
+    /// Before the handshake a server may ask whether we are there, and nothing else.
+    fn reply(&self, request: &rmcp::model::ServerJsonRpcMessage) {
+        if let rmcp::model::JsonRpcMessage::Request(request) = request
+            && matches!(request.request, rmcp::model::ServerRequest::PingRequest(_))
+        {
+            let id = request.id.clone().into_json_value();
+            self.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+        }
+    }
+}
+
+/// The server, if its answer to the probe is one and it knows the new way.
+fn discovered(result: &Value) -> Option<Met> {
+    let version = ProtocolVersion::V_2026_07_28;
+    let supported = result.get("supportedVersions")?.as_array()?;
+    let known = supported
+        .iter()
+        .any(|one| one.as_str() == Some(version.as_str()));
+    let info = result.pointer("/_meta/io.modelcontextprotocol~1serverInfo");
+    known.then(|| Met {
+        era: Era::Stateless,
+        peer: peer(version, result, info),
+    })
+}
+
+/// The server, if its answer to `initialize` is one.
+fn initialized(result: &Value) -> Result<Option<Met>, Fault> {
+    let Some(offered) = result.get("protocolVersion").and_then(Value::as_str) else {
+        return Ok(None);
+    };
+    let known = ProtocolVersion::KNOWN_VERSIONS
+        .iter()
+        .find(|version| version.as_str() == offered && version.has_initialize());
+    let Some(version) = known else {
+        return Err(Fault::new(
+            format!(
+                "it speaks version {} of the protocol, which is not known here",
+                shortened(offered)
+            ),
+            "use a version of the server that speaks 2024-11-05 to 2026-07-28",
+        ));
+    };
+    Ok(Some(Met {
+        era: Era::Handshake,
+        peer: peer(version.clone(), result, result.get("serverInfo")),
+    }))
+}
+
+fn peer(version: ProtocolVersion, result: &Value, info: Option<&Value>) -> ServerPeerInfo {
+    let capabilities = result.get("capabilities").cloned().unwrap_or_default();
+    let capabilities = serde_json::from_value::<ServerCapabilities>(capabilities);
+    let mut peer = ServerPeerInfo::new(version, capabilities.unwrap_or_default());
+    if let Some(info) = info.and_then(|info| serde_json::from_value(info.clone()).ok()) {
+        peer = peer.with_server_info(info);
+    }
+    if let Some(text) = result.get("instructions").and_then(Value::as_str) {
+        peer = peer.with_instructions(text);
+    }
+    peer
+}
+
+fn shortened(text: &str) -> String {
+    text.chars().take(200).collect()
+}
+
+/// The ids of the two questions: no number, so that no later request has one of them.
+const HELLO: &str = "hello";
+const PROBE: &str = "probe";
+pub(crate) const LOOK_AT_THE_LOG: &str =
+    "run the command by hand, or look at what it said on standard error";

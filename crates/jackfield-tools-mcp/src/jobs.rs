@@ -1,0 +1,270 @@
+//! Calls that go on elsewhere: tasks that a server works at, and calls for which it wants to know more.
+//!
+//! Both are extensions of the newer era: tasks are `io.modelcontextprotocol/tasks`, and a call that
+//! wants to know more is answered with `input_required` and asked again with the answers (MCP
+//! specification 2026-07-28, read 2026-11-22).
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use serde_json::{Map, Value, json};
+
+use crate::call::Call;
+
+/// What a handle of ours says. Handles outlive the process that made them, so their form stays readable.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Job {
+    /// A call that is asked again when its questions are answered.
+    Asking(Box<Asking>),
+    /// A task that the server works at.
+    Task(TaskJob),
+}
+
+/// A task that a server works at.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct TaskJob {
+    /// The questions of the task that have no answer yet.
+    pub(crate) asking: Option<Questions>,
+    pub(crate) id: String,
+    pub(crate) max_bytes: usize,
+    pub(crate) tool: String,
+}
+
+/// A call for which a server wants to know more.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Asking {
+    pub(crate) call: Call,
+    pub(crate) max_bytes: usize,
+    pub(crate) questions: Questions,
+    /// How often it was asked again so far.
+    pub(crate) round: u64,
+    /// What the server wants back untouched.
+    pub(crate) state: Option<String>,
+}
+
+/// Questions of a server, asked one after another.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Questions {
+    /// The answers so far, by the server's keys.
+    pub(crate) answers: Map<String, Value>,
+    /// The questions without an answer, by the server's keys.
+    pub(crate) open: Map<String, Value>,
+}
+
+impl Questions {
+    /// Takes the questions out of what a server says.
+    pub(crate) fn of(answer: &Value) -> Self {
+        let open = answer.get("inputRequests").and_then(Value::as_object);
+        Self {
+            answers: Map::new(),
+            open: open.cloned().unwrap_or_default(),
+        }
+    }
+
+    /// The next question.
+    ///
+    /// # Errors
+    ///
+    /// If it is one that the server must not ask: it was told what we can answer.
+    pub(crate) fn next(&self) -> Result<Option<Question>, ToolFailure> {
+        let Some((_, request)) = self.open.iter().next() else {
+            return Ok(None);
+        };
+        let method = request.get("method").and_then(Value::as_str);
+        let params = request.get("params");
+        let mode = params.and_then(|params| params.get("mode"));
+        let form = mode.is_none_or(|mode| mode == "form");
+        let message = params.and_then(|params| params.get("message"));
+        match (method, message.and_then(Value::as_str)) {
+            (Some("elicitation/create"), Some(message)) if form => {
+                let schema = params.and_then(|params| params.get("requestedSchema"));
+                Ok(Some(Question {
+                    message: message.into(),
+                    schema: schema.cloned().map(Arc::new),
+                }))
+            }
+            (method, _) => Err(ToolFailure::unknown(
+                ToolFailureKind::ProtocolViolation,
+                format!(
+                    "the server asks for `{}`, which it was told cannot be given",
+                    method.unwrap_or("something without a name")
+                ),
+            )),
+        }
+    }
+
+    /// Takes the answer to the question that is next.
+    pub(crate) fn take(&mut self, answer: &ElicitationAnswer) {
+        let Some(key) = self.open.keys().next().cloned() else {
+            return;
+        };
+        // In the server's order, whatever is taken out.
+        self.open.shift_remove(&key);
+        let said = match answer {
+            ElicitationAnswer::Accepted(content) => {
+                json!({ "action": "accept", "content": **content })
+            }
+            ElicitationAnswer::Declined => json!({ "action": "decline" }),
+            ElicitationAnswer::Dismissed => json!({ "action": "cancel" }),
+        };
+        self.answers.insert(key, said);
+    }
+
+    fn to_json(&self) -> Value {
+        json!({ "answers": self.answers, "open": self.open })
+    }
+
+    fn from_json(json: &Value) -> Option<Self> {
+        Some(Self {
+            answers: json.get("answers")?.as_object()?.clone(),
+            open: json.get("open")?.as_object()?.clone(),
+        })
+    }
+}
+
+impl Job {
+    pub(crate) fn to_handle(&self) -> JobHandle {
+        let json = match self {
+            Self::Asking(asking) => json!({
+                "arguments": asking.call.arguments,
+                "key": asking.call.key.as_str(),
+                "kind": "asking",
+                "max_bytes": asking.max_bytes,
+                "questions": asking.questions.to_json(),
+                "round": asking.round,
+                "state": asking.state,
+                "tool": asking.call.tool,
+            }),
+            Self::Task(task) => json!({
+                "kind": "task",
+                "max_bytes": task.max_bytes,
+                "questions": task.asking.as_ref().map(Questions::to_json),
+                "task": task.id,
+                "tool": task.tool,
+            }),
+        };
+        JobHandle(Arc::new(json))
+    }
+
+    /// Reads a handle.
+    ///
+    /// # Errors
+    ///
+    /// If it is none of ours; what became of its call nobody knows.
+    pub(crate) fn from_handle(handle: &JobHandle) -> Result<Self, ToolFailure> {
+        Self::read(&handle.0).ok_or_else(|| {
+            ToolFailure::unknown(
+                ToolFailureKind::Unavailable,
+                "the call cannot be taken up again: its handle is not one of this server's",
+            )
+        })
+    }
+
+    fn read(json: &Value) -> Option<Self> {
+        let text = |name: &str| json.get(name).and_then(Value::as_str).map(str::to_owned);
+        let max_bytes = usize::try_from(json.get("max_bytes")?.as_u64()?).ok()?;
+        let tool = text("tool")?;
+        match json.get("kind")?.as_str()? {
+            "asking" => Some(Self::Asking(Box::new(Asking {
+                call: Call {
+                    arguments: json.get("arguments")?.as_object()?.clone(),
+                    key: IdempotencyKey::parse(&text("key")?).ok()?,
+                    tool,
+                },
+                max_bytes,
+                questions: Questions::from_json(json.get("questions")?)?,
+                round: json.get("round")?.as_u64()?,
+                state: text("state"),
+            }))),
+            "task" => Some(Self::Task(TaskJob {
+                asking: json.get("questions").and_then(Questions::from_json),
+                id: text("task")?,
+                max_bytes,
+                tool,
+            })),
+            _ => None,
+        }
+    }
+}
+
+/// How a task is, as its server says.
+#[derive(Debug)]
+pub(crate) enum TaskState {
+    Asking(Questions),
+    Cancelled,
+    Completed(Value),
+    Failed(String),
+    Working {
+        /// How soon to ask again.
+        pause: Duration,
+        message: Option<String>,
+    },
+}
+
+/// The part of an answer that is about a task: on its own, or among the answer's fields.
+fn task_of(answer: &Value) -> &Value {
+    answer
+        .get("task")
+        .filter(|task| task.is_object())
+        .unwrap_or(answer)
+}
+
+/// The id of the task that an answer tells of.
+pub(crate) fn task_id(answer: &Value) -> Option<String> {
+    task_of(answer).get("taskId")?.as_str().map(str::to_owned)
+}
+
+/// How the task is that an answer tells of.
+///
+/// # Errors
+///
+/// If it does not say. The task may be running all the same.
+pub(crate) fn task_state(answer: &Value) -> Result<TaskState, ToolFailure> {
+    let task = task_of(answer);
+    // Some servers put what belongs to the state beside the task, some into it.
+    let beside = |name: &str| answer.get(name).or_else(|| task.get(name));
+    let message = task.get("statusMessage").and_then(Value::as_str);
+    match task.get("status").and_then(Value::as_str) {
+        Some("cancelled") => Ok(TaskState::Cancelled),
+        Some("completed") => {
+            let result = beside("result").cloned().unwrap_or_default();
+            Ok(TaskState::Completed(result))
+        }
+        Some("failed") => {
+            let error = beside("error").and_then(|error| error.get("message"));
+            let error = error.and_then(Value::as_str).or(message);
+            let error = error.unwrap_or("no reason given");
+            Ok(TaskState::Failed(error.to_owned()))
+        }
+        Some("input_required") => Ok(TaskState::Asking(Questions::of(
+            if answer.get("inputRequests").is_some() {
+                answer
+            } else {
+                task
+            },
+        ))),
+        Some("working") => {
+            let millis = task.get("pollIntervalMs").and_then(Value::as_u64);
+            let pause = millis.map_or(POLL, Duration::from_millis);
+            Ok(TaskState::Working {
+                message: message.map(str::to_owned),
+                pause: pause.clamp(FASTEST_POLL, SLOWEST_POLL),
+            })
+        }
+        _ => Err(ToolFailure {
+            disposition: Disposition::Unknown,
+            kind: ToolFailureKind::ProtocolViolation,
+            message: "the server does not say how its task is".to_owned(),
+        }),
+    }
+}
+
+/// No task is asked after more often.
+const FASTEST_POLL: Duration = Duration::from_millis(50);
+/// How often a task is asked after whose server does not say how often.
+const POLL: Duration = Duration::from_secs(1);
+/// No task is asked after more seldom.
+const SLOWEST_POLL: Duration = Duration::from_secs(60);

@@ -1,0 +1,191 @@
+//! The tools of a server, read page by page within bounds.
+
+use std::collections::HashSet;
+use std::time::Duration;
+
+use jackfield_domain::tool::ToolSpec;
+use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
+use serde::Deserialize;
+use serde_json::Value;
+use serde_json::value::RawValue;
+use tokio::time::Instant;
+
+use crate::config::{ServerConfig, Settings};
+use crate::connection::Connection;
+use crate::mapping::definition;
+use crate::request::RequestError;
+
+/// What a server offers.
+#[derive(Debug)]
+pub(crate) struct Listing {
+    /// How often the list had changed when this one was asked for.
+    changes: u64,
+    /// Until when the server says that it holds; `None` until it says that it changed.
+    fresh_until: Option<Instant>,
+    /// What was left out of it, in sentences.
+    pub(crate) problems: Vec<String>,
+    pub(crate) tools: Vec<ToolSpec>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Page<'a> {
+    #[serde(default)]
+    next_cursor: Option<String>,
+    #[serde(borrow)]
+    tools: Vec<&'a RawValue>,
+    #[serde(default)]
+    ttl_ms: Option<Value>,
+}
+
+impl Listing {
+    /// Asks the server for all its tools.
+    ///
+    /// # Errors
+    ///
+    /// Why there is no list, in a sentence.
+    pub(crate) async fn read(
+        connection: &Connection,
+        config: &ServerConfig,
+        settings: &Settings,
+    ) -> Result<Self, String> {
+        let deadline = Instant::now() + settings.list_limit;
+        let changes = connection.changes();
+        let mut reading = Reading::default();
+        let mut ttl = Duration::MAX;
+        let mut cursor: Option<String> = None;
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let page = PaginatedRequestParams::default().with_cursor(cursor.clone());
+            let request = ClientRequest::ListToolsRequest(ListToolsRequest::with_param(page));
+            let answer = match connection.ask(request, left).await {
+                Ok(answer) => answer,
+                Err(RequestError::Closed) => return Err(connection.last_word().await),
+                Err(RequestError::Late) => {
+                    return Err(format!(
+                        "it did not list its tools within {} s",
+                        settings.list_limit.as_secs_f64()
+                    ));
+                }
+                Err(refused @ RequestError::Refused(_)) => {
+                    return Err(format!("it does not list its tools: {refused}"));
+                }
+            };
+            if let Some(sent) = answer.cut_from {
+                return Err(format!("its list of tools is too long: {sent} bytes"));
+            }
+            let page: Page<'_> = serde_json::from_str(&answer.text)
+                .map_err(|error| format!("its list of tools cannot be read: {error}"))?;
+            ttl = ttl.min(time_to_live(page.ttl_ms.as_ref()));
+            reading.take(&page.tools, config, settings);
+            // An empty cursor is a cursor like any other.
+            cursor = page.next_cursor;
+            if let Some(end) = reading.must_end(cursor.as_deref(), settings) {
+                reading.problems.push(end);
+                break;
+            }
+            if cursor.is_none() {
+                break;
+            }
+        }
+        let fresh_until = if connection.announces_changes() {
+            None
+        } else {
+            Some(Instant::now() + ttl)
+        };
+        Ok(Self {
+            changes,
+            fresh_until,
+            problems: reading.problems,
+            tools: reading.tools,
+        })
+    }
+
+    /// Whether the server would say the same today, as far as it has promised.
+    pub(crate) fn holds(&self, connection: &Connection) -> bool {
+        let fresh = self.fresh_until.is_none_or(|until| Instant::now() < until);
+        fresh && self.unchanged(connection)
+    }
+
+    /// Whether the server has not said since that it changed.
+    pub(crate) fn unchanged(&self, connection: &Connection) -> bool {
+        self.changes == connection.changes()
+    }
+
+    /// Whether there is a tool of this name.
+    pub(crate) fn has(&self, tool: &str) -> bool {
+        self.tools.iter().any(|known| &*known.name == tool)
+    }
+}
+
+/// A list as far as it was read.
+#[derive(Default)]
+struct Reading {
+    cursors: HashSet<String>,
+    names: HashSet<std::sync::Arc<str>>,
+    problems: Vec<String>,
+    tools: Vec<ToolSpec>,
+    too_many: bool,
+}
+
+impl Reading {
+    fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &Settings) {
+        for text in page {
+            if self.tools.len() >= settings.most_tools {
+                self.too_many = true;
+                return;
+            }
+            match definition::tool(text.get(), config.trusted, config.longest()) {
+                Ok(tool) if !config.tools.admit(&tool.name) => {}
+                Ok(tool) if !self.names.insert(std::sync::Arc::clone(&tool.name)) => {
+                    let name = &tool.name;
+                    self.problem(format!("it offers `{name}` twice: the first one stays"));
+                }
+                Ok(tool) => self.tools.push(tool),
+                Err(reason) => self.problem(reason),
+            }
+        }
+    }
+
+    fn problem(&mut self, problem: String) {
+        if self.problems.len() < MOST_PROBLEMS {
+            self.problems.push(problem);
+        }
+    }
+
+    /// Why nothing more is asked for, although there is more.
+    fn must_end(&mut self, next: Option<&str>, settings: &Settings) -> Option<String> {
+        let kept = self.tools.len();
+        let full = kept >= settings.most_tools;
+        if self.too_many || (full && next.is_some()) {
+            return Some(format!(
+                "it offers more than {} tools: the rest is left out",
+                settings.most_tools
+            ));
+        }
+        let next = next?;
+        if !self.cursors.insert(next.to_owned()) {
+            Some(format!(
+                "its list of tools goes round in a circle: the {kept} tools before that are offered"
+            ))
+        } else if self.cursors.len() >= settings.most_pages {
+            Some(format!(
+                "its list of tools has more than {} pages: the rest is left out",
+                settings.most_pages
+            ))
+        } else {
+            None
+        }
+    }
+}
+
+/// How long a page holds; nothing said, and nonsense, is not at all.
+fn time_to_live(said: Option<&Value>) -> Duration {
+    let millis = said.and_then(Value::as_u64).unwrap_or(0);
+    Duration::from_millis(millis).min(LONGEST_LIFE)
+}
+
+/// No list is believed for longer.
+const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// The most tools left out that are named.
+const MOST_PROBLEMS: usize = 50;

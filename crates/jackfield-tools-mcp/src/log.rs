@@ -1,0 +1,86 @@
+//! What a server says beside the protocol: the last lines of its standard error, bounded.
+
+use std::collections::VecDeque;
+use std::sync::{Mutex, PoisonError};
+
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
+
+/// The last lines that a server said, within bounds of lines and of bytes.
+#[derive(Debug)]
+pub(crate) struct Log {
+    kept: Mutex<Kept>,
+    max_bytes: usize,
+    max_lines: usize,
+}
+
+#[derive(Debug, Default)]
+struct Kept {
+    bytes: usize,
+    lines: VecDeque<String>,
+}
+
+impl Log {
+    pub(crate) fn new(max_lines: usize, max_bytes: usize) -> Self {
+        Self {
+            kept: Mutex::default(),
+            max_bytes,
+            max_lines,
+        }
+    }
+
+    /// Adds a line, and forgets the oldest ones that no longer fit.
+    pub(crate) fn push(&self, line: &[u8]) {
+        let line = String::from_utf8_lossy(line.get(..LONGEST_LINE).unwrap_or(line)).into_owned();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.bytes += line.len();
+        kept.lines.push_back(line);
+        while kept.lines.len() > self.max_lines || kept.bytes > self.max_bytes {
+            let Some(oldest) = kept.lines.pop_front() else {
+                break;
+            };
+            kept.bytes -= oldest.len();
+        }
+    }
+
+    /// The lines, the oldest one first.
+    pub(crate) fn lines(&self) -> Vec<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.lines.iter().cloned().collect()
+    }
+
+    /// The last line that says something, short enough for a message.
+    pub(crate) fn last_words(&self) -> Option<String> {
+        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        let last = kept.lines.iter().rev().find(|line| !line.trim().is_empty());
+        last.map(|line| line.trim().chars().take(LAST_WORDS).collect())
+    }
+
+    /// Keeps what is said there until its end. Reads on whatever comes: a server must never wait for us.
+    pub(crate) async fn follow(&self, source: impl AsyncRead + Unpin) {
+        let mut source = BufReader::new(source);
+        let mut line = Vec::new();
+        while let Ok(piece) = source.fill_buf().await {
+            if piece.is_empty() {
+                break;
+            }
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let said = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
+            let room = LONGEST_LINE.saturating_sub(line.len());
+            line.extend(said.iter().take(room));
+            let read = said.len() + usize::from(end.is_some());
+            source.consume(read);
+            if end.is_some() {
+                self.push(line.trim_ascii_end());
+                line.clear();
+            }
+        }
+        if !line.is_empty() {
+            self.push(&line);
+        }
+    }
+}
+
+/// How much of a line goes into a message.
+const LAST_WORDS: usize = 200;
+/// How much of a line is kept, in bytes.
+const LONGEST_LINE: usize = 8 << 10;

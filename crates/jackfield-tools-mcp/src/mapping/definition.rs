@@ -1,0 +1,169 @@
+//! A server's definition of a tool as a [`ToolSpec`].
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value, json};
+
+/// What a server says about one tool. Everything is optional here, so that what is missing can be named.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Definition<'a> {
+    #[serde(default)]
+    annotations: Option<Value>,
+    #[serde(default)]
+    description: Option<String>,
+    #[serde(borrow, default)]
+    input_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    name: Option<String>,
+    #[serde(borrow, default)]
+    output_schema: Option<&'a RawValue>,
+    #[serde(default)]
+    title: Option<String>,
+}
+
+/// The tool that a server defines so.
+///
+/// What a server says about its tools' effects counts only if the server is trusted.
+///
+/// # Errors
+///
+/// Why the tool is left out, in a sentence that names it.
+pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolSpec, String> {
+    let definition: Definition<'_> =
+        serde_json::from_str(text).map_err(|error| format!("a tool cannot be read: {error}"))?;
+    let name = definition.name.unwrap_or_default();
+    if name.is_empty() || name.len() > LONGEST_NAME {
+        return Err(format!(
+            "a tool is left out: its name has {} bytes, and 1 to {LONGEST_NAME} are read",
+            name.len()
+        ));
+    }
+    let left_out = |what: &str, why: String| {
+        let shown: String = name.chars().take(80).collect();
+        format!("its tool `{shown}` is left out: its {what} {why}")
+    };
+    let input = match definition.input_schema {
+        None => json!({ "type": "object" }),
+        Some(text) => schema(text.get()).map_err(|why| left_out("input schema", why))?,
+    };
+    let input = object_schema(input).map_err(|why| left_out("input schema", why))?;
+    let output = match definition.output_schema {
+        None => None,
+        Some(text) => {
+            let output = schema(text.get()).map_err(|why| left_out("output schema", why))?;
+            // `true` and `false` are schemas, too, but say nothing of use.
+            output.is_object().then(|| Arc::new(output))
+        }
+    };
+    let hint = |name: &str| {
+        let annotations = definition.annotations.as_ref();
+        annotations.and_then(|all| all.get(name)).cloned()
+    };
+    let says = |name: &str| trusted && hint(name) == Some(Value::Bool(true));
+    let safety = if says("readOnlyHint") {
+        Safety::ReadOnly
+    } else if says("idempotentHint") {
+        Safety::Idempotent
+    } else {
+        Safety::Unknown
+    };
+    let title = definition
+        .title
+        .or_else(|| hint("title").and_then(|title| title.as_str().map(str::to_owned)));
+    Ok(ToolSpec {
+        description: definition.description.unwrap_or_default().into(),
+        icon: None,
+        input: InputFormat::Json(Arc::new(input)),
+        name: name.into(),
+        output,
+        safety,
+        time_limit: Some(longest),
+        title: title.filter(|title| !title.is_empty()).map(Into::into),
+    })
+}
+
+/// A schema within bounds.
+fn schema(text: &str) -> Result<Value, String> {
+    if text.len() > MOST_BYTES {
+        return Err(format!(
+            "has {} bytes, and at most {MOST_BYTES} are allowed",
+            text.len()
+        ));
+    }
+    if levels(text) > MOST_LEVELS {
+        return Err(format!("is nested deeper than {MOST_LEVELS} levels"));
+    }
+    let schema: Value =
+        serde_json::from_str(text).map_err(|error| format!("cannot be read: {error}"))?;
+    let references = references(&schema);
+    if references > MOST_REFERENCES {
+        return Err(format!(
+            "has {references} references, and at most {MOST_REFERENCES} are allowed"
+        ));
+    }
+    Ok(schema)
+}
+
+/// A schema of objects, as arguments are; what says nothing of its type is meant to be one.
+fn object_schema(schema: Value) -> Result<Value, String> {
+    let Value::Object(fields) = schema else {
+        return Err("is not a JSON object".to_owned());
+    };
+    match fields.get("type") {
+        Some(Value::String(kind)) if kind == "object" => Ok(Value::Object(fields)),
+        None => {
+            let mut with_type = Map::new();
+            with_type.insert("type".to_owned(), "object".into());
+            with_type.extend(fields);
+            Ok(Value::Object(with_type))
+        }
+        Some(_) => Err("is of something else than an object".to_owned()),
+    }
+}
+
+/// How deep JSON text is nested, without reading it.
+fn levels(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0_usize, 0);
+    let (mut in_string, mut escaped) = (false, false);
+    for byte in text.bytes() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_string => escaped = true,
+            b'"' => in_string = !in_string,
+            b'{' | b'[' if !in_string => {
+                depth += 1;
+                deepest = deepest.max(depth);
+            }
+            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    deepest
+}
+
+/// How many references a schema has. Its depth is bounded already.
+fn references(schema: &Value) -> usize {
+    match schema {
+        Value::Array(items) => items.iter().map(references).sum(),
+        Value::Object(fields) => {
+            let here = ["$ref", "$dynamicRef", "$recursiveRef"];
+            let here = here.iter().filter(|key| fields.contains_key(**key)).count();
+            here + fields.values().map(references).sum::<usize>()
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => 0,
+    }
+}
+
+/// No name of a tool is longer, in bytes.
+const LONGEST_NAME: usize = 1024;
+/// The most bytes of a schema.
+const MOST_BYTES: usize = 64 << 10;
+/// The most levels of nesting in a schema.
+const MOST_LEVELS: usize = 64;
+/// The most references in a schema.
+const MOST_REFERENCES: usize = 256;

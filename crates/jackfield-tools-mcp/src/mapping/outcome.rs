@@ -1,0 +1,122 @@
+//! What a tool answered as a [`ToolResult`].
+
+use std::sync::Arc;
+
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use serde_json::Value;
+
+/// The result in an answer to `tools/call`, cut to this many bytes; `cut_from` is how many bytes the
+/// message had if the answer is only its beginning.
+///
+/// What is of no known kind becomes text, so that the model sees that there was something.
+pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) -> ToolResult {
+    let parts = answer.get("content").and_then(Value::as_array);
+    let structured = answer.get("structuredContent").cloned();
+    let mut content: Vec<OutcomePart> = parts.into_iter().flatten().map(part).collect();
+    if content.is_empty()
+        && let Some(structured) = &structured
+    {
+        content.push(OutcomePart::Text(structured.to_string().into()));
+    }
+    let mut whole = ToolResult {
+        content,
+        is_error: answer.get("isError") == Some(&Value::Bool(true)),
+        structured: structured.map(Arc::new),
+    };
+    if let Some(sent) = cut_from {
+        // Half of a value is not the value.
+        whole.structured = None;
+        let marker = format!("[cut: the server sent {sent} bytes, and only the first were read]");
+        whole.content.push(OutcomePart::Text(marker.into()));
+    }
+    whole.cut(max_bytes).unwrap_or(whole)
+}
+
+fn part(part: &Value) -> OutcomePart {
+    let text = |name: &str| part.get(name).and_then(Value::as_str);
+    let known = match text("type") {
+        Some("text") => text("text").map(|words| OutcomePart::Text(words.into())),
+        Some("image") => base64(part, "data").map(image),
+        Some("audio") => base64(part, "data").map(|source| {
+            OutcomePart::Audio(Audio {
+                source,
+                transcript: None,
+            })
+        }),
+        Some("resource") => part.get("resource").and_then(resource),
+        Some("resource_link") => Some(link(part)),
+        _ => None,
+    };
+    known.unwrap_or_else(|| {
+        let shown: String = part.to_string().chars().take(LONGEST_UNKNOWN).collect();
+        OutcomePart::Text(format!("[a part that cannot be read: {shown}]").into())
+    })
+}
+
+fn image(source: MediaSource) -> OutcomePart {
+    OutcomePart::Image(Image {
+        detail: None,
+        source,
+    })
+}
+
+/// An embedded resource: a document, or a picture if it says that it is one.
+fn resource(resource: &Value) -> Option<OutcomePart> {
+    let uri = resource.get("uri").and_then(Value::as_str);
+    let source = match resource.get("text").and_then(Value::as_str) {
+        Some(text) => MediaSource::Text(text.into()),
+        None => base64(resource, "blob")?,
+    };
+    if matches!(&source, MediaSource::Base64 { media_type, .. } if media_type.starts_with("image/"))
+    {
+        return Some(image(source));
+    }
+    Some(OutcomePart::Document(Document {
+        cite: false,
+        context: None,
+        source,
+        title: uri.map(Into::into),
+    }))
+}
+
+/// A link is told in words: nobody but the server can follow it, whatever it looks like.
+fn link(part: &Value) -> OutcomePart {
+    let field = |name: &str| part.get(name).and_then(Value::as_str).unwrap_or_default();
+    let name = Some(field("title")).filter(|title| !title.is_empty());
+    let mut words = format!(
+        "[resource: {} <{}>",
+        name.unwrap_or_else(|| field("name")),
+        field("uri")
+    );
+    for more in [field("mimeType"), field("description")] {
+        if !more.is_empty() {
+            words.push_str(", ");
+            words.push_str(more);
+        }
+    }
+    words.push(']');
+    OutcomePart::Text(words.into())
+}
+
+/// Bytes in base64, if they are: a model's provider refuses the whole conversation otherwise.
+fn base64(part: &Value, field: &str) -> Option<MediaSource> {
+    let data = part.get(field)?.as_str()?;
+    let media_type = part.get("mimeType").and_then(Value::as_str);
+    let media_type = media_type.unwrap_or("application/octet-stream");
+    is_base64(data).then(|| MediaSource::Base64 {
+        data: data.into(),
+        media_type: media_type.into(),
+    })
+}
+
+/// Whether this is standard base64 with padding.
+fn is_base64(data: &str) -> bool {
+    let bytes = data.trim_end_matches('=').as_bytes();
+    let padding = data.len() - bytes.len();
+    let fits = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+    data.len().is_multiple_of(4) && padding <= 2 && !data.is_empty() && bytes.iter().all(fits)
+}
+
+/// How much of a part that nobody knows is shown, in characters.
+const LONGEST_UNKNOWN: usize = 500;

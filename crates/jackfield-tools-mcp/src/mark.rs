@@ -1,0 +1,114 @@
+//! A mark on a request that goes through the connection: whether it was written, and where its
+//! progress goes.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use rmcp::model::{ProgressToken, RequestId};
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+/// A mark on one request.
+#[derive(Clone, Debug)]
+pub(crate) struct Mark(Arc<Marked>);
+
+#[derive(Debug)]
+struct Marked {
+    progress: mpsc::Sender<Progress>,
+    written: AtomicU8,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Progress {
+    pub(crate) done: f64,
+    pub(crate) message: Option<String>,
+    pub(crate) of: Option<f64>,
+}
+
+impl Mark {
+    pub(crate) fn new() -> (Self, mpsc::Receiver<Progress>) {
+        let (progress, receiver) = mpsc::channel(PROGRESS);
+        let marked = Marked {
+            progress,
+            written: AtomicU8::new(WAITING),
+        };
+        (Self(Arc::new(marked)), receiver)
+    }
+
+    /// Says that the first byte is about to be written; `false` if it must not be any more.
+    pub(crate) fn begin(&self) -> bool {
+        self.leave_waiting(BEGUN)
+    }
+
+    /// Takes the request back; `true` proves that not a byte of it was written, or ever will be.
+    pub(crate) fn withdraw(&self) -> bool {
+        self.leave_waiting(WITHDRAWN) || self.0.written.load(Ordering::SeqCst) == WITHDRAWN
+    }
+
+    fn leave_waiting(&self, to: u8) -> bool {
+        let order = Ordering::SeqCst;
+        let left = self.0.written.compare_exchange(WAITING, to, order, order);
+        left.is_ok()
+    }
+}
+
+/// The requests under way, by what a server calls them.
+#[derive(Debug, Default)]
+pub(crate) struct UnderWay(Mutex<Requests>);
+
+#[derive(Debug, Default)]
+struct Requests {
+    marks: HashMap<ProgressToken, Mark>,
+    tokens: HashMap<RequestId, ProgressToken>,
+}
+
+impl UnderWay {
+    pub(crate) fn begin(&self, id: RequestId, token: ProgressToken, mark: Mark) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        requests.tokens.insert(id, token.clone());
+        requests.marks.insert(token, mark);
+    }
+
+    pub(crate) fn end(&self, id: &RequestId) {
+        let mut requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(token) = requests.tokens.remove(id) {
+            requests.marks.remove(&token);
+        }
+    }
+
+    /// Tells whoever waits for the request how far it is. What nobody has time to read is left out.
+    pub(crate) fn progressed(&self, params: &Value) {
+        let Some(progress) = Progress::read(params) else {
+            return;
+        };
+        let token = params.get("progressToken").cloned().unwrap_or_default();
+        let Ok(token) = serde_json::from_value::<ProgressToken>(token) else {
+            return;
+        };
+        let requests = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mark) = requests.marks.get(&token) {
+            let _full = mark.0.progress.try_send(progress);
+        }
+    }
+}
+
+impl Progress {
+    fn read(params: &Value) -> Option<Self> {
+        let message = params.get("message").and_then(Value::as_str);
+        Some(Self {
+            done: params.get("progress")?.as_f64()?,
+            message: message.map(|text| text.chars().take(LONGEST_MESSAGE).collect()),
+            of: params.get("total").and_then(Value::as_f64),
+        })
+    }
+}
+
+const WAITING: u8 = 0;
+const BEGUN: u8 = 1;
+const WITHDRAWN: u8 = 2;
+/// How much of the word about a progress is told, in characters.
+const LONGEST_MESSAGE: usize = 1000;
+/// How many words about progress may wait.
+const PROGRESS: usize = 64;

@@ -1,0 +1,112 @@
+//! One request under way: its answer, its progress, and that it is taken back when nobody waits any more.
+
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
+    ErrorData, GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
+};
+use rmcp::service::{PeerRequestOptions, ServiceError};
+use rmcp::{Peer, RoleClient};
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::connection::{Connection, carried};
+use crate::mark::{Mark, Progress};
+use crate::message::Answer;
+
+/// Why a request has no answer.
+#[derive(Clone, Debug, Error)]
+pub(crate) enum RequestError {
+    #[error("the connection closed")]
+    Closed,
+    #[error("it did not answer in time")]
+    Late,
+    #[error("{} ({})", .0.message, .0.code.0)]
+    Refused(Box<ErrorData>),
+}
+
+/// A request under way. Dropping it takes it back: a server that has it is told.
+pub(crate) struct Request {
+    answer: oneshot::Receiver<Result<ServerResult, ServiceError>>,
+    /// What takes it back; `None` once there is nothing to be taken back.
+    open: Option<(Peer<RoleClient>, RequestId)>,
+    mark: Mark,
+    progress: mpsc::Receiver<Progress>,
+}
+
+/// What comes of a request.
+pub(crate) enum News {
+    Answer(Result<Answer, RequestError>),
+    Progress(Progress),
+}
+
+impl Request {
+    pub(crate) async fn send(
+        connection: &Connection,
+        mut request: ClientRequest,
+        meta: Option<RequestMetaObject>,
+    ) -> Result<Self, RequestError> {
+        let (mark, progress) = Mark::new();
+        request.extensions_mut().insert(mark.clone());
+        let mut options = PeerRequestOptions::no_options();
+        options.meta = meta;
+        let peer = &connection.peer;
+        let sent = peer.send_request_with_option(request, options).await;
+        let handle = sent.map_err(|_| RequestError::Closed)?;
+        Ok(Self {
+            answer: handle.rx,
+            mark,
+            open: Some((handle.peer, handle.id)),
+            progress,
+        })
+    }
+
+    /// Waits for what comes next, up to the answer. May be dropped and called again until that has come.
+    pub(crate) async fn news(&mut self) -> News {
+        let answer = tokio::select! {
+            // Progress first: what came before the answer is told before it.
+            biased;
+            Some(progress) = self.progress.recv() => return News::Progress(progress),
+            answer = &mut self.answer => answer,
+        };
+        News::Answer(self.close(answer))
+    }
+
+    /// Waits for the answer. May be dropped and called again until it has come.
+    pub(crate) async fn answer(&mut self) -> Result<Answer, RequestError> {
+        let answer = (&mut self.answer).await;
+        self.close(answer)
+    }
+
+    fn close(
+        &mut self,
+        answer: Result<Result<ServerResult, ServiceError>, oneshot::error::RecvError>,
+    ) -> Result<Answer, RequestError> {
+        self.open = None;
+        carried(answer.unwrap_or(Err(ServiceError::TransportClosed)))
+    }
+
+    /// Takes it back if not a byte of it was written; `true` proves that none ever will be.
+    pub(crate) fn withdraw(&self) -> bool {
+        self.mark.withdraw()
+    }
+}
+
+impl Drop for Request {
+    fn drop(&mut self) {
+        let Some((peer, id)) = self.open.take() else {
+            return;
+        };
+        // What is still in the queue is not sent at all.
+        self.mark.withdraw();
+        let params = CancelledNotificationParam::new(Some(id), Some(ABANDONED.to_owned()));
+        let note = ClientNotification::from(CancelledNotification::new(params));
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let _gone = peer.send_notification(note).await;
+            });
+        }
+    }
+}
+
+/// What a server is told of a request that is taken back.
+const ABANDONED: &str = "nobody waits for it any more";

@@ -1,0 +1,261 @@
+//! A call from its first word to its end, whatever its server makes of it: an outcome, a task, a question.
+
+use std::time::Duration;
+
+use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::wait::ElicitationAnswer;
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents};
+use rmcp::Peer;
+use rmcp::model::{
+    CancelTaskParams, CancelTaskRequest, ClientRequest, GetTaskParams, GetTaskRequest,
+    UpdateTaskParams, UpdateTaskRequest,
+};
+use serde_json::Value;
+use tokio::time::sleep;
+
+use crate::call::{Call, Limits, Reply};
+use crate::connection::Connection;
+use crate::jobs::{Asking, Job, Questions, TaskJob, TaskState, task_id, task_state};
+use crate::mapping::outcome;
+use crate::message::Answer;
+use crate::request::RequestError;
+
+/// A call under way.
+pub(crate) struct Run<'a> {
+    pub(crate) connection: &'a Connection,
+    pub(crate) limits: Limits,
+    pub(crate) max_bytes: usize,
+}
+
+impl Run<'_> {
+    /// Calls for the first time.
+    pub(crate) async fn begin(
+        self,
+        call: Call,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let asking = Asking {
+            call,
+            max_bytes: self.max_bytes,
+            questions: Questions::default(),
+            round: 0,
+            state: None,
+        };
+        self.ask(asking, events).await
+    }
+
+    /// Goes on with a call that had not ended.
+    pub(crate) async fn take_up(
+        mut self,
+        job: Job,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        match job {
+            Job::Asking(mut asking) => {
+                self.max_bytes = asking.max_bytes;
+                if let Some(answer) = answer {
+                    asking.questions.take(answer);
+                }
+                if let Some(question) = asking.questions.next()? {
+                    let handle = Job::Asking(asking).to_handle();
+                    return Ok(ToolEnd::Asked { handle, question });
+                }
+                self.ask(*asking, events).await
+            }
+            Job::Task(mut task) => {
+                self.max_bytes = task.max_bytes;
+                if let (Some(questions), Some(answer)) = (&mut task.asking, answer) {
+                    questions.take(answer);
+                    if let Some(question) = questions.next()? {
+                        let handle = Job::Task(task).to_handle();
+                        return Ok(ToolEnd::Asked { handle, question });
+                    }
+                    let answers = std::mem::take(&mut questions.answers);
+                    task.asking = None;
+                    self.update(&task, answers.into()).await?;
+                }
+                self.follow(task, events).await
+            }
+        }
+    }
+
+    /// Asks, and asks again as long as the server wants nothing that a person has to say.
+    async fn ask(
+        &self,
+        mut asking: Asking,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        loop {
+            let answers = std::mem::take(&mut asking.questions.answers);
+            let more = (asking.round > 0).then(|| (Value::Object(answers), asking.state.take()));
+            let call = &asking.call;
+            let reply = call
+                .once(self.connection, more, self.limits, self.max_bytes, events)
+                .await?;
+            let (kind, answer) = match reply {
+                Reply::Finished(result) => return Ok(ToolEnd::Finished(result)),
+                Reply::Other(kind, answer) => (kind, answer),
+            };
+            match kind.as_str() {
+                "input_required" => {
+                    asking.questions = Questions::of(&answer);
+                    let state = answer.get("requestState").and_then(Value::as_str);
+                    asking.state = state.map(str::to_owned);
+                    asking.round += 1;
+                    if asking.round > MOST_ROUNDS {
+                        let message = format!("`{}` asks and asks", asking.call.tool);
+                        return Err(nonsense(message));
+                    }
+                    if let Some(question) = asking.questions.next()? {
+                        let handle = Job::Asking(Box::new(asking)).to_handle();
+                        return Ok(ToolEnd::Asked { handle, question });
+                    }
+                    // It only wants to be asked again.
+                    sleep(ASK_AGAIN).await;
+                }
+                "task" => {
+                    let Some(id) = task_id(&answer) else {
+                        return Err(nonsense("the server began a task without an id".to_owned()));
+                    };
+                    let task = TaskJob {
+                        asking: None,
+                        id,
+                        max_bytes: self.max_bytes,
+                        tool: asking.call.tool,
+                    };
+                    events.accepted(Job::Task(task.clone()).to_handle()).await;
+                    return self.follow(task, events).await;
+                }
+                other => {
+                    let shown: String = other.chars().take(80).collect();
+                    return Err(nonsense(format!("the server answered with a `{shown}`")));
+                }
+            }
+        }
+    }
+
+    /// Asks after a task until it has ended. Dropping the future asks the server to cancel it.
+    async fn follow(
+        &self,
+        task: TaskJob,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let mut abandoned = Abandoned {
+            task: Some(task.id.clone()),
+            peer: self.connection.peer.clone(),
+        };
+        let mut told: Option<String> = None;
+        let mut polls = 0.0;
+        loop {
+            let request = ClientRequest::GetTaskRequest(GetTaskRequest::new(GetTaskParams::new(
+                task.id.clone(),
+            )));
+            let answer = self.connection.ask(request, self.limits.silent).await;
+            let answer = answer.map_err(|error| lost(&task, &error))?;
+            let said = read(&answer)?;
+            let end = match task_state(&said)? {
+                TaskState::Working { message, pause } => {
+                    polls += 1.0;
+                    if message.is_some() && message != told {
+                        events.progressed(polls, None, message.clone()).await;
+                        told = message;
+                    }
+                    sleep(pause).await;
+                    continue;
+                }
+                TaskState::Asking(questions) => match questions.next()? {
+                    Some(question) => {
+                        let task = TaskJob {
+                            asking: Some(questions),
+                            ..task
+                        };
+                        let handle = Job::Task(task).to_handle();
+                        ToolEnd::Asked { handle, question }
+                    }
+                    None => {
+                        sleep(ASK_AGAIN).await;
+                        continue;
+                    }
+                },
+                TaskState::Cancelled => {
+                    let text = format!("The server cancelled the task of `{}`.", task.tool);
+                    ToolEnd::Finished(ToolResult::error(text))
+                }
+                TaskState::Completed(result) => {
+                    ToolEnd::Finished(outcome::result(&result, answer.cut_from, self.max_bytes))
+                }
+                TaskState::Failed(reason) => {
+                    let text = format!("The task of `{}` failed: {reason}", task.tool);
+                    let result = ToolResult::error(text);
+                    ToolEnd::Finished(result.cut(self.max_bytes).unwrap_or(result))
+                }
+            };
+            abandoned.task = None;
+            return Ok(end);
+        }
+    }
+
+    /// Tells a task what it wanted to know.
+    async fn update(&self, task: &TaskJob, answers: Value) -> Result<(), ToolError> {
+        let answers = serde_json::from_value(answers)
+            .map_err(|error| nonsense(format!("the answers cannot be given: {error}")))?;
+        let params = UpdateTaskParams::new(task.id.clone(), answers);
+        let request = ClientRequest::UpdateTaskRequest(UpdateTaskRequest::new(params));
+        let told = self.connection.ask(request, self.limits.silent).await;
+        told.map(drop).map_err(|error| lost(task, &error))
+    }
+}
+
+/// Asks the server to cancel a task that nobody follows any more.
+struct Abandoned {
+    peer: Peer<rmcp::RoleClient>,
+    task: Option<String>,
+}
+
+impl Drop for Abandoned {
+    fn drop(&mut self) {
+        let Some(task) = self.task.take() else {
+            return;
+        };
+        let peer = self.peer.clone();
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let request = CancelTaskRequest::new(CancelTaskParams::new(task));
+                let request = ClientRequest::CancelTaskRequest(request);
+                let asked = peer.send_request(request);
+                let _late = tokio::time::timeout(CANCELLING, asked).await;
+            });
+        }
+    }
+}
+
+fn read(answer: &Answer) -> Result<Value, ToolError> {
+    serde_json::from_str(&answer.text).map_err(|error| {
+        nonsense(format!(
+            "the server's word on its task cannot be read: {error}"
+        ))
+    })
+}
+
+fn lost(task: &TaskJob, error: &RequestError) -> ToolError {
+    let message = format!("the task of `{}` is lost: {error}", task.tool);
+    ToolFailure::unknown(ToolFailureKind::Unavailable, message).into()
+}
+
+fn nonsense(message: String) -> ToolError {
+    ToolFailure {
+        disposition: Disposition::Unknown,
+        kind: ToolFailureKind::ProtocolViolation,
+        message,
+    }
+    .into()
+}
+
+/// The pause before a server that only wants to be asked again is asked again.
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+/// How long a server has to take a cancellation.
+const CANCELLING: Duration = Duration::from_secs(5);
+/// How often one call may be asked again (MCP: clients SHOULD cap it).
+const MOST_ROUNDS: u64 = 10;

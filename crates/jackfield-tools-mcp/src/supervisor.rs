@@ -1,0 +1,263 @@
+//! One task per server: starts it when it is needed, starts it again when it has ended, and ends it.
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+
+use crate::config::{ServerConfig, Settings};
+use crate::connection::{Connection, Running};
+use crate::error::Fault;
+use crate::handshake::Era;
+use crate::log::Log;
+use crate::state::ServerState;
+
+/// What a server and those who use it have in common.
+pub(crate) struct Shared {
+    pub(crate) config: ServerConfig,
+    pub(crate) era: Mutex<Option<Era>>,
+    pub(crate) log: Arc<Log>,
+    pub(crate) settings: Settings,
+    pub(crate) state: watch::Sender<ServerState>,
+}
+
+/// What is asked of the task.
+pub(crate) enum Demand {
+    /// A server that runs, and that is not this one.
+    Connection {
+        instead_of: Option<Arc<Connection>>,
+        reply: oneshot::Sender<Result<Arc<Connection>, Fault>>,
+    },
+    /// No server.
+    Stop(oneshot::Sender<()>),
+}
+
+/// The task of one server. It ends, and with it the server, when nobody can demand anything any more.
+pub(crate) struct Supervisor {
+    backoff: Backoff,
+    demands: mpsc::Receiver<Demand>,
+    shared: Arc<Shared>,
+    waiting: Vec<oneshot::Sender<Result<Arc<Connection>, Fault>>>,
+}
+
+/// What is to be done next.
+enum Next {
+    Leave,
+    Start,
+    Wait,
+}
+
+/// How starting it went.
+enum Started {
+    Left,
+    Failed(Fault),
+    Ready(Box<Running>),
+    Stopped,
+}
+
+impl Supervisor {
+    pub(crate) fn new(shared: Arc<Shared>, demands: mpsc::Receiver<Demand>) -> Self {
+        Self {
+            backoff: Backoff::default(),
+            demands,
+            shared,
+            waiting: Vec::new(),
+        }
+    }
+
+    pub(crate) async fn run(mut self) {
+        // When it is started again without anybody asking: once, after it had run.
+        let mut again: Option<Instant> = None;
+        loop {
+            let next = self.idle(again.take()).await;
+            match next {
+                Next::Leave => return,
+                Next::Wait => continue,
+                Next::Start => {}
+            }
+            match self.start().await {
+                Started::Left => return,
+                Started::Stopped => self.tell(ServerState::Stopped),
+                Started::Failed(fault) => self.failed(fault),
+                Started::Ready(running) => match self.keep(*running).await {
+                    Next::Leave => return,
+                    Next::Start => again = Some(self.backoff.not_before(Instant::now())),
+                    Next::Wait => self.tell(ServerState::Stopped),
+                },
+            }
+        }
+    }
+
+    /// Waits until a server is needed, or is to be started again.
+    async fn idle(&mut self, again: Option<Instant>) -> Next {
+        let at = again.unwrap_or_else(Instant::now);
+        loop {
+            let demand = tokio::select! {
+                () = sleep_until(at), if again.is_some() => return Next::Start,
+                demand = self.demands.recv() => demand,
+            };
+            match demand {
+                None => return Next::Leave,
+                Some(Demand::Stop(reply)) => {
+                    self.waiting.clear();
+                    self.tell(ServerState::Stopped);
+                    let _gone = reply.send(());
+                    return Next::Wait;
+                }
+                Some(Demand::Connection { reply, .. }) => match self.too_early() {
+                    Some(fault) => {
+                        let _gone = reply.send(Err(fault));
+                    }
+                    None => {
+                        self.waiting.push(reply);
+                        if again.is_none() {
+                            return Next::Start;
+                        }
+                    }
+                },
+            }
+        }
+    }
+
+    /// Why it is not started now, if it is not.
+    fn too_early(&self) -> Option<Fault> {
+        let left = self.backoff.not_before(Instant::now()) - Instant::now();
+        if left <= PATIENCE {
+            return None;
+        }
+        match &*self.shared.state.borrow() {
+            ServerState::Failed { fault, .. } => Some(fault.clone()),
+            ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped => None,
+        }
+    }
+
+    /// Starts it; those who ask meanwhile get what comes of it.
+    async fn start(&mut self) -> Started {
+        self.tell(ServerState::Starting);
+        let shared = Arc::clone(&self.shared);
+        let known = *shared.era.lock().unwrap_or_else(PoisonError::into_inner);
+        let starting = Running::start(&shared.config, &shared.settings, &shared.log, known);
+        tokio::pin!(starting);
+        loop {
+            tokio::select! {
+                started = &mut starting => return match started {
+                    Ok(running) => Started::Ready(Box::new(running)),
+                    Err(fault) => Started::Failed(fault),
+                },
+                demand = self.demands.recv() => match demand {
+                    None => return Started::Left,
+                    Some(Demand::Connection { reply, .. }) => self.waiting.push(reply),
+                    Some(Demand::Stop(reply)) => {
+                        self.waiting.clear();
+                        let _gone = reply.send(());
+                        return Started::Stopped;
+                    }
+                },
+            }
+        }
+    }
+
+    /// Keeps a server that runs, until it ends, or is to end.
+    async fn keep(&mut self, mut running: Running) -> Next {
+        let connection = Arc::clone(&running.connection);
+        self.remember(connection.era);
+        self.tell(ready(&connection));
+        for reply in self.waiting.drain(..) {
+            let _gone = reply.send(Ok(Arc::clone(&connection)));
+        }
+        let since = Instant::now();
+        loop {
+            tokio::select! {
+                // What has ended is no answer to a demand.
+                biased;
+                ended = running.ended() => {
+                    running.end().await;
+                    if since.elapsed() > self.shared.settings.longest_backoff {
+                        self.backoff = Backoff::default();
+                    }
+                    self.failed(Fault::new(ended, crate::handshake::LOOK_AT_THE_LOG));
+                    return Next::Start;
+                }
+                demand = self.demands.recv() => match demand {
+                    None => {
+                        running.end().await;
+                        return Next::Leave;
+                    }
+                    Some(Demand::Stop(reply)) => {
+                        running.end().await;
+                        let _gone = reply.send(());
+                        return Next::Wait;
+                    }
+                    Some(Demand::Connection { instead_of, reply }) => {
+                        let same = instead_of.is_some_and(|old| Arc::ptr_eq(&old, &connection));
+                        if !same {
+                            let _gone = reply.send(Ok(Arc::clone(&connection)));
+                            continue;
+                        }
+                        running.end().await;
+                        self.waiting.push(reply);
+                        return Next::Start;
+                    }
+                }
+            }
+        }
+    }
+
+    fn remember(&self, era: Era) {
+        let mut known = self
+            .shared
+            .era
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        *known = Some(era);
+    }
+
+    fn failed(&mut self, fault: Fault) {
+        let pause = self.backoff.failed(Instant::now(), &self.shared.settings);
+        for reply in self.waiting.drain(..) {
+            let _gone = reply.send(Err(fault.clone()));
+        }
+        let id = &self.shared.config.id;
+        tracing::warn!(server = %id, "an MCP server is down: {fault}");
+        self.tell(ServerState::Failed { fault, pause });
+    }
+
+    fn tell(&self, state: ServerState) {
+        self.shared.state.send_replace(state);
+    }
+}
+
+fn ready(connection: &Connection) -> ServerState {
+    let info = connection.info.server_info.as_ref();
+    ServerState::Ready {
+        era: connection.era,
+        name: info.map(|info| format!("{} {}", info.name, info.version)),
+        protocol: connection.info.protocol_version.as_str().to_owned(),
+    }
+}
+
+/// The pauses between failures: each twice as long as the one before.
+#[derive(Debug, Default)]
+struct Backoff {
+    failures: u32,
+    until: Option<Instant>,
+}
+
+impl Backoff {
+    fn failed(&mut self, now: Instant, settings: &Settings) -> Duration {
+        let doubled = 2_u32.saturating_pow(self.failures);
+        let pause = settings.backoff.saturating_mul(doubled);
+        let pause = pause.min(settings.longest_backoff);
+        self.failures = self.failures.saturating_add(1);
+        self.until = Some(now + pause);
+        pause
+    }
+
+    fn not_before(&self, now: Instant) -> Instant {
+        self.until.unwrap_or(now)
+    }
+}
+
+/// How long it is waited until a server may be started again; if that is longer, it is said at once.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,322 @@
+//! An MCP server as a toolbox.
+
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+use async_trait::async_trait;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::{ToolCallId, ToolboxId};
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use tokio::sync::{mpsc, oneshot, watch};
+
+use crate::call::{Call, Limits};
+use crate::config::{ServerConfig, Settings};
+use crate::connection::Connection;
+use crate::error::Fault;
+use crate::jobs::Job;
+use crate::listing::Listing;
+use crate::log::Log;
+use crate::run::Run;
+use crate::state::{Remembered, ServerState};
+use crate::supervisor::{Demand, Shared, Supervisor};
+
+/// One MCP server over standard input and output.
+///
+/// It is started by [`start`](Self::start), or by the first that needs it: a list, unless its tools
+/// are [remembered](Self::remembering), or a call. It is started again when it has ended by itself,
+/// after pauses that grow. It is ended by [`stop`](Self::stop), and when this is dropped; whatever
+/// the server itself has started is ended with it where there is a [guard](crate::guard).
+///
+/// Everything here has to be used within a Tokio runtime.
+pub struct McpToolbox {
+    demands: OnceLock<mpsc::Sender<Demand>>,
+    /// What it offered last: in this process, or as it was remembered.
+    known: Mutex<Option<Remembered>>,
+    problems: Mutex<Vec<String>>,
+    shared: Arc<Shared>,
+}
+
+impl McpToolbox {
+    /// A server that does not run yet.
+    #[must_use]
+    pub fn new(config: ServerConfig, settings: Settings) -> Self {
+        let log = Log::new(settings.log_lines, settings.log_bytes);
+        let shared = Shared {
+            config,
+            era: Mutex::default(),
+            log: Arc::new(log),
+            settings,
+            state: watch::Sender::new(ServerState::Stopped),
+        };
+        Self {
+            demands: OnceLock::new(),
+            known: Mutex::default(),
+            problems: Mutex::default(),
+            shared: Arc::new(shared),
+        }
+    }
+
+    /// The same with what is remembered of it: it is offered with these tools, and started by the first
+    /// call of one of them.
+    #[must_use]
+    pub fn remembering(self, remembered: Remembered) -> Self {
+        *locked(&self.shared.era) = Some(remembered.era);
+        *locked(&self.known) = Some(remembered);
+        self
+    }
+
+    /// What to remember of it for the next time, once there is something.
+    #[must_use]
+    pub fn remembered(&self) -> Option<Remembered> {
+        locked(&self.known).clone()
+    }
+
+    /// Starts it, and waits until it runs. Servers are started at once by starting them at once;
+    /// dropping the future leaves the server starting.
+    ///
+    /// # Errors
+    ///
+    /// Why it does not run.
+    pub async fn start(&self) -> Result<(), Fault> {
+        self.connection(None).await.map(drop)
+    }
+
+    /// Ends it, within the bounds of [`Settings::grace`]. The next that needs it starts it again.
+    pub async fn stop(&self) {
+        let Some(demands) = self.demands.get() else {
+            return;
+        };
+        let (reply, done) = oneshot::channel();
+        if demands.send(Demand::Stop(reply)).await.is_ok() {
+            let _ended = done.await;
+        }
+    }
+
+    /// How it is.
+    #[must_use]
+    pub fn state(&self) -> ServerState {
+        self.shared.state.borrow().clone()
+    }
+
+    /// What it said last on standard error, the oldest line first.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        self.shared.log.lines()
+    }
+
+    /// What it says about how to use its tools, if it runs and says something. Not to be trusted more
+    /// than the server.
+    pub async fn instructions(&self) -> Option<String> {
+        let running = matches!(self.state(), ServerState::Ready { .. });
+        let connection = if running {
+            self.connection(None).await.ok()
+        } else {
+            None
+        };
+        connection?.info.instructions.clone()
+    }
+
+    /// A connection that is not this one.
+    async fn connection(
+        &self,
+        instead_of: Option<Arc<Connection>>,
+    ) -> Result<Arc<Connection>, Fault> {
+        let gone = || Fault::new("it was stopped", "start it again");
+        let (reply, connection) = oneshot::channel();
+        let demand = Demand::Connection { instead_of, reply };
+        self.demands().send(demand).await.map_err(|_| gone())?;
+        connection.await.unwrap_or_else(|_| Err(gone()))
+    }
+
+    fn demands(&self) -> &mpsc::Sender<Demand> {
+        self.demands.get_or_init(|| {
+            let (sender, demands) = mpsc::channel(DEMANDS);
+            tokio::spawn(Supervisor::new(Arc::clone(&self.shared), demands).run());
+            sender
+        })
+    }
+
+    /// A connection that works, and is not at this call from a try before.
+    async fn connected(&self, fresh_for: Option<&ToolCallId>) -> Result<Arc<Connection>, Fault> {
+        let mut connection = self.connection(None).await?;
+        // It may have ended just now, and its keeper does not know yet.
+        if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_at(call)) {
+            connection = self.connection(Some(connection)).await?;
+        }
+        Ok(connection)
+    }
+
+    /// The tools of a server that runs.
+    async fn listing(&self, connection: &Connection) -> Result<Arc<Listing>, String> {
+        let known = connection.listing.read().await.clone();
+        if let Some(listing) = known.filter(|listing| listing.holds(connection)) {
+            return Ok(listing);
+        }
+        let mut slot = connection.listing.write().await;
+        // Somebody else may have asked meanwhile.
+        if let Some(listing) = slot.as_ref().filter(|listing| listing.holds(connection)) {
+            return Ok(Arc::clone(listing));
+        }
+        let shared = &self.shared;
+        let listing = Listing::read(connection, &shared.config, &shared.settings).await?;
+        let listing = Arc::new(listing);
+        *slot = Some(Arc::clone(&listing));
+        drop(slot);
+        locked(&self.problems).clone_from(&listing.problems);
+        *locked(&self.known) = Some(Remembered {
+            definitions: listing.tools.clone(),
+            era: connection.era,
+        });
+        Ok(listing)
+    }
+
+    /// The definitions that are known without asking the server.
+    fn known(&self) -> Option<Vec<ToolSpec>> {
+        let known = locked(&self.known);
+        let mut tools = known.as_ref()?.definitions.clone();
+        drop(known);
+        tools.retain(|tool| self.shared.config.tools.admit(&tool.name));
+        Some(tools)
+    }
+
+    /// Why a call is not sent, if its tool is not there.
+    async fn missing(&self, connection: &Connection, tool: &str) -> Option<ToolFailure> {
+        let shared = &self.shared;
+        // What the server has not said it knows, it is asked for once; whether it lists at all is
+        // its own affair.
+        let listed = {
+            let known = connection.listing.read().await.clone();
+            known.filter(|listing| listing.unchanged(connection))
+        };
+        let listed = match listed {
+            Some(listing) => Some(listing),
+            None => self.listing(connection).await.ok(),
+        };
+        let there = listed.is_none_or(|listing| listing.has(tool));
+        (!there || !shared.config.tools.admit(tool)).then(|| {
+            ToolFailure::not_sent(
+                ToolFailureKind::UnknownTool,
+                format!("the server `{}` has no tool `{tool}`", shared.config.id),
+            )
+        })
+    }
+
+    fn unavailable(&self, fault: &Fault) -> ToolFailure {
+        ToolFailure::not_sent(ToolFailureKind::Unavailable, self.down(fault))
+    }
+
+    fn down(&self, fault: &Fault) -> String {
+        format!(
+            "the server `{}` is not available: {fault}",
+            self.shared.config.id
+        )
+    }
+}
+
+#[async_trait]
+impl Toolbox for McpToolbox {
+    fn id(&self) -> &ToolboxId {
+        &self.shared.config.id
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        // A server that nobody has needed yet is not started for what is known of it.
+        if self.demands.get().is_none()
+            && let Some(tools) = self.known()
+        {
+            return Ok(tools);
+        }
+        let fault = match self.connected(None).await {
+            Ok(connection) => match self.listing(&connection).await {
+                Ok(listing) => return Ok(listing.tools.clone()),
+                Err(reason) => {
+                    let id = &self.shared.config.id;
+                    let message = format!("the server `{id}`: {reason}");
+                    let kind = ToolFailureKind::Unavailable;
+                    return Err(ToolFailure::not_sent(kind, message).into());
+                }
+            },
+            Err(fault) => fault,
+        };
+        // A server that is down for a while keeps its place: a catalog that comes and goes costs more.
+        match self.known() {
+            Some(tools) => {
+                *locked(&self.problems) = vec![format!(
+                    "{}; the tools that it had are offered",
+                    self.down(&fault)
+                )];
+                Ok(tools)
+            }
+            None => Err(self.unavailable(&fault).into()),
+        }
+    }
+
+    fn problems(&self) -> Vec<String> {
+        locked(&self.problems).clone()
+    }
+
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        let Some(arguments) = run.arguments() else {
+            let kind = ToolFailureKind::InvalidArguments;
+            return Err(ToolFailure::not_sent(kind, "the tools of MCP take a JSON object").into());
+        };
+        let fresh_for = run.fresh.then_some(&run.attempt.call);
+        let connection = self.connected(fresh_for).await;
+        let connection = connection.map_err(|fault| self.unavailable(&fault))?;
+        if let Some(missing) = self.missing(&connection, &run.tool.tool).await {
+            return Err(missing.into());
+        }
+        let call = Call {
+            arguments: arguments.clone(),
+            key: run.key.clone(),
+            tool: run.tool.tool.to_string(),
+        };
+        connection.begin_call(&run.attempt.call);
+        let going = Run {
+            connection: &connection,
+            limits: self.limits(run),
+            max_bytes: run.max_bytes,
+        };
+        let ended = going.begin(call, events).await;
+        if ended.is_ok() {
+            connection.end_call(&run.attempt.call);
+        }
+        ended
+    }
+
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        let job = Job::from_handle(handle)?;
+        let connection = self.connected(None).await.map_err(|fault| {
+            // The call was sent once, whatever the server is doing now.
+            ToolFailure::unknown(ToolFailureKind::Unavailable, self.down(&fault))
+        })?;
+        let config = &self.shared.config;
+        let going = Run {
+            connection: &connection,
+            limits: Limits::new(config.longest(), config.call_limit),
+            max_bytes: 0,
+        };
+        going.take_up(job, answer, events).await
+    }
+}
+
+impl McpToolbox {
+    fn limits(&self, run: &ToolRun) -> Limits {
+        let config = &self.shared.config;
+        Limits::new(config.longest().min(run.time_limit), config.call_limit)
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// How many demands may wait.
+const DEMANDS: usize = 64;

@@ -1,0 +1,136 @@
+//! The way between `rmcp` and a child's pipes.
+
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleClient;
+use rmcp::model::{
+    ClientJsonRpcMessage, ClientNotification, CustomResult, GetExtensions as _, GetMeta as _,
+    JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+};
+use rmcp::transport::Transport;
+use serde_json::Value;
+use tokio::io::AsyncBufRead;
+use tokio::sync::watch;
+
+use crate::lines::Lines;
+use crate::log::Log;
+use crate::mark::{Mark, UnderWay};
+use crate::message::Said;
+use crate::writer::Writer;
+
+/// A child's pipes as `rmcp` wants them.
+///
+/// Requests bear their [`Mark`] in the extensions, which never go over the wire. Answers are handed on
+/// unread. What is said by the way (progress, changes of the list, log messages) is told right here,
+/// in order: `rmcp` would start a task for each of them.
+pub(crate) struct Pipes<R> {
+    pub(crate) lines: Lines<R>,
+    pub(crate) tell: Tell,
+    pub(crate) under_way: Arc<UnderWay>,
+    pub(crate) writer: Writer,
+}
+
+/// Where is told what a server says by the way.
+pub(crate) struct Tell {
+    /// How often the list of tools has changed.
+    pub(crate) changes: watch::Sender<u64>,
+    /// Whether the server's output has ended.
+    pub(crate) ended: watch::Sender<bool>,
+    pub(crate) log: Arc<Log>,
+}
+
+impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        message: ClientJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let mut mark = None;
+        match &message {
+            JsonRpcMessage::Request(request) => {
+                mark = request.request.extensions().get::<Mark>().cloned();
+                let token = request.request.get_meta().get_progress_token();
+                if let (Some(mark), Some(token)) = (&mark, token) {
+                    let id = request.id.clone();
+                    self.under_way.begin(id, token, mark.clone());
+                }
+            }
+            JsonRpcMessage::Notification(note) => {
+                if let ClientNotification::CancelledNotification(cancelled) = &note.notification
+                    && let Some(id) = &cancelled.params.request_id
+                {
+                    self.under_way.end(id);
+                }
+            }
+            JsonRpcMessage::Error(_) | JsonRpcMessage::Response(_) => {}
+        }
+        let written = serde_json::to_vec(&message)
+            .map_err(io::Error::from)
+            .map(|bytes| self.writer.send(bytes, mark));
+        async move { written?.await }
+    }
+
+    async fn receive(&mut self) -> Option<ServerJsonRpcMessage> {
+        loop {
+            let Ok(Some(line)) = self.lines.next().await else {
+                self.tell.ended.send_replace(true);
+                return None;
+            };
+            match Said::read(line) {
+                Said::Answer { answer, id } => {
+                    self.under_way.end(&id);
+                    let result = ServerResult::CustomResult(CustomResult::new(answer.into()));
+                    return Some(JsonRpcMessage::response(result, id));
+                }
+                Said::Error { error, id } => {
+                    if let Some(id) = &id {
+                        self.under_way.end(id);
+                    }
+                    return Some(JsonRpcMessage::error(error, id));
+                }
+                Said::Noise(line) => self.tell.noise(&line),
+                Said::Notification { method, params } => match method.as_str() {
+                    "notifications/message" => self.tell.logged(&params),
+                    "notifications/progress" => self.under_way.progressed(&params),
+                    "notifications/tools/list_changed" => {
+                        self.tell.changes.send_modify(|times| *times += 1);
+                    }
+                    // Nothing else is subscribed to, and cancelling is for what a server has asked.
+                    _ => {}
+                },
+                Said::Request(request) => return Some(*request),
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+impl<R> Drop for Pipes<R> {
+    fn drop(&mut self) {
+        self.tell.ended.send_replace(true);
+    }
+}
+
+impl Tell {
+    pub(crate) fn noise(&self, line: &[u8]) {
+        let mut text = b"[not the protocol, on standard output] ".to_vec();
+        text.extend_from_slice(line.trim_ascii_end());
+        self.log.push(&text);
+    }
+
+    pub(crate) fn logged(&self, params: &Value) {
+        let level = params.get("level").and_then(Value::as_str).unwrap_or("log");
+        let data = match params.get("data") {
+            Some(Value::String(text)) => text.clone(),
+            Some(other) => other.to_string(),
+            None => String::new(),
+        };
+        self.log.push(format!("[{level}] {data}").as_bytes());
+    }
+}

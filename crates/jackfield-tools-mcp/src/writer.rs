@@ -1,0 +1,98 @@
+//! A server's standard input: whole messages, one after another, in the order in which they were given.
+
+use std::io;
+
+use tokio::io::{AsyncWrite, AsyncWriteExt as _};
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+
+use crate::mark::Mark;
+
+/// Takes messages to the server's standard input, which ends when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Writer {
+    messages: Option<mpsc::UnboundedSender<Message>>,
+    task: JoinHandle<()>,
+}
+
+struct Message {
+    bytes: Vec<u8>,
+    mark: Option<Mark>,
+    written: oneshot::Sender<io::Result<()>>,
+}
+
+impl Writer {
+    pub(crate) fn new(mut input: impl AsyncWrite + Send + Unpin + 'static) -> Self {
+        let (messages, mut queue) = mpsc::unbounded_channel::<Message>();
+        let task = tokio::spawn(async move {
+            while let Some(message) = queue.recv().await {
+                let wanted = message.mark.as_ref().is_none_or(Mark::begin);
+                let ended = if wanted {
+                    write(&mut input, &message.bytes).await
+                } else {
+                    Err(io::Error::other("it was taken back before it was written"))
+                };
+                let broken = wanted && ended.is_err();
+                // Whoever does not wait does not want to know.
+                let _gone = message.written.send(ended);
+                if broken {
+                    // What still waits in the queue is never written.
+                    break;
+                }
+            }
+        });
+        Self {
+            messages: Some(messages),
+            task,
+        }
+    }
+
+    /// Puts a message into the queue at once; the future is for when it was written.
+    pub(crate) fn send(
+        &self,
+        mut bytes: Vec<u8>,
+        mark: Option<Mark>,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        bytes.push(b'\n');
+        let (written, ended) = oneshot::channel();
+        let message = Message {
+            bytes,
+            mark,
+            written,
+        };
+        let queued = self.messages.as_ref().is_some_and(|messages| {
+            // What cannot be sent is dropped, and its receiver knows.
+            messages.send(message).is_ok()
+        });
+        async move {
+            let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
+            if queued {
+                ended.await.unwrap_or_else(|_| Err(closed()))
+            } else {
+                Err(closed())
+            }
+        }
+    }
+
+    /// Writes what is in the queue, for a moment, and ends the input.
+    pub(crate) async fn close(&mut self) {
+        self.messages = None;
+        let _late = tokio::time::timeout(LAST, &mut self.task).await;
+        self.task.abort();
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        // A server that does not read must not keep its input open.
+        self.task.abort();
+    }
+}
+
+async fn write(input: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
+    input.write_all(bytes).await?;
+    input.flush().await
+}
+
+/// How long the last messages may take.
+const LAST: std::time::Duration = std::time::Duration::from_millis(200);

@@ -1,0 +1,280 @@
+//! Servers that do what servers must not.
+
+use std::time::{Duration, Instant};
+
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_ports::toolbox::Toolbox as _;
+use jackfield_tools_mcp::ServerState;
+use serde_json::{Value, json};
+
+use crate::harness::{Scripted, is_alive, run, script, settings, soon, through_shell, tool};
+
+#[track_caller]
+fn fault(state: ServerState) -> (String, String) {
+    match state {
+        ServerState::Failed { fault, .. } => (fault.reason, fault.advice),
+        other @ (ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped) => {
+            panic!("{other:?}")
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_once_is_reported_with_its_code_and_its_last_words() {
+    let server = Scripted::with(json!({}), |config, _| {
+        through_shell(config, "echo GITHUB_TOKEN is missing >&2; exit 7");
+    });
+    let error = soon(server.toolbox.list()).await.unwrap_err();
+    assert_eq!(error.failure.disposition, Disposition::NotSent);
+    assert_eq!(error.failure.kind, ToolFailureKind::Unavailable);
+    let (reason, advice) = fault(server.toolbox.state());
+    assert!(reason.contains("code 7"), "{reason}");
+    assert!(reason.contains("GITHUB_TOKEN is missing"), "{reason}");
+    assert!(!advice.is_empty());
+    assert_eq!(server.toolbox.log(), ["GITHUB_TOKEN is missing"; 2]);
+}
+
+#[tokio::test]
+async fn a_program_that_is_not_there_is_named_before_anything_is_started() {
+    let nowhere = std::path::PathBuf::from("/nowhere/at/all");
+    for (command, folder, named) in [
+        ("no-such-program-anywhere", None, "PATH"),
+        ("/nowhere/at/all", None, "/nowhere/at/all"),
+        ("/dev/null", None, "/dev/null"),
+        ("", None, "no command"),
+        ("sh", Some(nowhere), "its folder /nowhere/at/all"),
+    ] {
+        let server = Scripted::with(json!({}), |config, _| {
+            config.command = command.to_owned();
+            config.folder = folder;
+        });
+        let fault = soon(server.toolbox.start()).await.unwrap_err();
+        assert!(fault.reason.contains(named), "{fault}");
+        assert!(!fault.advice.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn noise_on_standard_output_is_skipped_and_kept_in_the_log() {
+    let mut noisy = script(
+        "greet",
+        &json!([
+            { "raw": "Listening…" },
+            { "raw": "{\"not\": \"the protocol\"}" },
+            { "raw": "[1, 2" },
+            { "raw": "null" },
+            { "raw": "" },
+            { "raw": "{\"jsonrpc\":\"2.0\",\"id\":{},\"result\":{}}" },
+            { "raw": "{\"jsonrpc\":\"2.0\",\"id\":777,\"result\":{}}" },
+            { "raw": "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":[]}" },
+            { "text": "hello" },
+        ]),
+    );
+    noisy["garbage"] = json!(["Welcome to the server!", "\u{1b}[31mred", "\u{0}\u{0}"]);
+    let server = Scripted::new(noisy);
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    let log = server.toolbox.log();
+    for noise in ["Welcome to the server!", "Listening…", "[1, 2"] {
+        assert!(
+            log.iter().any(|line| line.ends_with(noise)),
+            "{noise}: {log:?}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_never_answers_is_given_up_and_ended() {
+    let server = Scripted::with(json!({ "hang": true }), |_, settings| {
+        settings.start_limit = Duration::from_millis(800);
+    });
+    let fault = soon(server.toolbox.start()).await.unwrap_err();
+    assert!(fault.reason.contains("0.8 s"), "{fault}");
+    soon(async {
+        while server.processes().iter().any(|pid| is_alive(pid)) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn a_list_that_never_comes_is_not_waited_for() {
+    let server = Scripted::with(json!({}), |config, settings| {
+        settings.list_limit = Duration::from_millis(300);
+        // Everything is answered but the list.
+        through_shell(config, "grep --line-buffered -v tools/list | \"$0\" \"$1\"");
+    });
+    let error = soon(server.toolbox.list()).await.unwrap_err();
+    assert!(error.failure.message.contains("0.3 s"), "{error}");
+    assert!(matches!(server.toolbox.state(), ServerState::Ready { .. }));
+}
+
+#[tokio::test]
+async fn a_flood_on_standard_error_is_read_and_bounded() {
+    let mut flood = script("greet", &json!([{ "text": "hello" }]));
+    flood["flood"] = json!(200_000);
+    let server = Scripted::new(flood);
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    soon(server.toolbox.stop()).await;
+    let log = server.toolbox.log();
+    let limits = settings();
+    assert_eq!(log.len(), limits.log_lines);
+    let bytes: usize = log.iter().map(String::len).sum();
+    assert!(bytes <= limits.log_bytes, "{bytes}");
+}
+
+#[tokio::test]
+async fn lines_without_end_on_standard_error_are_bounded() {
+    let server = Scripted::with(script("greet", &json!([])), |config, _| {
+        through_shell(
+            config,
+            "head -c 3000000 /dev/zero | tr '\\0' x >&2; exec \"$0\" \"$1\"",
+        );
+    });
+    server.result("greet", json!({})).await;
+    soon(server.toolbox.stop()).await;
+    let log = server.toolbox.log();
+    let lengths: Vec<_> = log.iter().map(String::len).collect();
+    assert_eq!(lengths, [8 << 10]);
+}
+
+#[tokio::test]
+async fn a_server_that_dies_in_a_call_leaves_it_unknown_and_comes_back() {
+    let dying = json!({
+        "tools": [tool("die"), tool("greet")],
+        "calls": { "die": [{ "die": 9 }], "greet": [{ "text": "hello" }] },
+    });
+    let server = Scripted::new(dying);
+    let failure = server.failure("die").await;
+    assert_eq!(failure.disposition, Disposition::Unknown);
+    assert_eq!(failure.kind, ToolFailureKind::Crashed);
+    assert!(failure.message.contains("code 9"), "{failure:?}");
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    assert_eq!(server.count("start"), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_always_ends_is_started_after_longer_and_longer_pauses() {
+    let server = Scripted::with(script("greet", &json!([])), |config, settings| {
+        settings.backoff = Duration::from_millis(200);
+        // It answers the first question, and ends.
+        through_shell(config, "head -n 1 | \"$0\" \"$1\"");
+    });
+    let begun = Instant::now();
+    server.toolbox.start().await.unwrap();
+    server.until("start", 4).await;
+    // 200 + 400 + 800 ms; in a tight loop it would be hundreds.
+    assert!(
+        begun.elapsed() > Duration::from_millis(1300),
+        "{:?}",
+        begun.elapsed()
+    );
+    assert!(server.count("start") <= 5);
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_start_is_not_tried_by_itself() {
+    let server = Scripted::with(json!({ "exit": 1 }), |_, settings| {
+        settings.backoff = Duration::from_secs(3600);
+        settings.longest_backoff = Duration::from_secs(3600);
+    });
+    soon(server.toolbox.start()).await.unwrap_err();
+    let tries = server.count("start");
+    for _ in 0..20 {
+        // The reason is said at once, and nothing is started for it.
+        soon(server.toolbox.start()).await.unwrap_err();
+    }
+    assert_eq!(server.count("start"), tries);
+}
+
+#[tokio::test]
+async fn a_server_that_fails_does_not_stop_another() {
+    let broken = Scripted::new(json!({ "exit": 1 }));
+    let sound = Scripted::new(script("greet", &json!([{ "text": "hello" }])));
+    let (broken, sound) = tokio::join!(broken.toolbox.list(), sound.toolbox.list());
+    assert!(broken.is_err());
+    assert_eq!(sound.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn answers_out_of_order_reach_their_own_calls() {
+    let server = Scripted::new(script("hold", &json!([{ "hold": 64 }])));
+    server.list().await;
+    let mut calls = tokio::task::JoinSet::new();
+    for nth in 0..64 {
+        let toolbox = std::sync::Arc::clone(&server.toolbox);
+        calls.spawn(async move {
+            let run = run("hold", json!({ "nth": nth }));
+            (nth, format!("{:?}", toolbox.call(&run, &mut ()).await))
+        });
+    }
+    while let Some(called) = soon(calls.join_next()).await {
+        let (nth, said) = called.unwrap();
+        assert!(said.contains(&format!("Text(\"{nth}\")")), "{nth}: {said}");
+    }
+    server.kept();
+}
+
+#[tokio::test]
+async fn an_answer_that_comes_twice_is_taken_once() {
+    let server = Scripted::new(json!({
+        "tools": [tool("greet"), tool("twice")],
+        "calls": { "greet": [{ "text": "hello" }], "twice": [{ "twice": "double" }] },
+    }));
+    assert_eq!(server.result("twice", json!({})).await.to_text(), "double");
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+}
+
+#[tokio::test]
+async fn a_tool_that_went_away_between_list_and_call_is_not_called() {
+    let server = Scripted::new(json!({
+        "list_changed": true,
+        "era": "legacy",
+        "tools": [tool("change"), tool("gone")],
+        "calls": { "change": [{ "tools": [tool("new")] }, { "text": "ok" }] },
+    }));
+    assert_eq!(server.names().await, ["change", "gone"]);
+    server.result("change", json!({})).await;
+    let failure = server.failure("gone").await;
+    assert_eq!(failure.kind, ToolFailureKind::UnknownTool);
+    assert_eq!(failure.disposition, Disposition::NotSent);
+    assert_eq!(server.count("call gone"), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_down_keeps_its_tools_and_it_is_said() {
+    let server = Scripted::with(script("die", &json!([{ "die": 1 }])), |_, settings| {
+        settings.backoff = Duration::from_secs(3600);
+        settings.longest_backoff = Duration::from_secs(3600);
+    });
+    let before = server.list().await;
+    server.failure("die").await;
+    assert_eq!(server.list().await, before);
+    let problems = server.toolbox.problems();
+    assert!(problems[0].contains("is not available"), "{problems:?}");
+    // A call is told at once, and was not sent.
+    let failure = server.failure("die").await;
+    assert_eq!(failure.disposition, Disposition::NotSent);
+    assert_eq!(server.count("call die"), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_asks_us_for_something_is_declined() {
+    let asks: Value = json!([
+        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x1\",\"method\":\"ping\"}" },
+        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x2\",\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[],\"maxTokens\":1}}" },
+        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x3\",\"method\":\"unknown/method\"}" },
+        { "text": "hello" },
+    ]);
+    let mut asking = script("greet", &asks);
+    asking["era"] = json!("legacy");
+    let server = Scripted::new(asking);
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    // Its answers come without a method; three of them.
+    soon(async {
+        while server.log().iter().filter(|line| *line == "said ").count() < 3 {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
+}

@@ -1,0 +1,11 @@
+//! MCP servers as toolboxes, against servers that speak the protocol from scripts.
+
+mod calls;
+mod contract;
+mod eras;
+mod faults;
+mod harness;
+mod jobs;
+mod lists;
+mod outcomes;
+mod processes;
