@@ -22,6 +22,7 @@
 mod call;
 mod journal;
 mod model;
+mod refusal;
 mod reply;
 mod rulebook;
 mod toolbox;

@@ -10,7 +10,7 @@ use proptest::sample::select;
 
 use super::call::{provider_call, tool_call, tool_outcome};
 use super::media::{audio, document, image};
-use super::opaque::{opaque_block, opaque_states};
+use super::opaque::{opaque_block, opaque_state, opaque_states};
 use super::text::{json, text, words};
 
 /// Content of any kind, wherever it may stand.
@@ -81,11 +81,18 @@ pub(super) fn dressed(
         4 => Just(None),
         1 => seconds.prop_map(|seconds| Some(CachePoint { seconds })),
     ];
-    (cache, content, opaque_states())
-        .prop_map(|(cache, content, opaque)| Block {
-            cache,
-            content,
-            opaque,
+    // Reasoning mostly comes with something that its provider wants back.
+    let of_thinking = option::weighted(0.7, opaque_state());
+    (cache, content, opaque_states(), of_thinking)
+        .prop_map(|(cache, content, mut opaque, of_thinking)| {
+            if let (Content::Thinking(_), true) = (&content, opaque.is_empty()) {
+                opaque.extend(of_thinking);
+            }
+            Block {
+                cache,
+                content,
+                opaque,
+            }
         })
         .boxed()
 }

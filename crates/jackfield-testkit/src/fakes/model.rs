@@ -14,6 +14,7 @@ use jackfield_domain::tool::ToolChoice;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 
+use super::refusal;
 use super::reply::{Act, ScriptedReply};
 use super::rulebook::{Rulebook, locked};
 
@@ -23,6 +24,10 @@ use super::rulebook::{Rulebook, locked};
 /// no tools, that names a tool twice or chooses one that it does not have, is answered with
 /// `InvalidRequest`; so is one for which there is no reply. Either fails the test when this handle is
 /// dropped, unless [`take_violations`](Self::take_violations) took it.
+///
+/// What its [capabilities](Self::with_capabilities) rule out is answered with `Unsupported`, before the
+/// first piece, and so is a request that is strict about what a note of its reply says: as by every
+/// adapter. The reply is used up by that.
 #[derive(Debug)]
 pub struct ScriptedModel {
     shared: Arc<Shared>,
@@ -137,9 +142,13 @@ impl ChatModel for Shared {
         if let Err(fault) = check(request) {
             return Err(self.refuse(format!("request {nth}: {fault}")));
         }
+        refusal::check_capabilities(request, self.capabilities)?;
         let Some(reply) = reply else {
             return Err(self.refuse(format!("request {nth} has no reply in the script")));
         };
+        if let Ok(end) = &reply.end {
+            refusal::check_strict(request, &end.notes)?;
+        }
         let mut under_way = UnderWay(Some(self));
         for act in reply.acts {
             match act {

@@ -5,6 +5,8 @@ use std::sync::Arc;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::OpaqueState;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::usage::Usage;
 
@@ -45,8 +47,20 @@ impl ScriptedReply {
     /// Calls of these tools with these arguments as raw text, in order.
     pub fn calls<'a>(calls: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let calls = (0..).zip(calls);
-        let deltas = calls.flat_map(|(index, (name, raw))| call_deltas(index, name, raw));
+        let deltas = calls.flat_map(|(index, (name, raw))| call_deltas(index, name, raw, true));
         Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::ToolCalls)))
+    }
+
+    /// A call of a tool that takes text, with this text.
+    pub fn custom_call(name: &str, text: &str) -> Self {
+        let deltas = call_deltas(0, name, text, false);
+        Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::ToolCalls)))
+    }
+
+    /// A refusal in these words.
+    pub fn refusal(text: &str) -> Self {
+        let deltas = words(0, BlockStart::Refusal, text);
+        Self::deltas(deltas, Ok(ReplyEnd::new(FinishReason::Refused)))
     }
 
     /// No reply: a failure before the first piece.
@@ -56,12 +70,29 @@ impl ScriptedReply {
 
     /// The same, with a block of this text after all that it says so far.
     pub fn saying(mut self, text: &str) -> Self {
-        let begun = self.acts.iter().filter_map(|act| match act {
-            Act::Push(delta) => Some(delta.index() + 1),
-            Act::Wait(_) => None,
-        });
-        let index = begun.max().unwrap_or(0);
+        let index = self.next();
         self.acts.extend(text_deltas(index, text).map(Act::Push));
+        self
+    }
+
+    /// The same, with a block of reasoning after all that it says so far, and the provider's state of it.
+    pub fn reasoning(mut self, text: &str, state: OpaqueState) -> Self {
+        let index = self.next();
+        let mut deltas: Vec<Delta> =
+            words(index, BlockStart::Thinking { redacted: false }, text).collect();
+        let last = deltas.len() - 1;
+        deltas.insert(last, Delta::StateSet { index, state });
+        self.acts.extend(deltas.into_iter().map(Act::Push));
+        self
+    }
+
+    /// The same, with a note that something of the request got lost on the way.
+    ///
+    /// A request that is strict about it is refused in the place of this reply.
+    pub fn noting(mut self, note: Note) -> Self {
+        if let Ok(end) = &mut self.end {
+            end.notes.push(note);
+        }
         self
     }
 
@@ -103,20 +134,33 @@ impl ScriptedReply {
         }
         self
     }
+
+    /// The number of the block that comes next.
+    fn next(&self) -> u32 {
+        let begun = self.acts.iter().filter_map(|act| match act {
+            Act::Push(delta) => Some(delta.index() + 1),
+            Act::Wait(_) => None,
+        });
+        begun.max().unwrap_or(0)
+    }
 }
 
 fn text_deltas(index: u32, text: &str) -> impl Iterator<Item = Delta> + use<> {
+    words(index, BlockStart::Text, text)
+}
+
+/// A block of words, in two pieces.
+fn words(index: u32, start: BlockStart, text: &str) -> impl Iterator<Item = Delta> + use<> {
     let (one, two) = text.split_at(text.floor_char_boundary(text.len() / 2));
-    let start = BlockStart::Text;
     let pieces: [Arc<str>; 2] = [one.into(), two.into()];
     std::iter::once(Delta::BlockStarted { index, start })
         .chain(pieces.map(|text| Delta::TextAppended { index, text }))
         .chain([Delta::BlockEnded { index }])
 }
 
-fn call_deltas(index: u32, name: &str, raw: &str) -> [Delta; 3] {
+fn call_deltas(index: u32, name: &str, raw: &str, json: bool) -> [Delta; 3] {
     let start = BlockStart::ToolCall {
-        json: true,
+        json,
         name: name.into(),
         ran_by: RanBy::Engine,
         upstream: None,

@@ -70,10 +70,16 @@ fn generators_reach_what_they_are_there_for() {
     let mut runner = TestRunner::deterministic();
     let (turn, attempt) = attempt();
     let replies = arb::reply_blocks(turn, attempt).prop_flat_map(|blocks| arb::deltas_of(&blocks));
-    let cases = (arb::conversation(), replies, vec(arb::text(), 5));
+    let cases = (
+        arb::conversation(),
+        replies,
+        vec(arb::text(), 5),
+        vec(arb::reply_end(), 3),
+    );
     for _ in 0..400 {
         let case = cases.new_tree(&mut runner).expect("a case").current();
         seen.look(&case.0, &case.1);
+        seen.notes += case.3.iter().filter(|end| !end.notes.is_empty()).count();
         seen.blank += case.2.iter().filter(|text| text.trim().is_empty()).count();
     }
     let floors = [
@@ -82,6 +88,10 @@ fn generators_reach_what_they_are_there_for() {
         ("opaque state", seen.opaque),
         ("malformed arguments", seen.malformed),
         ("blocks open at once", seen.interleaved),
+        ("calls with text", seen.custom),
+        ("refusals", seen.refusals),
+        ("reasoning with state", seen.reasoning),
+        ("notes", seen.notes),
         ("pieces of a text", seen.pieces),
         ("blank texts", seen.blank),
     ];
@@ -94,11 +104,15 @@ fn generators_reach_what_they_are_there_for() {
 struct Seen {
     at_provider: usize,
     blank: usize,
+    custom: usize,
     interleaved: usize,
     malformed: usize,
+    notes: usize,
     opaque: usize,
     parallel: usize,
     pieces: usize,
+    reasoning: usize,
+    refusals: usize,
 }
 
 impl Seen {
@@ -107,7 +121,23 @@ impl Seen {
             let blocks = &message.blocks;
             self.parallel += usize::from(message.role == Role::Tool && blocks.len() > 1);
             self.opaque += usize::from(blocks.iter().any(|block| !block.opaque.is_empty()));
+            for block in blocks {
+                match &block.content {
+                    Content::Refusal(_) => self.refusals += 1,
+                    Content::Thinking(_) => {
+                        self.reasoning += usize::from(!block.opaque.is_empty());
+                    }
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Text(_)
+                    | Content::ToolCall(_)
+                    | Content::ToolOutcome(_) => {}
+                }
+            }
             for call in message.calls() {
+                self.custom += usize::from(matches!(call.input, ToolInput::Text(_)));
                 self.at_provider += usize::from(call.ran_by == RanBy::Provider);
                 let input = &call.input;
                 if let ToolInput::Json(json) = input {

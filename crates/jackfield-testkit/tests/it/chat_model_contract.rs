@@ -123,6 +123,10 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::MindsExtras, "recorded_replies_say_what_they_said"),
     (Fault::MindsNulls, "fields_that_say_nothing_change_nothing"),
     (
+        Fault::NamesManners,
+        "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (
         Fault::ReadsPiecesOnly,
         "arguments_in_any_manner_are_the_same",
     ),
@@ -130,7 +134,15 @@ const BROKEN: &[(Fault, &str)] = &[
         Fault::ReadsStreamsOnly,
         "a_reply_that_is_not_streamed_is_told_the_same",
     ),
+    (
+        Fault::RefusesIfStrict,
+        "strict_requests_are_refused_where_others_are_noted",
+    ),
     (Fault::RefusesInWords, "refusals_are_told_as_refusals"),
+    (
+        Fault::RendersAsUsual,
+        "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
     (
         Fault::RepairsArguments,
         "truncated_arguments_are_not_repaired",

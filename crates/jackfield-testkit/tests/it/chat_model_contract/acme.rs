@@ -50,10 +50,13 @@ pub(super) enum Fault {
     MendsArguments,
     MindsExtras,
     MindsNulls,
+    NamesManners,
     None,
     ReadsPiecesOnly,
     ReadsStreamsOnly,
+    RefusesIfStrict,
     RefusesInWords,
+    RendersAsUsual,
     RepairsArguments,
     RepeatsPages,
     SaysStop,
@@ -194,6 +197,10 @@ impl Acme {
             let strict = request.strict.filter(|_| !self.has(Fault::IgnoresStrict));
             strict.is_some_and(|least| note.effect >= least)
         });
+        if self.has(Fault::RefusesIfStrict) && request.strict.is_some() {
+            let places: Vec<&str> = notes.iter().map(|note| &*note.path).collect();
+            return Err(unsupported(format!("no: {places:?}")));
+        }
         if let Some(note) = refused.next() {
             return Err(unsupported(format!("{} would get lost", note.path)));
         }

@@ -39,6 +39,11 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
+        let mut usual = None;
+        if self.0 == Fault::RendersAsUsual && reply.manner == Manner::IndexReused {
+            usual = Some(reply.clone().sent(Manner::Usual));
+        }
+        let reply = usual.as_ref().unwrap_or(reply);
         let manner = reply.manner;
         if self.0 == Fault::SkipsManners && manner == Manner::NameLate {
             return None;
@@ -126,6 +131,9 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn impossible(&self) -> &[(Manner, &str)] {
+        if self.0 == Fault::NamesManners {
+            return &[(Manner::NameLate, "nobody does that")];
+        }
         &[]
     }
 

@@ -8,11 +8,16 @@ use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, ToolName, TurnId};
+use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::message::{Message, Messages, Role};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::{OpaqueState, StateScope};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::settings::{Effort, ResponseFormat, Settings};
 use jackfield_domain::tool::{Catalog, ToolChoice};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_ports::chat_model::Capabilities;
 use jackfield_testkit::arb;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
 use proptest::prelude::*;
@@ -80,6 +85,110 @@ fn a_model_says_its_replies_in_order_and_in_valid_pieces() {
     assert_eq!(calls.end.finish, FinishReason::ToolCalls);
     assert_eq!(text.message.to_text(), "привет");
     assert_eq!((model.requests().len(), model.unsaid()), (2, 0));
+}
+
+#[test]
+fn a_model_refuses_reasons_and_calls_with_text() {
+    let owner = ScriptedModel::new().port().state_owner("m");
+    let state = OpaqueState {
+        kind: "signature".into(),
+        json: "s".into(),
+        owner,
+        scope: StateScope::Block,
+    };
+    let model = ScriptedModel::new();
+    model
+        .will(ScriptedReply::refusal("not that"))
+        .will(ScriptedReply::custom_call("note", "{\"a\": 1}").reasoning("hm", state.clone()));
+    let port = model.port();
+    let mut blocks = Vec::new();
+    for round in 1..3 {
+        let mut deltas: Vec<Delta> = Vec::new();
+        let end = block_on(port.reply(&hello(), &mut deltas)).expect("a reply");
+        let turn = TurnId::derive(&SessionId::parse("s").expect("a valid id"), 1);
+        let mut reply = ReplyAccumulator::new(turn, ModelAttempt { round, attempt: 1 });
+        for delta in &deltas {
+            reply.push(delta).expect("a valid piece");
+        }
+        let reply = reply.finish(end, &Catalog::default());
+        blocks.extend(reply.expect("a whole reply").message.blocks.clone());
+    }
+    let [refusal, call, thinking] = &blocks[..] else {
+        panic!("{blocks:?}");
+    };
+    assert_eq!(refusal.content, Content::Refusal("not that".into()));
+    let Content::ToolCall(call) = &call.content else {
+        panic!("{call:?}");
+    };
+    assert_eq!(call.input, ToolInput::Text("{\"a\": 1}".into()));
+    assert_eq!(thinking.opaque, [state]);
+}
+
+#[test]
+fn what_the_model_cannot_be_asked_is_unsupported() {
+    let with = |settings: Settings| ModelRequest {
+        settings: Arc::new(settings),
+        ..hello()
+    };
+    let reasoning = with(Settings {
+        effort: Some(Effort::High),
+        ..Settings::default()
+    });
+    let structured = with(Settings {
+        response_format: ResponseFormat::JsonObject,
+        ..Settings::default()
+    });
+    let image = Content::Image(Image {
+        detail: None,
+        source: MediaSource::Base64 {
+            data: "AAAA".into(),
+            media_type: "image/png".into(),
+        },
+    });
+    let picture = request(vec![Message::new(Role::User, vec![image.into()])]);
+    for (request, what) in [
+        (&reasoning, "`reasoning`"),
+        (&structured, "`structured_output`"),
+        (&picture, "`images`"),
+    ] {
+        let model = ScriptedModel::with_capabilities(Capabilities::NONE);
+        model.will(ScriptedReply::text("fine"));
+        let error = block_on(model.port().reply(request, &mut Vec::new())).unwrap_err();
+        assert_eq!(error.failure.kind, ModelFailureKind::Unsupported);
+        assert_eq!(error.failure.phase, Phase::BeforeSend);
+        assert!(error.failure.message.contains(what), "{error}");
+        let able = ScriptedModel::new();
+        able.will(ScriptedReply::text("fine"));
+        assert!(block_on(able.port().reply(request, &mut Vec::new())).is_ok());
+    }
+}
+
+#[test]
+fn a_request_that_is_strict_about_a_note_is_unsupported() {
+    let note = Note::new(NoteKind::Dropped, NoteEffect::Cost, "code", "settings.seed");
+    for (strict, refused) in [
+        (None, false),
+        (Some(NoteEffect::Cosmetic), true),
+        (Some(NoteEffect::Cost), true),
+        (Some(NoteEffect::Quality), false),
+    ] {
+        let model = ScriptedModel::new();
+        model.will(ScriptedReply::text("fine").noting(note.clone()));
+        let mut request = hello();
+        request.strict = strict;
+        let asked = block_on(model.port().reply(&request, &mut Vec::new()));
+        match asked {
+            Ok(end) => {
+                assert!(!refused, "{strict:?}");
+                assert_eq!(end.notes, std::slice::from_ref(&note));
+            }
+            Err(error) => {
+                assert!(refused, "{strict:?}");
+                assert_eq!(error.failure.phase, Phase::BeforeSend);
+                assert!(error.failure.message.contains("settings.seed"), "{error}");
+            }
+        }
+    }
 }
 
 #[test]

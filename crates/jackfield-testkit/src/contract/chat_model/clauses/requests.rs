@@ -6,6 +6,7 @@ use jackfield_domain::block::{Block, Content};
 use jackfield_domain::failure::{ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode};
 use jackfield_domain::tool::ToolChoice;
@@ -152,6 +153,17 @@ pub(in super::super) async fn undeclared_capability_is_refused<H: ChatModelHarne
                 !end.notes.is_empty(),
                 "`{what}` was sent or dropped without a note"
             );
+            // Whoever is strict about it is not asked to look at notes.
+            let mut strict = request;
+            strict.strict = Some(NoteEffect::Cosmetic);
+            bench.server.answer(wire.response());
+            let failure = bench.ask_this(&strict).await.failure();
+            assert_eq!(
+                (failure.kind, failure.phase),
+                (ModelFailureKind::Unsupported, Phase::BeforeSend),
+                "`{what}`: {failure:?}"
+            );
+            assert_eq!(bench.server.requests().len(), 1, "`{what}` was sent");
             continue;
         }
         let failure = asked.failure();

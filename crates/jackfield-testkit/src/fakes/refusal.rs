@@ -1,0 +1,104 @@
+//! What a scripted model refuses before anything is sent, as every adapter has to.
+
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::note::{Note, NoteKind};
+use jackfield_domain::outcome::OutcomePart;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::settings::ResponseFormat;
+use jackfield_domain::tool::ToolChoice;
+use jackfield_ports::chat_model::Capabilities;
+
+/// Refuses what a model of these capabilities cannot be asked.
+pub(super) fn check_capabilities(
+    request: &ModelRequest,
+    can: Capabilities,
+) -> Result<(), ModelFailure> {
+    let settings = &request.settings;
+    let asked = [
+        (can.audio, has(request, Kind::Audio), "audio"),
+        (can.documents, has(request, Kind::Document), "documents"),
+        (can.forced_tools, is_forced(&request.choice), "forced_tools"),
+        (can.images, has(request, Kind::Image), "images"),
+        (
+            can.reasoning,
+            settings.effort.is_some() || settings.thinking.is_some(),
+            "reasoning",
+        ),
+        (
+            can.structured_output,
+            settings.response_format != ResponseFormat::Text,
+            "structured_output",
+        ),
+        (can.tools, !request.tools.is_empty(), "tools"),
+    ];
+    let beyond = asked.iter().find(|(can, asked, _)| *asked && !can);
+    match beyond {
+        Some((_, _, what)) => Err(unsupported(format!("the scripted model has no `{what}`"))),
+        None => Ok(()),
+    }
+}
+
+/// Refuses a request that is strict about what one of these notes says.
+pub(super) fn check_strict(request: &ModelRequest, notes: &[Note]) -> Result<(), ModelFailure> {
+    let Some(least) = request.strict else {
+        return Ok(());
+    };
+    let lost = |note: &&Note| note.kind != NoteKind::Carried && note.effect >= least;
+    match notes.iter().find(lost) {
+        Some(Note { code, path, .. }) => Err(unsupported(format!(
+            "strict: {path} would get lost ({code})"
+        ))),
+        None => Ok(()),
+    }
+}
+
+fn unsupported(message: String) -> ModelFailure {
+    ModelFailure::new(ModelFailureKind::Unsupported, Phase::BeforeSend, message)
+}
+
+fn is_forced(choice: &ToolChoice) -> bool {
+    match choice {
+        ToolChoice::Auto | ToolChoice::Forbidden => false,
+        ToolChoice::Named(_) | ToolChoice::Required => true,
+        ToolChoice::Only { required, .. } => *required,
+    }
+}
+
+/// Whether a message or an outcome has this in it.
+fn has(request: &ModelRequest, kind: Kind) -> bool {
+    let messages = request.messages.iter();
+    let mut blocks = messages.flat_map(|message| &message.blocks);
+    blocks.any(|block| kinds(block).contains(&kind))
+}
+
+/// What a block, or a part of an outcome, is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Kind {
+    Audio,
+    Document,
+    Image,
+    Other,
+}
+
+fn kinds(block: &Block) -> Vec<Kind> {
+    match &block.content {
+        Content::Audio(_) => vec![Kind::Audio],
+        Content::Document(_) => vec![Kind::Document],
+        Content::Image(_) => vec![Kind::Image],
+        Content::ToolOutcome(outcome) => {
+            let parts = outcome.result.content.iter().map(|part| match part {
+                OutcomePart::Audio(_) => Kind::Audio,
+                OutcomePart::Document(_) => Kind::Document,
+                OutcomePart::Image(_) => Kind::Image,
+                OutcomePart::Text(_) => Kind::Other,
+            });
+            parts.collect()
+        }
+        Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_) => vec![Kind::Other],
+    }
+}
