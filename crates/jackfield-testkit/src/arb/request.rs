@@ -93,7 +93,8 @@ pub fn settings() -> impl Strategy<Value = Settings> + Clone {
     let rest = (
         option::weighted(0.2, word()),
         prop_oneof![4 => Just(Vec::new()), 1 => vec(extension(), 1..3)],
-        option::weighted(0.3, 1..100_000_u32),
+        // Often less than a budget for thinking.
+        option::weighted(0.3, prop_oneof![1 => 1..9_000_u32, 1 => 9_000..100_000_u32]),
         option::weighted(0.3, any::<bool>()),
         response_format(),
         option::weighted(0.2, word()),
