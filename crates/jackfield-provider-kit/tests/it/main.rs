@@ -7,6 +7,7 @@
 )]
 
 mod base_url;
+mod by_model;
 mod retry_after;
 mod secret;
 mod sse;
