@@ -2,6 +2,8 @@
 
 mod arb;
 mod corpus;
+mod goldens;
+mod hostile;
 mod reply_laws;
 mod request_laws;
 mod streams;
