@@ -74,7 +74,12 @@ pub(crate) fn request() -> BoxedStrategy<ModelRequest> {
                 if dressed.role == Role::User {
                     around(dressed, &mut choices, &mut messages);
                 } else {
+                    let is_outcome = dressed.role == Role::Tool;
                     messages.push(dressed);
+                    if is_outcome && choices.below(6) == 5 {
+                        // A turn that was broken off, and what the user says then.
+                        messages.push(Message::user("never mind"));
+                    }
                 }
             }
             ModelRequest {

@@ -11,6 +11,8 @@ use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::tool::ToolDefinition;
 use jackfield_testkit::arb as kit;
 use proptest::prelude::*;
+use proptest::strategy::ValueTree as _;
+use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use super::arb;
@@ -243,3 +245,80 @@ fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
     }
     real
 }
+
+/// A law about notes that never come says nothing: every note there is comes up.
+#[test]
+fn the_generators_reach_every_note() {
+    let mut runner = TestRunner::deterministic();
+    let strategy = (arb::request(), arb::profile());
+    let mut reached = BTreeSet::new();
+    for _ in 0..2000 {
+        let (request, profile) = strategy
+            .new_tree(&mut runner)
+            .expect("no filters")
+            .current();
+        let (_, notes) = made(&request, &profile).expect("it can be said");
+        let codes = notes.into_iter().map(|note| note.code.into_owned());
+        // Those of schemas are the schemas' own, and tested there.
+        reached.extend(codes.filter(|code| !code.starts_with("schema_")));
+    }
+    let reached: Vec<&str> = reached.iter().map(String::as_str).collect();
+    assert_eq!(reached, NOTES);
+}
+
+/// Every note but those about a user's media, which examples tell, `empty_message`, which no valid
+/// conversation has, and `choice_of_missing_tools`, where a subset names tools that are not there.
+const NOTES: &[&str] = &[
+    "annotation_not_sent",
+    "answer_inserted",
+    "audio_by_id",
+    "blank_stop_sequence",
+    "blank_text",
+    "blocks_rearranged",
+    "cache_lifetime",
+    "cache_point_not_possible",
+    "choice_by_subset",
+    "choice_not_forced",
+    "choice_without_tools",
+    "document_as_text",
+    "effort_changed",
+    "effort_not_supported",
+    "effort_not_with_tools",
+    "error_put_into_words",
+    "extension_of_another_dialect",
+    "extension_path",
+    "fallback_not_sent",
+    "json_object_not_supported",
+    "malformed_arguments",
+    "media_as_text",
+    "media_shown_by_user",
+    "messages_merged",
+    "opaque_as_text",
+    "opaque_withheld",
+    "output_schema_not_sent",
+    "parallel_calls_not_sent",
+    "provider_call_withheld",
+    "provider_outcome_withheld",
+    "provider_would_act",
+    "refusal_as_text",
+    "sampling_not_supported",
+    "service_tier_unknown",
+    "setting_not_supported",
+    "state_withheld",
+    "strict_not_sent",
+    "structured_as_text",
+    "structured_not_sent",
+    "system_message_as_user",
+    "system_message_moved",
+    "text_arguments",
+    "text_input_as_json",
+    "texts_joined",
+    "thinking_by_effort",
+    "thinking_display_not_sent",
+    "thinking_not_sent",
+    "thinking_withheld",
+    "too_many_stop_sequences",
+    "tool_name_changed",
+    "tool_name_twice",
+    "tool_not_chosen",
+];
