@@ -25,10 +25,7 @@ mod contract_of_responses {
 mod contract_of_chat {
     use crate::chat::ChatHarness;
 
-    jackfield_testkit::chat_model_contract!(ChatHarness::OpenAi, except: {
-        strict_requests_are_refused_where_others_are_noted =>
-            "here OpenAI's models take tools only without effort, so every request with tools has a note",
-    });
+    jackfield_testkit::chat_model_contract!(ChatHarness::OpenAi);
 }
 
 /// The contract of `ChatModel`, for Chat Completions of a server that wants its reasoning back.

@@ -9,7 +9,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::ChatModel as _;
 use serde_json::json;
 
-use super::super::bench::{Bench, asking};
+use super::super::bench::{Bench, asking, request as request_of};
 use super::super::rounds::Talk;
 use super::super::said::Said;
 use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, ScriptedReply, WireReply};
@@ -185,7 +185,8 @@ pub(in super::super) async fn strict_requests_are_refused_where_others_are_noted
         assert_eq!(bench.server.requests().len(), before, "it was sent");
     }
     // What loses nothing is not refused, however strict one is; nor what loses less.
-    let mut plain = bench.request();
+    // Asked without tools: some models cannot be offered any without a note.
+    let mut plain = request_of(harness.model(), false);
     plain.strict = Some(NoteEffect::Cosmetic);
     let _reply = bench.ask_this(&plain).await.reply();
     if worst < Some(NoteEffect::Meaning) {
