@@ -177,9 +177,9 @@ class _Strict:
         wanted.model_rebuild()
         fields: dict[str, Any] = {}
         for name, info in wanted.model_fields.items():
-            if info.alias not in (None, name):
-                raise NotImplementedError(f"{wanted.__name__}.{name} has another name on the wire")
-            fields[name] = (self.form(info.annotation), ... if info.is_required() else info.default)
+            # A field that Python has no name for, such as `async`, has another one there.
+            default = ... if info.is_required() else info.default
+            fields[name] = (self.form(info.annotation), Field(default, alias=info.alias or name))
         return pydantic.create_model(wanted.__name__, __config__=STRICT, **fields)
 
 

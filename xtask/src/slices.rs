@@ -102,7 +102,7 @@ struct Judgement {
 }
 
 /// The packages whose `it` tests write what they put on the wire.
-const SPEAKERS: &[&str] = &["jackfield-dialect-claude"];
+const SPEAKERS: &[&str] = &["jackfield-dialect-claude", "jackfield-dialect-openai"];
 
 /// Everything that is judged.
 const JUDGEMENTS: &[Judgement] = &[
@@ -121,6 +121,30 @@ const JUDGEMENTS: &[Judgement] = &[
     Judgement {
         script: "validate_claude_replies.py",
         folders: &["claude/replies", "claude/events"],
+        options: &[],
+        optional: false,
+    },
+    Judgement {
+        script: "validate_openai_requests.py",
+        folders: &["openai-chat/requests"],
+        options: &["--dialect", "chat"],
+        optional: false,
+    },
+    Judgement {
+        script: "validate_openai_chat_replies.py",
+        folders: &["openai-chat/replies", "openai-chat/events"],
+        options: &[],
+        optional: false,
+    },
+    Judgement {
+        script: "validate_openai_requests.py",
+        folders: &["openai-responses/requests"],
+        options: &["--dialect", "responses"],
+        optional: false,
+    },
+    Judgement {
+        script: "validate_openai_responses_replies.py",
+        folders: &["openai-responses/replies", "openai-responses/events"],
         options: &[],
         optional: false,
     },

@@ -1,8 +1,6 @@
 //! Writes what this dialect puts on the wire into the folder that `JACKFIELD_WIRE_OUT` names, for the
 //! vendor's own SDK to judge: `openai-chat/requests`, `openai-chat/replies` with whole replies and errors,
 //! and `openai-chat/events` with one stream per file.
-//!
-//! In streams the SDK knows no calls of free text, though the vendor sends them; those are left out.
 
 use std::env;
 use std::fs;
@@ -14,7 +12,7 @@ use jackfield_dialect_openai::chat::stream::{Encoder, SseEvent};
 use jackfield_dialect_openai::error;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_domain::block::Content;
-use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::delta::Delta;
 use jackfield_domain::message::Message;
 use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ModelRequest;
@@ -139,18 +137,7 @@ fn replies() -> Vec<Value> {
 fn streams() -> Vec<Value> {
     let mut streams = Vec::new();
     for (n, reply) in told().into_iter().enumerate() {
-        let mut blocks = reply.message.blocks.clone();
-        blocks.retain(|block| {
-            let calls = kit::deltas_of(std::slice::from_ref(block));
-            let told = samples(&calls, 1).pop().unwrap_or_default();
-            !told.iter().any(|delta| {
-                let Delta::BlockStarted { start, .. } = delta else {
-                    return false;
-                };
-                matches!(start, BlockStart::ToolCall { json: false, .. })
-            })
-        });
-        let deltas = samples(&kit::deltas_of(&blocks), 1 + n % 3).pop();
+        let deltas = samples(&kit::deltas_of(&reply.message.blocks), 1 + n % 3).pop();
         let deltas: Vec<Delta> = deltas.unwrap_or_default();
         let mut encoder = Encoder::new("chatcmpl-1", "gpt-6-astra", 1).with_usage();
         let mut events: Vec<SseEvent> = encoder.begin();
@@ -163,8 +150,10 @@ fn streams() -> Vec<Value> {
             events.extend(rest.iter().flat_map(|delta| encoder.push(delta)));
             events.extend(encoder.finish(&reply.end));
         }
-        let chunks = events.iter().filter(|event| event.data != "[DONE]");
-        let chunks = chunks.map(|event| serde_json::from_str(&event.data).expect("JSON"));
+        let chunks = events.iter().map(|event| match event.data.as_str() {
+            done @ "[DONE]" => Value::from(done),
+            chunk => serde_json::from_str(chunk).expect("JSON"),
+        });
         streams.push(Value::Array(chunks.collect()));
     }
     streams

@@ -1,0 +1,29 @@
+"""The fields of Chat Completions that servers and clients know, and the vendor's types do not.
+
+They go back to the server that they came from, and are shown to clients that read them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+# How compatible servers call the reasoning of a message, and the type that it has.
+OF_MESSAGES: dict[str, type] = {"reasoning": str, "reasoning_content": str, "reasoning_details": list}
+# Where Gemini's compatible endpoint keeps the signature of a call.
+OF_CALLS: dict[str, type] = {"extra_content": dict}
+
+
+def without(message: Any) -> Any:
+    """A message, or a delta of one, without those of them that have their type."""
+    if not isinstance(message, dict):
+        return message
+    message = _without(message, OF_MESSAGES)
+    if isinstance(message.get("tool_calls"), list):
+        message["tool_calls"] = [_without(call, OF_CALLS) for call in message["tool_calls"]]
+    return message
+
+
+def _without(value: Any, known: dict[str, type]) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: held for key, held in value.items() if not isinstance(held, known.get(key, ()))}
