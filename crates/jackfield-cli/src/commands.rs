@@ -5,6 +5,8 @@ pub mod demo;
 mod patterns;
 pub mod tools;
 
+use jackfield_assembly::Registry;
+
 use crate::args::Command;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -14,10 +16,10 @@ use crate::fault::Fault;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(command: Command) -> Result<Exit, Fault> {
+pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
-        Command::Ask(ask) => ask::run(ask).await,
+        Command::Ask(ask) => ask::run(ask, registry).await,
         Command::Demo(demo) => demo::run(demo).await,
-        Command::Tools(tools) => tools::run(tools).await,
+        Command::Tools(tools) => tools::run(tools, registry).await,
     }
 }

@@ -17,13 +17,21 @@ pub mod turn;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+pub use jackfield_assembly::Registry;
 
 use crate::args::Args;
 use crate::exit::Exit;
 
-/// Runs the command of this process's arguments.
+/// Runs the command of this process's arguments, with everything that comes with Jackfield.
 #[must_use]
 pub fn main() -> ExitCode {
+    main_with(&Registry::default())
+}
+
+/// Runs the command of this process's arguments, with what is registered here: a whole `jackfield` with
+/// providers of one's own is a `main` of one line.
+#[must_use]
+pub fn main_with(registry: &Registry) -> ExitCode {
     let args = Args::parse();
     args.color.as_choice().write_global();
     log::start();
@@ -34,7 +42,7 @@ pub fn main() -> ExitCode {
         .build();
     let exit = match runtime {
         Ok(runtime) => {
-            let ended = runtime.block_on(commands::run(args.command));
+            let ended = runtime.block_on(commands::run(args.command, registry));
             // A thread that is stuck must not hold the process.
             runtime.shutdown_background();
             ended.unwrap_or_else(|fault| render::fault(&fault))

@@ -25,26 +25,35 @@ use crate::{DIALECT, error, request, wire};
 pub struct Acme {
     base_url: BaseUrl,
     headers: HeaderMap,
-    key: Secret,
+    key: Option<Secret>,
+    missing_key: Option<String>,
     transport: Transport,
 }
 
 impl Acme {
-    /// Sets the model up; nothing is sent.
+    /// Sets the model up; nothing is sent. Without a key it says when it is asked why there is none.
     ///
     /// # Errors
     ///
     /// If that is no address, or the key cannot be sent. The key is not in it.
-    pub fn new(base_url: &str, key: Secret, transport: Transport) -> Result<Self, BoxError> {
+    pub fn new(
+        base_url: &str,
+        key: Option<Secret>,
+        missing_key: Option<String>,
+        transport: Transport,
+    ) -> Result<Self, BoxError> {
         let base_url = BaseUrl::parse(base_url)?;
-        exchange::warn_if_exposed(&base_url, Some(&key));
+        exchange::warn_if_exposed(&base_url, key.as_ref());
         let mut headers = HeaderMap::new();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-        headers.insert(AUTHORIZATION, key.header_value("Bearer ")?);
+        if let Some(key) = &key {
+            headers.insert(AUTHORIZATION, key.header_value("Bearer ")?);
+        }
         Ok(Self {
             base_url,
             headers,
             key,
+            missing_key,
             transport,
         })
     }
@@ -74,11 +83,11 @@ impl Adapter for Acme {
     }
 
     fn key(&self) -> Option<&Secret> {
-        Some(&self.key)
+        self.key.as_ref()
     }
 
     fn missing_key(&self) -> Option<&str> {
-        None
+        self.missing_key.as_deref()
     }
 
     fn span(&self, model: &str) -> Span {

@@ -5,11 +5,13 @@
 
 mod client;
 mod error;
+mod factory;
 mod reply;
 mod request;
 mod wire;
 
 pub use client::Acme;
+pub use factory::AcmeFactory;
 pub use reply::Decoder;
 
 /// The name of acme's language in

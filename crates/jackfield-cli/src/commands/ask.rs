@@ -26,12 +26,12 @@ use crate::turn::{self, Asks};
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(ask: Ask) -> Result<Exit, Fault> {
+pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
     let question = read_question(&ask.question)?;
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
     bound(&mut flags, &ask.bounds);
-    let assembled = assemble(&flags)?;
+    let assembled = assemble(&flags, registry)?;
     let provider = &assembled.options.model.provider;
     if let Some(missing) = assembled.missing_keys.get(provider) {
         return Err(no_key(provider, missing, assembled.keys_found.first()));
@@ -139,12 +139,12 @@ pub async fn converse(
 /// # Errors
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
-pub fn assemble(flags: &Flags) -> Result<Assembled, Fault> {
+pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> {
     let surroundings = Surroundings::of_process().map_err(|error| {
         Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
     })?;
     let config = load(&surroundings, flags)?;
-    Ok(Registry::default().assemble(&config, &surroundings.environment)?)
+    Ok(registry.assemble(&config, &surroundings.environment)?)
 }
 
 /// The flags that all commands with a configuration have.

@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _};
 
-use jackfield_assembly::Assembled;
+use jackfield_assembly::{Assembled, Registry};
 use jackfield_domain::tool::InputFormat;
 use jackfield_engine::{EngineError, Offered};
 use serde_json::{Map, Value};
@@ -18,14 +18,14 @@ use crate::render::{self, words};
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub async fn run(tools: Tools) -> Result<Exit, Fault> {
+pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, Fault> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
     let Assembled {
         engine,
         mut options,
         ..
-    } = ask::assemble(&ask::flags(setup))?;
+    } = ask::assemble(&ask::flags(setup), registry)?;
     // What holds where somebody can be asked, which is what people want to know.
     options.policy.can_ask = true;
     let offered = engine.tools(&options).await;

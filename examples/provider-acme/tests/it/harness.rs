@@ -20,7 +20,7 @@ impl ChatModelHarness for AcmeHarness {
 
     fn connect(&self, base_url: &str, key: &str) -> Acme {
         let transport = Transport::new(TransportSettings::default()).expect("a transport");
-        Acme::new(base_url, Secret::new(key), transport).expect("an adapter")
+        Acme::new(base_url, Some(Secret::new(key)), None, transport).expect("an adapter")
     }
 
     fn capabilities(&self) -> Capabilities {
