@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_openai::profile::Profile;
-use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock, RanBy};
+use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock, RanBy, Thinking};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Role};
@@ -280,7 +280,15 @@ fn around(message: Message, choices: &mut Choices, messages: &mut Vec<Message>) 
         4 if user => messages.push(of(Role::System, "Speak softly.")),
         5 if user => {
             messages.push(of(Role::Assistant, "Well,"));
-            messages.push(of(Role::Assistant, "let me see."));
+            let mut cut_off = of(Role::Assistant, "let me see.");
+            let mut thought = Block::from(Content::Thinking(Thinking {
+                redacted: false,
+                text: "hm".into(),
+            }));
+            let item = reasoning(0, "hm", Some("ZQ=="));
+            thought.opaque = vec![own_state("reasoning_item", item)];
+            cut_off.blocks.push(thought);
+            messages.push(cut_off);
             messages.push(of(Role::User, "go on"));
         }
         _ => {}
