@@ -6,6 +6,7 @@
 //! | field | meaning |
 //! |---|---|
 //! | `calls` | what each tool does: `{"name": [step, …]}`, see below |
+//! | `deaf` | tells nobody of changes who wants to listen |
 //! | `era` | `"legacy"`, `"modern"` or `"both"`, which is meant otherwise |
 //! | `exit` | ends at once, with this code |
 //! | `flood` | this many lines to standard error, at once |
@@ -17,6 +18,7 @@
 //! | `log` | a file that gets a line for everything that happens |
 //! | `loop_cursor` | the list of tools never ends |
 //! | `many` | this many more tools, `tool_00000` and so on |
+//! | `no_tools` | neither has tools nor knows what they are |
 //! | `page` | how many tools a page of the list has |
 //! | `probe` | how an old server takes `server/discover`: `"die"`, `"silent"`, or an error otherwise |
 //! | `stays` | goes on when its input has ended |
@@ -153,7 +155,7 @@ impl Server {
     fn ask(self: &Arc<Self>, method: &str, id: Value, params: Value) {
         match method {
             "ping" => self.answer(&id, Map::new()),
-            "subscriptions/listen" => self.listen(id, &params),
+            "subscriptions/listen" if self.script["deaf"] != true => self.listen(id, &params),
             "tasks/cancel" => {
                 self.log(&format!("cancelled task {}", params["taskId"]));
                 self.answer(&id, Map::new());
@@ -169,7 +171,7 @@ impl Server {
                 let server = Arc::clone(self);
                 std::thread::spawn(move || server.call(&id, &params));
             }
-            "tools/list" => self.list(&id, &params),
+            "tools/list" if self.script["no_tools"] != true => self.list(&id, &params),
             _ => self.refuse(&id, -32601, "no such method"),
         }
     }
@@ -234,8 +236,11 @@ impl Server {
     fn about(&self) -> Map<String, Value> {
         let changes = self.script["list_changed"] == true;
         let mut about = Map::new();
-        let tools = json!({ "tools": { "listChanged": changes } });
-        about.insert("capabilities".to_owned(), tools);
+        let mut capabilities = json!({ "tools": { "listChanged": changes } });
+        if self.script["no_tools"] == true {
+            capabilities = json!({});
+        }
+        about.insert("capabilities".to_owned(), capabilities);
         if let Some(text) = self.script["instructions"].as_str() {
             about.insert("instructions".to_owned(), text.into());
         }
@@ -283,6 +288,7 @@ impl Server {
             "notifications/subscriptions/acknowledged",
             json!({ "notifications": wanted, "_meta": { SUBSCRIPTION: id } }),
         );
+        self.log("listens");
     }
 
     /// Says that the tools have changed, in each era's way.

@@ -10,6 +10,7 @@ use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, Request
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
+use crate::clock::after;
 use crate::connection::Connection;
 use crate::message::Answer;
 use crate::request::{News, Request, RequestError};
@@ -36,7 +37,7 @@ pub(crate) struct Limits {
 impl Limits {
     pub(crate) fn new(longest: Duration, silent: Duration) -> Self {
         Self {
-            deadline: Instant::now() + longest,
+            deadline: after(longest),
             longest,
             silent,
         }
@@ -161,7 +162,7 @@ async fn wait(
     limits: Limits,
     events: &mut dyn ToolEvents,
 ) -> Result<Answer, Ended> {
-    let mut silent = Instant::now() + limits.silent;
+    let mut silent = after(limits.silent);
     let mut told = f64::NEG_INFINITY;
     loop {
         let progress = tokio::select! {
@@ -176,7 +177,7 @@ async fn wait(
         // Only what goes on is progress (MCP: "MUST increase"); a server that repeats itself stands still.
         if progress.done > told {
             told = progress.done;
-            silent = Instant::now() + limits.silent;
+            silent = after(limits.silent);
             let (done, of) = (progress.done, progress.of);
             events.progressed(done, of, progress.message).await;
         }

@@ -97,7 +97,7 @@ impl Child {
         self.signal(Signal::TERM);
         // A guard needs the time for its own steps.
         let steps = if self.guarded { 3 } else { 1 };
-        if timeout(self.grace * steps, self.process.wait())
+        if timeout(self.grace.saturating_mul(steps), self.process.wait())
             .await
             .is_ok()
         {

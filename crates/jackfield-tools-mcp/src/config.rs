@@ -50,6 +50,18 @@ impl ServerConfig {
         }
     }
 
+    /// The values of its variables that are keys by their names, and long enough to be told from
+    /// words.
+    pub(crate) fn secrets(&self) -> Vec<String> {
+        let is_key = |name: &str| {
+            let name = name.to_ascii_uppercase();
+            SECRET.iter().any(|part| name.contains(part))
+        };
+        let variables = self.environment.iter();
+        let keys = variables.filter(|(name, value)| is_key(name) && value.len() >= SHORTEST_SECRET);
+        keys.map(|(_, value)| value.clone()).collect()
+    }
+
     /// The longest that a call may take in all.
     pub(crate) fn longest(&self) -> Duration {
         self.longest_call.max(self.call_limit)
@@ -77,6 +89,11 @@ impl fmt::Debug for ServerConfig {
             .finish()
     }
 }
+
+/// What the names of keys have in them.
+const SECRET: &[&str] = &["AUTH", "CREDENTIAL", "KEY", "PASS", "SECRET", "TOKEN"];
+/// No key is shorter, in bytes.
+const SHORTEST_SECRET: usize = 6;
 
 /// What holds for every server.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -9,7 +9,7 @@ use rmcp::model::{ClientConfig, ClientRequest, Implementation, ServerPeerInfo, S
 use rmcp::service::{RunningService, ServiceError, serve_directly};
 use rmcp::{ClientHandler, Peer, RoleClient};
 use tokio::io::BufReader;
-use tokio::sync::{OnceCell, RwLock, watch};
+use tokio::sync::{RwLock, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
@@ -32,10 +32,12 @@ pub(crate) struct Connection {
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
     /// How it ended, once that is known.
-    pub(crate) farewell: OnceCell<String>,
+    farewell: watch::Sender<Option<String>>,
     pub(crate) info: ServerPeerInfo,
     /// The tools as it last listed them.
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
+    /// Whether it has said that it tells of changes, in the newer era.
+    listening: watch::Receiver<bool>,
     /// The calls that it may still be at.
     open_calls: Mutex<HashSet<ToolCallId>>,
     pub(crate) peer: Peer<RoleClient>,
@@ -100,9 +102,12 @@ impl Running {
         let follower = tokio::spawn(async move { stderr_log.follow(follow).await });
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
+        let listening = watch::Sender::new(false);
+        let is_listening = listening.subscribe();
         let tell = Tell {
             changes,
             ended,
+            listening: listening.clone(),
             log: Arc::clone(log),
         };
         let mut lines = Lines::new(
@@ -140,14 +145,15 @@ impl Running {
             changes: changed,
             ended: has_ended,
             era: met.era,
-            farewell: OnceCell::new(),
+            farewell: watch::Sender::new(None),
             info: met.peer,
             listing: RwLock::new(None),
+            listening: is_listening,
             open_calls: Mutex::default(),
             peer: service.peer().clone(),
         });
-        let listens = met.era == Era::Stateless && connection.announces_changes();
-        let listener = listens.then(|| tokio::spawn(listen(connection.peer.clone())));
+        let listens = met.era == Era::Stateless && can_announce(&connection.info);
+        let listener = listens.then(|| tokio::spawn(listen(connection.peer.clone(), listening)));
         Ok(Self {
             child,
             connection,
@@ -169,7 +175,7 @@ impl Running {
                 ended.unwrap_or_else(|_| "it closed its output".to_owned())
             }
         };
-        let _first = self.connection.farewell.set(ended.clone());
+        self.connection.ended_so(&ended);
         ended
     }
 
@@ -185,7 +191,7 @@ impl Running {
         if let Some(listener) = listener {
             listener.abort();
         }
-        let _first = connection.farewell.set("it was stopped".to_owned());
+        connection.ended_so("it was stopped");
         let _closed = service.close_with_timeout(CLOSING).await;
         child.end().await;
         // Whoever has its standard error now is not waited for.
@@ -199,10 +205,17 @@ impl Connection {
         !*self.ended.borrow() && !self.peer.is_transport_closed()
     }
 
-    /// Whether it says when its list of tools changes.
+    /// Whether it says when its list of tools changes: in the newer era only while it is listened to.
     pub(crate) fn announces_changes(&self) -> bool {
-        let tools = self.info.capabilities.tools.as_ref();
-        tools.and_then(|tools| tools.list_changed) == Some(true)
+        match self.era {
+            Era::Handshake => can_announce(&self.info),
+            Era::Stateless => *self.listening.borrow(),
+        }
+    }
+
+    /// Whether it says that it has tools.
+    pub(crate) const fn has_tools(&self) -> bool {
+        self.info.capabilities.tools.is_some()
     }
 
     /// How often its list of tools has changed so far.
@@ -254,14 +267,24 @@ impl Connection {
 
     /// How it ended, once that is known; waits a moment for it.
     pub(crate) async fn last_word(&self) -> String {
-        let patience = async {
-            while !self.farewell.initialized() {
-                sleep(Duration::from_millis(5)).await;
-            }
-        };
-        let _late = timeout(FAREWELL * 2, patience).await;
-        let ended = self.farewell.get().cloned();
+        let mut farewell = self.farewell.subscribe();
+        let known = timeout(FAREWELL * 2, farewell.wait_for(Option::is_some)).await;
+        let ended = known
+            .ok()
+            .and_then(Result::ok)
+            .and_then(|ended| ended.clone());
         ended.unwrap_or_else(|| "its connection closed".to_owned())
+    }
+
+    /// Says how it ended. What is said first stays.
+    fn ended_so(&self, how: &str) {
+        self.farewell.send_if_modified(|farewell| {
+            let first = farewell.is_none();
+            if first {
+                *farewell = Some(how.to_owned());
+            }
+            first
+        });
     }
 }
 
@@ -287,8 +310,14 @@ fn with_last_words(fault: Fault, log: &Log) -> Fault {
     }
 }
 
+/// Whether a server says that it can tell when its list of tools changes.
+fn can_announce(info: &ServerPeerInfo) -> bool {
+    let tools = info.capabilities.tools.as_ref();
+    tools.and_then(|tools| tools.list_changed) == Some(true)
+}
+
 /// Keeps asking a server of the newer era to tell of changes, until it does not want to any more.
-async fn listen(peer: Peer<RoleClient>) {
+async fn listen(peer: Peer<RoleClient>, listening: watch::Sender<bool>) {
     use rmcp::model::{
         SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
     };
@@ -298,7 +327,9 @@ async fn listen(peer: Peer<RoleClient>) {
         let request = SubscriptionsListenRequest::new(params);
         let request = ClientRequest::SubscriptionsListenRequest(request);
         // The answer is the end of it. What it tells goes the way of all notifications.
-        match peer.send_request(request).await {
+        let ended = peer.send_request(request).await;
+        listening.send_replace(false);
+        match ended {
             Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
             Ok(_) | Err(_) => sleep(LISTEN_AGAIN).await,
         }

@@ -9,7 +9,7 @@
 //! (see [`GuardProgram`](crate::GuardProgram)).
 
 use std::ffi::OsString;
-use std::io;
+use std::io::{self, Write as _};
 use std::os::fd::AsFd as _;
 use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode};
@@ -21,11 +21,13 @@ use tokio::signal::unix::{Signal as Signals, SignalKind, signal};
 use tokio::sync::oneshot;
 use tokio::time::{Instant, timeout_at};
 
+use crate::clock::after;
+
 mod descendants;
 
 /// What a guard is told, before the server's command.
 pub(crate) fn arguments(grace: Duration) -> [OsString; 1] {
-    [grace.as_millis().to_string().into()]
+    [grace.min(LONGEST_GRACE).as_millis().to_string().into()]
 }
 
 /// Starts the server that these arguments name, waits for its end or ours, and leaves nothing behind.
@@ -62,7 +64,10 @@ async fn guard(mut command: Command, grace: Duration) -> io::Result<u8> {
     let mut ends = Ends::new()?;
     descendants::adopt();
     // A group of its own, which can be sent signals without the guard getting them.
-    let server = command.process_group(0).spawn()?;
+    let server = command.process_group(0).spawn().inspect_err(|error| {
+        // The one word of the guard's own; whoever keeps the server reads it as the server's last.
+        let _unheard = writeln!(io::stderr(), "it cannot be started: {error}");
+    })?;
     let server = i32::try_from(server.id()).ok().and_then(Pid::from_raw);
     let server = server.ok_or_else(|| io::Error::other("the server has no process"))?;
     // The server alone holds its output from here on, so that its end is the end of the output.
@@ -107,14 +112,14 @@ impl Family {
 
     /// Waits until everything has ended, within this time.
     async fn wait(&mut self, ends: &mut Ends, grace: Duration) {
-        let deadline = Instant::now() + grace;
+        let deadline = after(grace);
         loop {
             self.reap();
             if self.is_gone() || Instant::now() >= deadline {
                 return;
             }
             // Children of children do not tell when they end, so it is also looked from time to time.
-            let next = deadline.min(Instant::now() + LOOK);
+            let next = deadline.min(after(LOOK));
             tokio::select! {
                 _ = ends.child.recv() => {}
                 // Whoever asks now does not want to wait.
@@ -135,7 +140,7 @@ impl Family {
 
     /// Kills until nothing is left; bounded, because what cannot be killed is not waited for.
     async fn kill(&mut self, ends: &mut Ends) {
-        let deadline = Instant::now() + KILLING;
+        let deadline = after(KILLING);
         loop {
             self.reap();
             if self.is_gone() || Instant::now() >= deadline {
@@ -143,7 +148,7 @@ impl Family {
             }
             // Again each time: one of them may have started another one meanwhile.
             self.signal(Signal::KILL);
-            let _late = timeout_at(Instant::now() + AGAIN, ends.child.recv()).await;
+            let _late = timeout_at(after(AGAIN), ends.child.recv()).await;
         }
     }
 }
@@ -227,6 +232,8 @@ fn take_a_name() {
 const AGAIN: Duration = Duration::from_millis(20);
 /// How long it is tried to kill what is left.
 const KILLING: Duration = Duration::from_secs(2);
+/// No server is given longer.
+const LONGEST_GRACE: Duration = Duration::from_secs(3600);
 /// How often it is looked whether everything has ended.
 const LOOK: Duration = Duration::from_millis(50);
 /// What a shell says of a program that it cannot start.

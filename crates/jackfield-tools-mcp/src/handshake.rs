@@ -10,8 +10,9 @@ use std::time::Duration;
 use rmcp::model::{ProtocolVersion, ServerCapabilities, ServerPeerInfo};
 use serde_json::{Value, json};
 use tokio::io::AsyncBufRead;
-use tokio::time::{Instant, timeout_at};
+use tokio::time::timeout_at;
 
+use crate::clock::after;
 use crate::error::Fault;
 use crate::lines::Lines;
 use crate::message::Said;
@@ -60,7 +61,7 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
         meeting.ask(HELLO);
     } else {
         meeting.ask(PROBE);
-        match timeout_at(Instant::now() + probe, meeting.answer()).await {
+        match timeout_at(after(probe), meeting.answer()).await {
             Ok(Ok(Heard::Met(met))) => return Ok(*met),
             Ok(Ok(Heard::Ended)) => return Err(Missed::EndedAtProbe),
             Ok(Ok(Heard::Refused(_))) | Err(_) => {}

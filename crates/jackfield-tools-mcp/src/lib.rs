@@ -18,6 +18,7 @@
 
 mod call;
 mod child;
+mod clock;
 mod config;
 mod connection;
 mod environment;

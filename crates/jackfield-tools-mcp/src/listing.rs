@@ -4,12 +4,13 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use jackfield_domain::tool::ToolSpec;
-use rmcp::model::{ClientRequest, ListToolsRequest, PaginatedRequestParams};
+use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 use tokio::time::Instant;
 
+use crate::clock::after;
 use crate::config::{ServerConfig, Settings};
 use crate::connection::Connection;
 use crate::mapping::definition;
@@ -49,7 +50,7 @@ impl Listing {
         config: &ServerConfig,
         settings: &Settings,
     ) -> Result<Self, String> {
-        let deadline = Instant::now() + settings.list_limit;
+        let deadline = after(settings.list_limit);
         let changes = connection.changes();
         let mut reading = Reading::default();
         let mut ttl = Duration::MAX;
@@ -66,6 +67,12 @@ impl Listing {
                         "it did not list its tools within {} s",
                         settings.list_limit.as_secs_f64()
                     ));
+                }
+                // Servers without tools need not know how to list them.
+                Err(RequestError::Refused(error))
+                    if error.code == ErrorCode::METHOD_NOT_FOUND && !connection.has_tools() =>
+                {
+                    break;
                 }
                 Err(refused @ RequestError::Refused(_)) => {
                     return Err(format!("it does not list its tools: {refused}"));
@@ -91,7 +98,7 @@ impl Listing {
         let fresh_until = if connection.announces_changes() {
             None
         } else {
-            Some(Instant::now() + ttl)
+            Some(after(ttl))
         };
         Ok(Self {
             changes,

@@ -11,6 +11,8 @@ pub(crate) struct Log {
     kept: Mutex<Kept>,
     max_bytes: usize,
     max_lines: usize,
+    /// What is never kept.
+    secrets: Vec<String>,
 }
 
 #[derive(Debug, Default)]
@@ -20,17 +22,24 @@ struct Kept {
 }
 
 impl Log {
-    pub(crate) fn new(max_lines: usize, max_bytes: usize) -> Self {
+    pub(crate) fn new(max_lines: usize, max_bytes: usize, secrets: Vec<String>) -> Self {
         Self {
             kept: Mutex::default(),
             max_bytes,
             max_lines,
+            secrets,
         }
     }
 
     /// Adds a line, and forgets the oldest ones that no longer fit.
     pub(crate) fn push(&self, line: &[u8]) {
-        let line = String::from_utf8_lossy(line.get(..LONGEST_LINE).unwrap_or(line)).into_owned();
+        let line = line.get(..LONGEST_LINE).unwrap_or(line);
+        let mut line = String::from_utf8_lossy(line).into_owned();
+        for secret in &self.secrets {
+            if line.contains(secret) {
+                line = line.replace(secret, "[redacted]");
+            }
+        }
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.bytes += line.len();
         kept.lines.push_back(line);

@@ -96,8 +96,10 @@ impl Drop for Request {
         let Some((peer, id)) = self.open.take() else {
             return;
         };
-        // What is still in the queue is not sent at all.
-        self.mark.withdraw();
+        // What is still in the queue is not sent at all, and the server hears nothing of it.
+        if self.mark.withdraw() {
+            return;
+        }
         let params = CancelledNotificationParam::new(Some(id), Some(ABANDONED.to_owned()));
         let note = ClientNotification::from(CancelledNotification::new(params));
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {

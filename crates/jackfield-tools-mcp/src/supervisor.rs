@@ -6,6 +6,7 @@ use std::time::Duration;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 
+use crate::clock::after;
 use crate::config::{ServerConfig, Settings};
 use crate::connection::{Connection, Running};
 use crate::error::Fault;
@@ -214,7 +215,7 @@ impl Supervisor {
     }
 
     fn failed(&mut self, fault: Fault) {
-        let pause = self.backoff.failed(Instant::now(), &self.shared.settings);
+        let pause = self.backoff.failed(&self.shared.settings);
         for reply in self.waiting.drain(..) {
             let _gone = reply.send(Err(fault.clone()));
         }
@@ -245,12 +246,12 @@ struct Backoff {
 }
 
 impl Backoff {
-    fn failed(&mut self, now: Instant, settings: &Settings) -> Duration {
+    fn failed(&mut self, settings: &Settings) -> Duration {
         let doubled = 2_u32.saturating_pow(self.failures);
         let pause = settings.backoff.saturating_mul(doubled);
         let pause = pause.min(settings.longest_backoff);
         self.failures = self.failures.saturating_add(1);
-        self.until = Some(now + pause);
+        self.until = Some(after(pause));
         pause
     }
 

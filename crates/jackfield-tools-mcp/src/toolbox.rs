@@ -42,7 +42,7 @@ impl McpToolbox {
     /// A server that does not run yet.
     #[must_use]
     pub fn new(config: ServerConfig, settings: Settings) -> Self {
-        let log = Log::new(settings.log_lines, settings.log_bytes);
+        let log = Log::new(settings.log_lines, settings.log_bytes, config.secrets());
         let shared = Shared {
             config,
             era: Mutex::default(),

@@ -37,6 +37,8 @@ pub(crate) struct Tell {
     pub(crate) changes: watch::Sender<u64>,
     /// Whether the server's output has ended.
     pub(crate) ended: watch::Sender<bool>,
+    /// Whether the server has said that it tells of changes.
+    pub(crate) listening: watch::Sender<bool>,
     pub(crate) log: Arc<Log>,
 }
 
@@ -94,6 +96,11 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                 Said::Notification { method, params } => match method.as_str() {
                     "notifications/message" => self.tell.logged(&params),
                     "notifications/progress" => self.under_way.progressed(&params),
+                    "notifications/subscriptions/acknowledged" => {
+                        let accepted = params.pointer("/notifications/toolsListChanged");
+                        let accepted = accepted == Some(&Value::Bool(true));
+                        self.tell.listening.send_replace(accepted);
+                    }
                     "notifications/tools/list_changed" => {
                         self.tell.changes.send_modify(|times| *times += 1);
                     }

@@ -130,6 +130,7 @@ impl ChatModel for Rounds {
 pub(crate) struct OneTool<F> {
     id: ToolboxId,
     log: Log,
+    pub(crate) problems: Vec<String>,
     run: F,
     pub(crate) spec: ToolSpec,
 }
@@ -159,6 +160,7 @@ where
         Self {
             id,
             log: log.clone(),
+            problems: Vec::new(),
             run,
             spec,
         }
@@ -177,6 +179,10 @@ where
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         Ok(vec![self.spec.clone()])
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.problems.clone()
     }
 
     async fn call(&self, run: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

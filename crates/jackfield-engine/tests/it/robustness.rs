@@ -218,6 +218,21 @@ async fn a_toolbox_that_is_gone_does_not_stop_the_others() {
 }
 
 #[tokio::test]
+async fn what_a_toolbox_says_of_its_list_is_told() {
+    let log = Log::default();
+    let mut tool = OneTool::new(&log, |_| async { ToolResult::text("here") });
+    tool.problems = vec!["its tool `b` is left out".to_owned()];
+    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        .model("provider", Arc::new(model(&log, "box__act")))
+        .toolbox(Arc::new(tool))
+        .build();
+    let offered = engine.tools(&options()).await;
+    assert_eq!(offered.catalog.iter().len(), 1);
+    assert_eq!(offered.problems.len(), 1);
+    assert_eq!(offered.problems[0].message, "its tool `b` is left out");
+}
+
+#[tokio::test]
 async fn an_unknown_tool_is_an_outcome_that_names_what_there_is() {
     let log = Log::default();
     let tool = OneTool::new(&log, |_| async { ToolResult::text("never") });

@@ -243,3 +243,29 @@ async fn instructions_are_there_while_the_server_runs() {
         Some("Greet politely.")
     );
 }
+
+#[tokio::test]
+async fn times_without_end_are_no_fault() {
+    let server = Scripted::with(script("greet", &json!([])), |config, settings| {
+        config.call_limit = Duration::MAX;
+        config.longest_call = Duration::MAX;
+        settings.backoff = Duration::MAX;
+        settings.grace = Duration::MAX;
+        settings.list_limit = Duration::MAX;
+        settings.longest_backoff = Duration::MAX;
+        settings.probe = Duration::MAX;
+        settings.start_limit = Duration::MAX;
+    });
+    let run = ToolRun {
+        time_limit: Duration::MAX,
+        ..run("greet", json!({}))
+    };
+    server.end(&run).await.unwrap();
+    soon(server.toolbox.stop()).await;
+    let broken = Scripted::with(json!({ "exit": 1 }), |_, settings| {
+        settings.backoff = Duration::MAX;
+        settings.longest_backoff = Duration::MAX;
+    });
+    soon(broken.toolbox.start()).await.unwrap_err();
+    soon(broken.toolbox.start()).await.unwrap_err();
+}

@@ -280,19 +280,41 @@ async fn a_change_of_the_list_is_heard_in_both_eras() {
             "tools": [tool("change")],
             "calls": { "change": [{ "tools": [tool("change"), tool("new")] }, { "text": "ok" }] },
         }));
+        server.toolbox.start().await.unwrap();
+        if era == "modern" {
+            server.until("listens", 1).await;
+        }
         assert_eq!(server.names().await, ["change"], "{era}");
         assert_eq!(server.names().await, ["change"], "{era}");
         // The list is not asked for again before it changes.
         assert_eq!(server.count("said tools/list"), 1, "{era}");
-        if era == "modern" {
-            server.until("said subscriptions/listen", 1).await;
-        }
         server.result("change", json!({})).await;
         // What was said before the answer has been heard by now.
         assert_eq!(server.names().await, ["change", "new"], "{era}");
         assert_eq!(server.count("said tools/list"), 2, "{era}");
         server.kept();
     }
+}
+
+#[tokio::test]
+async fn a_server_that_cannot_be_listened_to_is_asked_each_time() {
+    let server = Scripted::new(json!({
+        "deaf": true,
+        "era": "modern",
+        "list_changed": true,
+        "tools": [tool("change")],
+        "calls": { "change": [{ "tools": [tool("new")] }, { "text": "ok" }] },
+    }));
+    assert_eq!(server.names().await, ["change"]);
+    server.result("change", json!({})).await;
+    assert_eq!(server.names().await, ["new"]);
+}
+
+#[tokio::test]
+async fn a_server_without_tools_offers_none() {
+    let server = Scripted::new(json!({ "no_tools": true }));
+    assert_eq!(server.names().await, [""; 0]);
+    assert_eq!(server.toolbox.problems(), [""; 0]);
 }
 
 #[tokio::test]

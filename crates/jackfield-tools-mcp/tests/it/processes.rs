@@ -42,8 +42,28 @@ async fn a_server_gets_what_programs_need_and_no_keys() {
         // Cargo gives this process many more than these.
         assert!(needed.contains(&name) || name.starts_with("LC_"), "{name}");
     }
-    let shown = format!("{:?}", server.toolbox.state());
-    assert!(!shown.contains("t0ken"), "{shown}");
+}
+
+#[tokio::test]
+async fn keys_are_shown_nowhere() {
+    let key = "sk-4f1c9a-never-to-be-seen";
+    let mut shown = String::new();
+    let server = Scripted::with(json!({}), |config, _| {
+        config.environment = vec![("GITHUB_TOKEN".to_owned(), key.to_owned())];
+        shown = format!("{config:?}");
+        through_shell(config, "echo bad token $GITHUB_TOKEN, sorry >&2; exit 1");
+    });
+    let fault = soon(server.toolbox.start()).await.unwrap_err();
+    assert!(
+        fault.reason.contains("bad token [redacted], sorry"),
+        "{fault}"
+    );
+    for shown in [
+        shown,
+        format!("{:?} {:?}", server.toolbox.state(), server.toolbox.log()),
+    ] {
+        assert!(!shown.contains(key), "{shown}");
+    }
 }
 
 #[tokio::test]
