@@ -5,6 +5,30 @@
 //! crate reads a file: what is known of a server is a [`ServerConfig`], and what is worth knowing the
 //! next time is a [`Remembered`].
 //!
+//! ```no_run
+//! use jackfield_domain::ids::ToolboxId;
+//! use jackfield_ports::toolbox::Toolbox as _;
+//! use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, Settings};
+//!
+//! # async fn tools() -> Result<(), Box<dyn std::error::Error>> {
+//! let config = ServerConfig {
+//!     arguments: vec!["--local-timezone".to_owned(), "UTC".to_owned()],
+//!     ..ServerConfig::new(ToolboxId::parse("time")?, "mcp-server-time")
+//! };
+//! let settings = Settings {
+//!     // This program calls `guard::main` when `mcp-guard` is its first argument.
+//!     guard: Some(GuardProgram::this_program("mcp-guard")?),
+//!     ..Settings::default()
+//! };
+//! let server = McpToolbox::new(config, settings);
+//! for tool in server.list().await? {
+//!     println!("{}: {}", tool.name, tool.description);
+//! }
+//! server.stop().await;
+//! # Ok(())
+//! # }
+//! ```
+//!
 //! | module | what it does |
 //! |---|---|
 //! | `config`, `patterns` | what a server is, and which of its tools are offered |
