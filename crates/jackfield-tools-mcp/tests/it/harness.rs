@@ -8,7 +8,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::ToolFailure;
@@ -218,29 +218,56 @@ pub(crate) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     answered.expect("an answer within 30 seconds")
 }
 
-/// A program beside the tests; `cargo test --workspace` builds them before they run, and what is not
-/// there is built now.
+/// A program beside the tests. `cargo test` builds them before they run, unless only the tests were
+/// asked for: what is not there, or older than its source, is built now.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILDING: Mutex<()> = Mutex::new(());
     let this = std::env::current_exe().unwrap();
     let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
     let program = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (source, wanted) = match name.strip_prefix("examples/") {
+        Some(example) => (
+            here.join("src"),
+            ["-p", env!("CARGO_PKG_NAME"), "--example", example],
+        ),
+        None => (
+            here.with_file_name("jackfield-testservers").join("src"),
+            ["-p", "jackfield-testservers", "--bin", name],
+        ),
+    };
     let building = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
-    if !program.is_file() {
-        let wanted = match name.strip_prefix("examples/") {
-            Some(example) => ["-p", env!("CARGO_PKG_NAME"), "--example", example],
-            None => ["-p", "jackfield-testservers", "--bin", name],
-        };
-        let target = folder.parent().unwrap_or(folder);
+    let built = program.metadata().and_then(|file| file.modified()).ok();
+    if built.is_none_or(|built| built < newest(&source)) {
         let mut build = Command::new(env!("CARGO"));
-        build.args(["build", "--quiet", "--target-dir"]).arg(target);
-        let built = build.args(wanted).status();
-        assert!(
-            built.is_ok_and(|status| status.success()) && program.is_file(),
-            "{} is not there, and cannot be built",
-            program.display()
-        );
+        build.args(["build", "--quiet"]).args(wanted);
+        let target = folder.parent().unwrap_or(folder);
+        build.arg("--target-dir").arg(target).current_dir(here);
+        if folder.ends_with("release") {
+            build.arg("--release");
+        }
+        let done = build.status().is_ok_and(|status| status.success());
+        let shown = program.display();
+        assert!(done && program.is_file(), "{shown} cannot be built");
+        // What did not have to be built again is as good as new.
+        let file = std::fs::File::open(&program).unwrap();
+        file.set_modified(SystemTime::now()).unwrap();
     }
     drop(building);
     program
+}
+
+/// When the newest file below this folder was written.
+fn newest(folder: &Path) -> SystemTime {
+    let mut newest = SystemTime::UNIX_EPOCH;
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let written = if path.is_dir() {
+            self::newest(&path)
+        } else {
+            entry.metadata().unwrap().modified().unwrap()
+        };
+        newest = newest.max(written);
+    }
+    newest
 }
