@@ -95,12 +95,15 @@ impl Child {
             return;
         }
         self.signal(Signal::TERM);
-        // A guard needs the time for its own steps.
-        let steps = if self.guarded { 3 } else { 1 };
-        if timeout(self.grace.saturating_mul(steps), self.process.wait())
-            .await
-            .is_ok()
-        {
+        // A guard that is killed leaves the server behind, so it gets the time for all of its steps.
+        let patience = if self.guarded {
+            self.grace
+                .saturating_mul(2)
+                .saturating_add(guard::LONGEST_END)
+        } else {
+            self.grace
+        };
+        if timeout(patience, self.process.wait()).await.is_ok() {
             return;
         }
         self.signal(Signal::KILL);

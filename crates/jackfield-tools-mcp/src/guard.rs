@@ -230,6 +230,9 @@ fn take_a_name() {
 
 /// How soon what was killed is looked for again.
 const AGAIN: Duration = Duration::from_millis(20);
+/// How long a guard takes at most, beyond what the server is given to end by itself, however busy
+/// the machine is.
+pub(crate) const LONGEST_END: Duration = Duration::from_secs(5);
 /// How long it is tried to kill what is left.
 const KILLING: Duration = Duration::from_secs(2);
 /// No server is given longer.
