@@ -107,20 +107,19 @@ impl ChatModelHarness for ClaudeHarness {
     }
 
     fn recordings(&self) -> Vec<Recording> {
-        let call = ScriptedBlock::call("call_7", "clock", &["{}"]);
-        let reasoning = ScriptedBlock::reasoning(&["Need the clock."], "");
-        let mut says = ScriptedReply::of(vec![reasoning, call]);
+        let arguments = "{\"timezone\": \"Asia/Tokyo\"}";
+        let call = ScriptedBlock::call("any", "current_datetime", &[arguments]);
+        let mut says = ScriptedReply::of(vec![call]);
         says.usage = Usage {
-            input: 200,
-            output: 20,
+            cache_read: 175,
+            input: 176,
+            output: 24,
             ..Usage::default()
         };
-        // The shape of another server that speaks this language: no input, no signature, a short usage.
-        let bytes =
-            include_str!("../../../jackfield-dialect-claude/tests/it/fixtures/llama-cpp.sse");
+        let bytes = include_str!("../recordings/llama-cpp-call.sse");
         let events = bytes.split_inclusive("\n\n").map(str::to_owned);
         vec![Recording {
-            name: "llama-cpp.sse".to_owned(),
+            name: "llama-cpp-call.sse".to_owned(),
             says,
             wire: WireReply::events(events),
         }]

@@ -12,13 +12,14 @@ use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::{Api, Profile};
 use jackfield_testkit::contract::chat_model::{
     BlockKind, ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner,
-    ScriptedBlock, ScriptedFailure, ScriptedReply, WireReply,
+    Recording, ScriptedBlock, ScriptedFailure, ScriptedReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
 
 use self::message::{streamed, whole};
 use crate::harness::{self, MODEL, connect, data, failed};
+use crate::recordings;
 
 const AT_END: (Manner, &str) = (Manner::ArgumentsAtEnd, "no event ends a call");
 
@@ -92,6 +93,13 @@ impl ChatModelHarness for ChatHarness {
                 BlockKind::Reasoning,
                 "reasoning is counted here and never shown",
             )],
+        }
+    }
+
+    fn recordings(&self) -> Vec<Recording> {
+        match self {
+            Self::DeepSeek => Vec::new(),
+            Self::OpenAi => recordings::chat(),
         }
     }
 

@@ -11,6 +11,7 @@ mod chat;
 mod config;
 mod connections;
 mod harness;
+mod recordings;
 mod requests;
 mod responses;
 

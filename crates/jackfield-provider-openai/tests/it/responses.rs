@@ -10,14 +10,15 @@ use jackfield_ports::chat_model::Capabilities;
 use jackfield_provider_openai::client::OpenAi;
 use jackfield_provider_openai::config::Api;
 use jackfield_testkit::contract::chat_model::{
-    ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, ScriptedBlock,
-    ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
+    ChatModelHarness, Echo, EchoedCall, EchoedOutcome, EchoedReasoning, Manner, Recording,
+    ScriptedBlock, ScriptedFailure, ScriptedFailureKind, ScriptedReply, WireReply,
 };
 use jackfield_testkit::server::RecordedRequest;
 use serde_json::{Value, json};
 
 use self::item::{Item, item};
 use crate::harness::{self, MODEL, failed, index, set};
+use crate::recordings;
 
 pub(crate) struct ResponsesHarness;
 
@@ -82,6 +83,10 @@ impl ChatModelHarness for ResponsesHarness {
 
     fn impossible(&self) -> &[(Manner, &str)] {
         IMPOSSIBLE
+    }
+
+    fn recordings(&self) -> Vec<Recording> {
+        recordings::responses()
     }
 
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply> {
