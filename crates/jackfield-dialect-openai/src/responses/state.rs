@@ -14,7 +14,8 @@ pub(crate) const CALL: &str = "call_item";
 pub(crate) const MESSAGE: &str = "message_item";
 /// Everything of an output's item but what the domain has a word for: an object.
 pub(crate) const OUTPUT: &str = "output_item";
-/// A whole item of reasoning: an object.
+/// A whole item of reasoning: an object. Until the item has ended, an object with its `id` and nothing
+/// else, which cannot be sent back.
 pub(crate) const REASONING: &str = "reasoning_item";
 
 /// The types of items that the mappers know themselves, and that are therefore never opaque.
@@ -94,6 +95,17 @@ pub(crate) fn without(fields: &Map<String, Value>, said: &[&str]) -> Map<String,
 pub(crate) fn fields<'a>(json: &'a Value, said: &[&str]) -> Option<&'a Map<String, Value>> {
     let fields = json.as_object()?;
     (!said.iter().any(|key| fields.contains_key(*key))).then_some(fields)
+}
+
+/// State of reasoning that has begun: what its owner calls it.
+pub(crate) fn begun(id: &str) -> Value {
+    json!({ "id": id })
+}
+
+/// What its owner calls reasoning that has begun, and has not ended.
+pub(crate) fn begun_id(json: &Value) -> Option<&str> {
+    let id = json.get("id").and_then(Value::as_str);
+    id.filter(|id| !id.is_empty() && reasoning(json).is_none())
 }
 
 /// The item of reasoning in a state.

@@ -68,7 +68,8 @@ impl Made<'_> {
         })
     }
 
-    /// Reasoning: as its owner wrote it, or its text as a summary; `None` if there is neither.
+    /// Reasoning: as its owner wrote it, or its text as a summary; `None` if there is neither. It is
+    /// called as its owner calls it, also where nothing more is known.
     pub(crate) fn reasoning(&self, text: &str) -> Option<wire::Item> {
         let known = state::of_dialect(self.states, state::REASONING);
         let mut fields = match known.and_then(state::reasoning) {
@@ -76,7 +77,10 @@ impl Made<'_> {
             None if text.is_empty() => return None,
             None => {
                 let summary = json!([{ "type": "summary_text", "text": text }]);
-                Map::from_iter([("summary".to_owned(), summary)])
+                let summary = ("summary".to_owned(), summary);
+                let id = known.and_then(state::begun_id);
+                let id = id.map(|id| ("id".to_owned(), Value::from(id)));
+                std::iter::once(summary).chain(id).collect()
             }
         };
         // Some servers leave these out, and clients cannot do without.

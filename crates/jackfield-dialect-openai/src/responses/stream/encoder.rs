@@ -10,14 +10,17 @@ use jackfield_domain::reply::ReplyEnd;
 use serde_json::{Value, json};
 
 use super::telling::Waiting;
+use crate::responses::DIALECT;
 use crate::responses::reply::{self, empty, item_id};
 use crate::responses::wire::{Item, Response};
 
 /// Writes one streamed reply, piece by piece.
 ///
 /// `response.created` and `response.in_progress` come first, then items strictly one after another: pieces
-/// of a later block wait until the earlier ones have ended. Reasoning is told when it has ended, because
-/// only then it is known what its owner calls it. What this dialect cannot tell is left out, as
+/// of a later block wait until the earlier ones have ended. Reasoning is told as it comes where it is known
+/// what to call it: where its owner has said so, or speaks [another dialect](Self::from_dialect). Otherwise
+/// it waits for its end: neither may an item's id change in the middle, which clients refuse, nor that of
+/// encrypted reasoning at all, which its owner refuses. What this dialect cannot tell is left out, as
 /// [`reply::to_wire`] notes for the whole reply. Pieces that fit no open block are ignored.
 #[derive(Debug)]
 pub struct Encoder {
@@ -32,6 +35,8 @@ pub struct Encoder {
 pub(super) struct Out {
     pub(super) created: u64,
     pub(super) events: Vec<SseEvent>,
+    /// Whether the reply comes in another dialect, in which there are no items.
+    pub(super) foreign: bool,
     pub(super) id: String,
     pub(super) items: Vec<Item>,
     pub(super) model: String,
@@ -49,6 +54,7 @@ impl Encoder {
             out: Out {
                 created,
                 events: Vec::new(),
+                foreign: false,
                 id: id.into(),
                 items: Vec::new(),
                 model: model.into(),
@@ -56,6 +62,14 @@ impl Encoder {
             },
             waiting: VecDeque::new(),
         }
+    }
+
+    /// The same, for a reply that comes in this dialect: what comes in another one has no items that have
+    /// ids already.
+    #[must_use]
+    pub fn from_dialect(mut self, dialect: &str) -> Self {
+        self.out.foreign = dialect != DIALECT;
+        self
     }
 
     /// The first events, unless they have been written: for a server that wants them out before any piece.

@@ -75,15 +75,16 @@ pub(super) enum Reading {
 }
 
 impl Reading {
-    /// The item that begins with these fields.
+    /// The item of this id that begins with these fields.
     pub(super) fn begin(
         fields: &Map<String, Value>,
+        id: Option<&str>,
         is_text_tool: impl Fn(&str) -> bool,
         told: &mut Told<'_>,
     ) -> Self {
         match text(fields, "type").unwrap_or_default() {
             "message" => Self::Message(Message::default()),
-            "reasoning" => Self::Reasoning(Reasoning::begin(told)),
+            "reasoning" => Self::Reasoning(Reasoning::begin(id, told)),
             kind @ ("custom_tool_call" | "function_call") => {
                 let name = text(fields, "name").filter(|name| !name.is_empty());
                 match name {

@@ -11,8 +11,8 @@ use crate::responses::state;
 pub(super) struct Reasoning {
     block: u32,
     parts: Vec<Part>,
-    /// Whether any text was told.
-    said: bool,
+    /// All text that was told.
+    said: String,
 }
 
 #[derive(Debug)]
@@ -32,11 +32,16 @@ pub(super) enum PartKind {
 }
 
 impl Reasoning {
-    pub(super) fn begin(told: &mut Told<'_>) -> Self {
+    /// What the server calls it is told at once: whoever tells a client in turn needs it before the words.
+    pub(super) fn begin(id: Option<&str>, told: &mut Told<'_>) -> Self {
+        let block = told.start(BlockStart::Thinking { redacted: false });
+        if let Some(id) = id.filter(|id| !id.is_empty()) {
+            told.state(block, state::REASONING, state::begun(id));
+        }
         Self {
-            block: told.start(BlockStart::Thinking { redacted: false }),
+            block,
             parts: Vec::new(),
-            said: false,
+            said: String::new(),
         }
     }
 
@@ -76,17 +81,21 @@ impl Reasoning {
         if more.is_empty() || (whole && !last) {
             return;
         }
-        if part.told.is_empty() && self.said {
-            told.text(self.block, "\n\n");
+        if part.told.is_empty() && !self.said.is_empty() {
+            told.text(self.block, BETWEEN);
+            self.said.push_str(BETWEEN);
         }
-        self.said = true;
+        self.said.push_str(more);
         part.told.push_str(more);
         told.text(self.block, more);
     }
 
     /// The end of the item. What it was when it began may be only a part of it, and is not kept.
     pub(super) fn end(mut self, fields: &Map<String, Value>, sure: bool, told: &mut Told<'_>) {
-        for (kind, key) in [(PartKind::Summary, "summary"), (PartKind::Text, "content")] {
+        // Some servers tell in one part what is several in the end, or as a summary what is none.
+        let known = state::words_of_reasoning(fields) == self.said;
+        let kinds = [(PartKind::Summary, "summary"), (PartKind::Text, "content")];
+        for (kind, key) in kinds.into_iter().filter(|_| !known) {
             let parts = fields.get(key).and_then(Value::as_array);
             // Parts are known by their order: what number a server gave them is of no interest.
             for (n, part) in parts.into_iter().flatten().enumerate() {
@@ -106,3 +115,6 @@ impl Reasoning {
         told.end(self.block);
     }
 }
+
+/// What stands between two parts.
+const BETWEEN: &str = "\n\n";

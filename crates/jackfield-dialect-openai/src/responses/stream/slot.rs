@@ -117,7 +117,10 @@ impl Slots {
             out: &mut held,
             owner,
         };
-        let reading = Reading::begin(&fields, is_text_tool, &mut told);
+        let reading = {
+            let id = id.as_deref().or_else(|| text(&fields, "id"));
+            Reading::begin(&fields, id, is_text_tool, &mut told)
+        };
         self.slots.push(Slot {
             fields,
             guessed: false,

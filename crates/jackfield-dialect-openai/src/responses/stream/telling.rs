@@ -22,6 +22,8 @@ pub(super) struct Waiting {
     pub(super) text: String,
     call: String,
     start: BlockStart,
+    /// The id of the reasoning that is being told.
+    thought: String,
     /// Whether its start has been told.
     told: bool,
     told_annotations: usize,
@@ -39,6 +41,7 @@ impl Waiting {
             text: String::new(),
             call,
             start,
+            thought: String::new(),
             told: false,
             told_annotations: 0,
             told_text: 0,
@@ -50,11 +53,7 @@ impl Waiting {
         match &self.start {
             BlockStart::Refusal => self.words(true, out),
             BlockStart::Text => self.words(false, out),
-            BlockStart::Thinking { .. } => {
-                if self.ended {
-                    self.thinking(out);
-                }
-            }
+            BlockStart::Thinking { .. } => self.thinking(out),
             BlockStart::ToolCall {
                 ran_by: RanBy::Provider,
                 ..
@@ -191,6 +190,44 @@ impl Waiting {
     }
 
     fn thinking(&mut self, out: &mut Out) {
+        if !self.told {
+            if self.ended {
+                self.thought(out);
+                return;
+            }
+            let known = state::of_dialect(&self.states, state::REASONING);
+            let known = known.and_then(state::begun_id).map(str::to_owned);
+            let made = || item_id("rs", &out.id, out.items.len());
+            let Some(id) = known.or_else(|| out.foreign.then(made)) else {
+                return;
+            };
+            // What says nothing may not be told at all.
+            if self.text.is_empty() {
+                return;
+            }
+            self.told = true;
+            think(&id, out);
+            summarize(&id, 0, out);
+            self.thought = id;
+        }
+        if let Some(delta) = self.news() {
+            let about = json!({ "summary_index": 0, "delta": delta });
+            out.about(
+                "response.reasoning_summary_text.delta",
+                &self.thought,
+                about,
+            );
+        }
+        if self.ended {
+            summarized(&self.thought, 0, &self.text, out);
+            if let Some(item) = self.made(out).reasoning(&self.text) {
+                out.done(item);
+            }
+        }
+    }
+
+    /// Reasoning all of which is known.
+    fn thought(&self, out: &mut Out) {
         let Some(item) = self.made(out).reasoning(&self.text) else {
             return;
         };
@@ -199,19 +236,12 @@ impl Waiting {
         };
         let fields = reasoning.fields.clone();
         let id = fields.get("id").and_then(Value::as_str).unwrap_or_default();
-        let begun = json!({ "type": "reasoning", "id": id, "summary": [] });
-        let begun = json!({ "output_index": out.items.len(), "item": begun });
-        out.push("response.output_item.added", begun);
+        think(id, out);
         for (n, text) in texts(&fields, "summary") {
-            let part = |text: &str| json!({ "type": "summary_text", "text": text });
-            let about = json!({ "summary_index": n, "part": part("") });
-            out.about("response.reasoning_summary_part.added", id, about);
+            summarize(id, n, out);
             let about = json!({ "summary_index": n, "delta": text });
             out.about("response.reasoning_summary_text.delta", id, about);
-            let about = json!({ "summary_index": n, "text": text });
-            out.about("response.reasoning_summary_text.done", id, about);
-            let about = json!({ "summary_index": n, "part": part(text) });
-            out.about("response.reasoning_summary_part.done", id, about);
+            summarized(id, n, text, out);
         }
         for (n, text) in texts(&fields, "content") {
             let about = json!({ "content_index": n, "delta": text });
@@ -248,6 +278,31 @@ impl Waiting {
         self.text = text.unwrap_or_default();
         self.words(false, out);
     }
+}
+
+/// Reasoning begins.
+fn think(id: &str, out: &mut Out) {
+    let begun = json!({ "type": "reasoning", "id": id, "summary": [] });
+    let begun = json!({ "output_index": out.items.len(), "item": begun });
+    out.push("response.output_item.added", begun);
+}
+
+/// A part of a summary begins.
+fn summarize(id: &str, n: usize, out: &mut Out) {
+    let about = json!({ "summary_index": n, "part": summary_part("") });
+    out.about("response.reasoning_summary_part.added", id, about);
+}
+
+/// A part of a summary ends.
+fn summarized(id: &str, n: usize, text: &str, out: &mut Out) {
+    let about = json!({ "summary_index": n, "text": text });
+    out.about("response.reasoning_summary_text.done", id, about);
+    let about = json!({ "summary_index": n, "part": summary_part(text) });
+    out.about("response.reasoning_summary_part.done", id, about);
+}
+
+fn summary_part(text: &str) -> Value {
+    json!({ "type": "summary_text", "text": text })
 }
 
 /// The texts of the parts under a key, with their numbers.

@@ -172,6 +172,8 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
                     1 | 2 => reasoning(n, told.trim(), Some("ZQ==")),
                     3 => reasoning(n, "other words", Some("ZQ==")),
                     4 => reasoning(n, told, None),
+                    // A reply that broke off.
+                    5 => json!({ "id": format!("rs_{n}") }),
                     _ => continue,
                 };
                 block.opaque = vec![own_state("reasoning_item", item)];

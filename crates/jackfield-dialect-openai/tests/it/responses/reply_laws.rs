@@ -8,7 +8,7 @@ use jackfield_dialect_openai::responses::stream::{
 };
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Content, ToolCall, UpstreamId};
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
@@ -199,9 +199,51 @@ fn told() -> BoxedStrategy<(Reply, Vec<Delta>)> {
     let both = arb::reply().prop_flat_map(|reply| {
         let message = with_our_ids(&reply.message);
         let deltas = kit::deltas_of(&message.blocks);
-        (Just(reply), deltas)
+        (Just(reply), deltas, any::<bool>())
+    });
+    let both = both.prop_map(|(reply, deltas, early)| {
+        let deltas = if early { named_early(deltas) } else { deltas };
+        (reply, deltas)
     });
     both.boxed()
+}
+
+/// The same pieces, with what reasoning is called right at its beginning, as a decoder tells it.
+fn named_early(deltas: Vec<Delta>) -> Vec<Delta> {
+    let of_block = |block: u32, mut from: std::slice::Iter<'_, Delta>| {
+        let mut words = String::new();
+        let mut item = None;
+        let end = from.find(|delta| {
+            match delta {
+                Delta::TextAppended { index, text } if *index == block => words.push_str(text),
+                Delta::StateSet { index, state } if *index == block => item = Some(state.clone()),
+                _ => {}
+            }
+            matches!(delta, Delta::BlockEnded { index } if *index == block)
+        });
+        let mut item = item.filter(|_| end.is_some())?;
+        let summary = item.json.pointer("/summary/0/text");
+        // The words of an item are what was told of it.
+        if summary.and_then(Value::as_str).unwrap_or_default() != words {
+            return None;
+        }
+        item.json = json!({ "id": item.json["id"] });
+        Some(item)
+    };
+    let mut out = Vec::with_capacity(deltas.len());
+    for (n, delta) in deltas.iter().enumerate() {
+        out.push(delta.clone());
+        if let Delta::BlockStarted { index, start } = delta
+            && matches!(start, BlockStart::Thinking { .. })
+            && let Some(state) = of_block(*index, deltas[n..].iter())
+        {
+            out.push(Delta::StateSet {
+                index: *index,
+                state,
+            });
+        }
+    }
+    out
 }
 
 /// The id that a whole reply tells is ours; a stream tells the upstream one.

@@ -1,8 +1,10 @@
 //! Streams as servers really send them, sound and unsound.
 
-use jackfield_dialect_openai::responses::stream::{DecodeError, DecodeReply as _, Decoder};
+use jackfield_dialect_openai::responses::stream::{
+    DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
+};
 use jackfield_domain::block::Content;
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool_input::ToolInput;
@@ -298,4 +300,106 @@ fn errors_come_in_either_form_and_whatever_they_are_called() {
             other => panic!("{error}: {other:?}"),
         }
     }
+}
+
+#[test]
+fn a_summary_is_passed_on_as_it_comes_and_said_once() {
+    let ended = json!({
+        "type": "reasoning", "id": "rs_1", "encrypted_content": "ZQ==", "status": "completed",
+        "summary": [{ "type": "summary_text", "text": "one" }, { "type": "summary_text", "text": "two" }],
+    });
+    let begun =
+        json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "Z" });
+    let summary = |n: i64, text: &str| json!({ "type": "response.reasoning_summary_text.delta", "output_index": 0, "item_id": "rs_1", "summary_index": n, "delta": text });
+    let sent = [
+        created(),
+        added(0, &begun),
+        summary(0, "o"),
+        summary(0, "ne"),
+        summary(1, "two"),
+        done(0, &ended),
+        completed(&json!([ended])),
+    ];
+    let mut decoder = Decoder::new(owner());
+    let mut encoder = Encoder::new("resp_2", "model-b", 7);
+    let mut passed = Vec::new();
+    let mut at_once = Vec::new();
+    for event in &sent {
+        let deltas = decoder.push(None, &event.to_string()).expect("sound");
+        let events: Vec<SseEvent> = deltas
+            .iter()
+            .flat_map(|delta| encoder.push(delta))
+            .collect();
+        at_once.push(
+            events
+                .iter()
+                .map(|event| event.data.clone())
+                .collect::<String>(),
+        );
+        passed.extend(events);
+    }
+    passed.extend(encoder.finish(&decoder.finish().expect("whole")));
+    // Each piece goes out with the event that it came in.
+    for (n, words) in [(2, "\"o\""), (3, "\"ne\""), (4, "\"two\"")] {
+        assert!(at_once[n].contains(words), "{n}: {at_once:#?}");
+    }
+    let passed: Vec<Value> = passed
+        .iter()
+        .map(|event| serde_json::from_str(&event.data).expect("JSON"))
+        .collect();
+    let ids = passed
+        .iter()
+        .filter_map(|event| event.get("item_id").or_else(|| event.pointer("/item/id")));
+    assert_eq!(ids.filter(|id| **id != json!("rs_1")).count(), 0);
+    let last = passed.last().expect("an end");
+    assert_eq!(last["response"]["output"], json!([ended]));
+    // And whoever reads that reads what was there at first.
+    assert_eq!(outline(&reply(&passed)), outline(&reply(&sent)));
+}
+
+#[test]
+fn reasoning_in_another_dialect_is_passed_on_as_it_comes() {
+    let start = Delta::BlockStarted {
+        index: 0,
+        start: BlockStart::Thinking { redacted: false },
+    };
+    let piece = Delta::TextAppended {
+        index: 0,
+        text: "Hm".into(),
+    };
+    let told = |encoder: &mut Encoder, delta: &Delta| -> String {
+        encoder
+            .push(delta)
+            .iter()
+            .map(|event| event.data.clone())
+            .collect()
+    };
+    for (dialect, at_once) in [("claude", true), ("openai-responses", false)] {
+        let mut encoder = Encoder::new("resp_2", "model-b", 7).from_dialect(dialect);
+        told(&mut encoder, &start);
+        assert_eq!(
+            told(&mut encoder, &piece).contains("\"Hm\""),
+            at_once,
+            "{dialect}"
+        );
+        let end = told(&mut encoder, &Delta::BlockEnded { index: 0 });
+        assert!(end.contains("output_item.done"), "{end}");
+        assert_eq!(end.contains("output_item.added"), !at_once, "{end}");
+    }
+}
+
+#[test]
+fn reasoning_that_never_ended_keeps_its_name_and_is_no_item() {
+    let told = reply(&[
+        created(),
+        added(
+            0,
+            &json!({ "type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "half" }),
+        ),
+        completed(&json!([])),
+    ]);
+    assert_eq!(
+        outline(&told),
+        ["thinking  reasoning_item={\"id\":\"rs_1\"}"]
+    );
 }
