@@ -35,6 +35,9 @@ pub struct Profile {
     pub image_addresses: bool,
     /// Takes images.
     pub images: bool,
+    /// The least limit on output that is taken, in tokens, Responses alone: OpenAI answers 400 below 16
+    /// (`integer_below_min_value`, 2026).
+    pub least_output: u32,
     /// Where the limit on output goes, Chat Completions alone.
     pub max_tokens: MaxTokens,
     /// In which order messages may come, Chat Completions alone.
@@ -192,6 +195,7 @@ impl Profile {
         encrypted_reasoning: true,
         image_addresses: true,
         images: true,
+        least_output: 16,
         max_tokens: MaxTokens::MaxCompletionTokens,
         message_order: MessageOrder::Free,
         output_media: true,
@@ -241,6 +245,7 @@ impl Profile {
         encrypted_reasoning: false,
         image_addresses: true,
         images: true,
+        least_output: 1,
         max_tokens: MaxTokens::MaxTokens,
         message_order: MessageOrder::Alternating,
         output_media: false,

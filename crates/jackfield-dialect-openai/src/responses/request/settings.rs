@@ -37,7 +37,7 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
     };
     let (safety_identifier, user) = end_user(settings, profile, notes);
     Mapped {
-        max_output_tokens: settings.max_output_tokens.map(u64::from),
+        max_output_tokens: max_output_tokens(settings, profile, notes),
         reasoning: (reasoning != wire::ReasoningConfig::default()).then_some(reasoning),
         safety_identifier,
         service_tier: service_tier(settings, profile, notes),
@@ -53,6 +53,16 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         top_p: sampled(settings.top_p, 1.0, "settings.top_p", profile, notes),
         user,
     }
+}
+
+fn max_output_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option<u64> {
+    let most = settings.max_output_tokens?;
+    let sent = most.max(profile.least_output);
+    if sent != most {
+        let path = "settings.max_output_tokens";
+        notes.approximated(NoteEffect::Cost, "limit_raised", path);
+    }
+    Some(sent.into())
 }
 
 /// What the language has no word for.

@@ -88,6 +88,10 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     found.fields(body, &SHARED, place);
     found.shared_settings(body, place);
     found.taken(body, "top_k", found.profile.top_k, place);
+    if let Some(most) = body.get("max_output_tokens").and_then(Value::as_u64) {
+        let enough = most >= found.profile.least_output.into();
+        found.check(enough, &place.at("max_output_tokens"), Rule::OutOfRange);
+    }
     let template = said(body, "prompt").is_some();
     let model = template || body.contains_key("model");
     found.check(model, &place.at("model"), Rule::Missing);

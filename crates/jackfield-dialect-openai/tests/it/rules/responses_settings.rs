@@ -88,7 +88,7 @@ fn settings_have_their_types_and_ranges() {
         ),
         (
             "max_output_tokens",
-            json!(0),
+            json!(15),
             "max_output_tokens",
             Rule::OutOfRange,
         ),
