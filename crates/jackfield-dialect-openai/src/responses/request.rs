@@ -1,6 +1,7 @@
 //! Requests: a domain request as a body, and a client's body as domain values.
 
 mod assistant;
+mod calls;
 mod conversation;
 mod extensions;
 mod inward;

@@ -91,6 +91,14 @@ pub(crate) fn without(fields: &Map<String, Value>, said: &[&str]) -> Map<String,
         .collect()
 }
 
+/// The fields that say something: some servers write null where there is nothing, and the vendor refuses
+/// it in most places.
+pub(crate) fn said(fields: &Map<String, Value>) -> Map<String, Value> {
+    let said = fields.iter().filter(|(_, json)| !json.is_null());
+    said.map(|(key, json)| (key.clone(), json.clone()))
+        .collect()
+}
+
 /// The fields of a state that is an object and says nothing that the block says.
 pub(crate) fn fields<'a>(json: &'a Value, said: &[&str]) -> Option<&'a Map<String, Value>> {
     let fields = json.as_object()?;

@@ -6,6 +6,7 @@ mod goldens;
 mod hostile;
 mod reply_laws;
 mod request_laws;
+mod returning;
 mod streams;
 
 use jackfield_domain::opaque::StateOwner;

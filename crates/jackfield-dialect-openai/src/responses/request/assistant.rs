@@ -1,20 +1,13 @@
 //! The model's own words, calls and reasoning as items.
 
-use std::sync::Arc;
-
 use jackfield_dialect_kit::in_words;
-use jackfield_domain::block::{
-    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
-};
+use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, Text, Thinking};
 use jackfield_domain::message::{Message, Role};
-use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::tool_input::ToolInput;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use super::Unsupported;
-use super::conversation::{At, Outward, SentCall};
-use super::tools::TEXT_FIELD;
+use super::conversation::{At, Outward};
 use crate::responses::state::{self, MessagePart};
 use crate::responses::{DIALECT, wire};
 
@@ -81,7 +74,7 @@ impl Outward<'_> {
                 let words = in_words::source("image", &image.source);
                 self.told(at, block, words, items);
             }
-            Content::Opaque(opaque) => self.opaque(at, block, opaque, items),
+            Content::Opaque(opaque) => self.opaque(at, block, opaque, known, items),
             Content::Refusal(refusal) => {
                 let part = wire::Part::Refusal {
                     refusal: (**refusal).to_owned(),
@@ -164,7 +157,7 @@ impl Outward<'_> {
                     .approximated(NoteEffect::Cosmetic, "thinking_redacted", at);
             }
             items.said.push(wire::Item::Reasoning(wire::Reasoning {
-                fields: state::without(fields, &["type"]),
+                fields: state::said(&state::without(fields, &["type"])),
             }));
         }
         items.last = None;
@@ -190,8 +183,10 @@ impl Outward<'_> {
         known: bool,
         items: &mut Items<'a>,
     ) {
-        let found = state::find(&block.opaque, self.owner, state::MESSAGE).filter(|_| known);
-        let mine = found.and_then(|(place, json)| Some((place, MessagePart::read(json)?)));
+        let found = state::find(&block.opaque, self.owner, state::MESSAGE);
+        let found = found.and_then(|(place, json)| Some((place, MessagePart::read(json)?)));
+        // The vendor takes parts of its own from items that have an id, and from no others.
+        let mine = found.filter(|(_, mine)| known && mine.item.contains_key("id"));
         let joins = |mine: &MessagePart<'_>| {
             items
                 .last
@@ -201,8 +196,8 @@ impl Outward<'_> {
         let mine = mine.filter(|(_, mine)| mine.part == 0 || joins(mine));
         let Some((place, mine)) = mine else {
             if let Some(text) = self.not_blank(at, text) {
-                self.without_item(at, block);
-                self.push(easy(text), items);
+                let extra = self.without_item(at, block, found);
+                self.push(easy(text, extra), items);
             }
             return;
         };
@@ -218,16 +213,27 @@ impl Outward<'_> {
             let message = wire::Message {
                 role: wire::Role::Assistant,
                 content: wire::Content::Parts(vec![part]),
-                extra: mine.item.clone(),
+                extra: state::said(mine.item),
             };
             self.push(wire::Item::Message(message), items);
         }
         items.last = Some(mine);
     }
 
-    /// Notes what words lose that go as a message of no item of their own.
-    fn without_item(&mut self, at: At, block: &Block) {
-        self.withhold(at, block, None);
+    /// Notes what words lose that go as a message of no item of their own; gives what they keep of theirs.
+    fn without_item(
+        &mut self,
+        at: At,
+        block: &Block,
+        mine: Option<(usize, MessagePart<'_>)>,
+    ) -> Map<String, Value> {
+        let kept = mine.map(|(place, mine)| {
+            let same = mine.part == 0 && !mine.item.contains_key("id");
+            self.unnamed(at, block, (place, mine.item), same)
+        });
+        if kept.is_none() {
+            self.withhold(at, block, None);
+        }
         self.no_cache_point(at, block);
         match &block.content {
             Content::Refusal(_) => {
@@ -249,6 +255,30 @@ impl Outward<'_> {
             | Content::ToolCall(_)
             | Content::ToolOutcome(_) => {}
         }
+        kept.unwrap_or_default()
+    }
+
+    /// What stays of an item that does not go by its id: a model does worse without the phase of its words,
+    /// and there is no calling a tool without its namespace.
+    pub(super) fn unnamed(
+        &mut self,
+        at: At,
+        block: &Block,
+        (place, item): (usize, &Map<String, Value>),
+        same: bool,
+    ) -> Map<String, Value> {
+        let kept = if same {
+            state::said(item)
+        } else {
+            state::said(&state::without(item, &["id", "status"]))
+        };
+        self.withhold(at, block, (!kept.is_empty()).then_some(place));
+        if !kept.is_empty() && !same {
+            let path = format_args!("{at}.opaque[{place}]");
+            self.notes
+                .approximated(NoteEffect::Cosmetic, "item_id_not_sent", path);
+        }
+        kept
     }
 
     /// A part with the remarks on its text.
@@ -273,87 +303,21 @@ impl Outward<'_> {
         part
     }
 
-    fn call(&mut self, at: At, block: &Block, call: &Arc<ToolCall>, known: bool) -> wire::Item {
-        let name = self.called_name(at, &call.name);
-        let call_id = self.ids.of_call(&call.id);
-        let found = state::find(&block.opaque, self.owner, state::CALL).filter(|_| known);
-        let found = found
-            .and_then(|(place, json)| Some((place, state::fields(json, &state::FIELDS_OF_CALL)?)));
-        self.withhold(at, block, found.map(|(place, _)| place));
-        self.no_cache_point(at, block);
-        let extra = found.map(|(_, fields)| fields.clone()).unwrap_or_default();
-        let sent = SentCall {
-            caller: extra
-                .get("caller")
-                .filter(|caller| caller.is_object())
-                .cloned(),
-            custom: matches!(call.input, ToolInput::Text(_)) && self.profile.custom_tools,
-        };
-        let item = match &call.input {
-            ToolInput::Text(text) if sent.custom => wire::Item::CustomToolCall(wire::CustomCall {
-                call_id,
-                input: (**text).to_owned(),
-                name,
-                extra,
-            }),
-            ToolInput::Json(_) | ToolInput::Text(_) => wire::Item::FunctionCall(wire::Call {
-                arguments: Value::String(self.arguments(at, &call.input)),
-                call_id,
-                name,
-                extra,
-            }),
-        };
-        self.sent.insert(call.id.clone(), sent);
-        item
-    }
-
-    /// The arguments as the text of a JSON object: several servers read it again, and refuse anything else.
-    fn arguments(&mut self, at: At, input: &ToolInput) -> String {
-        let path = format_args!("{at}.input");
-        match input {
-            ToolInput::Json(input) => match input.object() {
-                Ok(fields) if fields.is_empty() => "{}".to_owned(),
-                Ok(_) => input.raw().to_owned(),
-                Err(_) => {
-                    self.notes
-                        .approximated(NoteEffect::Quality, "malformed_arguments", path);
-                    json!({ "_raw": input.raw() }).to_string()
-                }
-            },
-            ToolInput::Text(text) => {
-                self.notes
-                    .approximated(NoteEffect::Cosmetic, "text_arguments", path);
-                json!({ TEXT_FIELD: **text }).to_string()
-            }
-        }
-    }
-
-    fn called_name(&mut self, at: At, name: &CalledName) -> String {
-        let name = name.as_str();
-        let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if (1..=128).contains(&name.len()) && name.chars().all(fits) {
-            return name.to_owned();
-        }
-        let path = format_args!("{at}.name");
-        self.notes
-            .approximated(NoteEffect::Cosmetic, "tool_name_changed", path);
-        bare_tool_name(name).as_str().to_owned()
-    }
-
     fn opaque<'a>(
         &mut self,
         at: At,
         block: &'a Block,
         opaque: &'a OpaqueBlock,
+        known: bool,
         items: &mut Items<'a>,
     ) {
-        let mine = state::fields_of(opaque).filter(|_| opaque.owner == *self.owner);
+        let mine = state::fields_of(opaque).filter(|_| known && opaque.owner == *self.owner);
         let Some(fields) = mine else {
             match self.fallback(at, opaque) {
                 Some(text) => {
                     self.withhold(at, block, None);
                     self.no_cache_point(at, block);
-                    self.push(easy(text), items);
+                    self.push(easy(text, Map::new()), items);
                 }
                 None => self.forget(items),
             }
@@ -388,15 +352,15 @@ impl Outward<'_> {
         self.no_cache_point(at, block);
         self.notes
             .approximated(NoteEffect::Meaning, "media_as_text", at);
-        self.push(easy(words), items);
+        self.push(easy(words, Map::new()), items);
     }
 }
 
 /// Words of the model that are no item of the owner's.
-fn easy(text: String) -> wire::Item {
+fn easy(text: String, extra: Map<String, Value>) -> wire::Item {
     wire::Item::Message(wire::Message {
         role: wire::Role::Assistant,
         content: wire::Content::Text(text),
-        extra: Map::new(),
+        extra,
     })
 }

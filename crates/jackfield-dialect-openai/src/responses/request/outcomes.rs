@@ -26,7 +26,9 @@ impl Outward<'_> {
             self.notes
                 .dropped(NoteEffect::Quality, "state_withheld", path);
         }
-        let mut extra = found.map(|(_, fields)| fields.clone()).unwrap_or_default();
+        let mut extra = found
+            .map(|(_, fields)| state::said(fields))
+            .unwrap_or_default();
         let sent = self.sent.get(&outcome.call);
         let custom = sent.is_some_and(|sent| sent.custom);
         if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {

@@ -156,11 +156,17 @@ fn dressed(message: &Message, choices: &mut Choices) -> Message {
                 if message.role != Role::Assistant {
                     continue;
                 }
-                let (id, part_number) = match (next_part.take(), choices.below(5)) {
+                let (id, part_number) = match (next_part.take(), choices.below(6)) {
                     (_, 0) => continue,
                     (Some(next), 1 | 2) => next,
                     // A part whose beginning is gone.
                     (_, 3) => (format!("msg_{n}"), 2),
+                    // Of a client that keeps no ids.
+                    (_, 4) => {
+                        let part = json!({ "item": { "phase": "commentary" }, "part": 0 });
+                        block.opaque = vec![own_state("message_item", part)];
+                        continue;
+                    }
                     _ => (format!("msg_{n}"), 0),
                 };
                 block.opaque = vec![own_state("message_item", part(&id, part_number))];
@@ -256,6 +262,9 @@ fn settings(settings: &Settings, choices: &mut Choices) -> Settings {
     }
     if choices.below(4) == 3 {
         settings.service_tier = Some("flex".into());
+    }
+    if choices.below(8) == 7 {
+        settings.max_output_tokens = Some(choices.below(20).into());
     }
     settings
 }

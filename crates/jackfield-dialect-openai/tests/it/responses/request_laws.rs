@@ -310,6 +310,8 @@ const NOTES: &[&str] = &[
     "extension_path",
     "fallback_not_sent",
     "image_detail",
+    "item_id_not_sent",
+    "limit_raised",
     "malformed_arguments",
     "media_as_text",
     "messages_merged",

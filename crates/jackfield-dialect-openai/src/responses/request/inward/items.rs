@@ -171,6 +171,11 @@ impl Inward<'_> {
                     return Err(Invalid::new(path, "an assistant message holds words alone"));
                 }
             };
+            let plain = matches!(&content, Content::Text(text) if text.annotations.is_empty());
+            if plain && extra.is_empty() {
+                blocks.push(content.into());
+                continue;
+            }
             let part = MessagePart::write(&extra, blocks.len());
             blocks.push(self.with_state(content, state::MESSAGE, part));
         }

@@ -1,0 +1,232 @@
+//! What goes back to its owner, and how.
+
+use std::sync::Arc;
+
+use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::responses::{request, validator};
+use jackfield_domain::block::{Block, CalledName, Content, OpaqueBlock, RanBy, Thinking, ToolCall};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::tool::ToolChoice;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use serde_json::{Value, json};
+
+use super::arb::{own_state, part, reasoning};
+use super::owner;
+
+fn of(messages: Vec<Message>) -> ModelRequest {
+    ModelRequest {
+        choice: ToolChoice::Auto,
+        messages: messages.into_iter().collect(),
+        model: ModelRef {
+            model: "model-a".into(),
+            provider: "openai".into(),
+        },
+        settings: Arc::default(),
+        strict: None,
+        system: Arc::new(SystemPrompt::default()),
+        tools: Arc::default(),
+    }
+}
+
+/// What is sent to the vendor of these blocks, a call with its outcome behind them, and the notes.
+fn sent(mut blocks: Vec<Block>) -> (Vec<Value>, Vec<String>) {
+    blocks.push(call(
+        json!({ "id": "fc_1", "status": "completed", "namespace": "clocks" }),
+    ));
+    let messages = vec![
+        Message::user("What time is it?"),
+        Message::new(Role::Assistant, blocks),
+        Message::new(Role::Tool, vec![outcome()]),
+    ];
+    let profile = Profile::OPENAI;
+    let (body, notes) = request::to_wire(&of(messages), &owner(), &profile, true).expect("a body");
+    let body = serde_json::to_value(&body).expect("JSON");
+    assert_eq!(validator::check(&body, &profile), []);
+    let items = body["input"].as_array().expect("items");
+    let notes = notes
+        .iter()
+        .map(|note| format!("{} {}", note.code, note.path));
+    // Without the question and the outcome.
+    (items[1..items.len() - 1].to_vec(), notes.collect())
+}
+
+fn call(state: Value) -> Block {
+    let mut call = Block::from(Content::ToolCall(Arc::new(ToolCall {
+        id: ToolCallId::parse("call_a").expect("an id"),
+        input: ToolInput::Json(JsonInput::parse("{}")),
+        name: CalledName::new("clock"),
+        ran_by: RanBy::Engine,
+        upstream: None,
+    })));
+    call.opaque = vec![own_state("call_item", state)];
+    call
+}
+
+fn outcome() -> Block {
+    let outcome = ToolOutcome {
+        call: ToolCallId::parse("call_a").expect("an id"),
+        opaque: Vec::new(),
+        result: ToolResult {
+            content: vec![OutcomePart::Text("noon".into())],
+            is_error: false,
+            structured: None,
+        },
+    };
+    Content::ToolOutcome(Arc::new(outcome)).into()
+}
+
+fn thought(state: Value) -> Block {
+    let mut block = Block::from(Content::Thinking(Thinking {
+        redacted: false,
+        text: "Hm".into(),
+    }));
+    block.opaque = vec![own_state("reasoning_item", state)];
+    block
+}
+
+fn words(state: Value) -> Block {
+    let mut block = Block::text("One moment.");
+    block.opaque = vec![own_state("message_item", state)];
+    block
+}
+
+fn search() -> Block {
+    let opaque = OpaqueBlock {
+        fallback: None,
+        json: json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" }),
+        kind: "web_search_call".into(),
+        owner: owner(),
+    };
+    Content::Opaque(opaque).into()
+}
+
+#[test]
+fn a_reply_goes_back_as_it_came() {
+    let thinking = thought(reasoning(1, "Hm", Some("ZQ==")));
+    let (items, notes) = sent(vec![thinking, search(), words(part("msg_1", 0))]);
+    assert_eq!(
+        items,
+        [
+            reasoning(1, "Hm", Some("ZQ==")),
+            json!({ "type": "web_search_call", "id": "ws_1", "status": "completed" }),
+            json!({
+                "type": "message", "role": "assistant", "id": "msg_1", "status": "completed",
+                "phase": "commentary",
+                "content": [{ "type": "output_text", "text": "One moment.", "annotations": [] }],
+            }),
+            json!({
+                "type": "function_call", "call_id": "call_a", "name": "clock", "arguments": "{}",
+                "id": "fc_1", "status": "completed", "namespace": "clocks",
+            }),
+        ]
+    );
+    assert_eq!(notes, [""; 0]);
+}
+
+#[test]
+fn without_its_reasoning_a_reply_keeps_what_it_means_and_not_its_ids() {
+    // The reply broke off, or the server never gave what can be sent back.
+    for state in [json!({ "id": "rs_1" }), reasoning(1, "Hm", None)] {
+        let (items, notes) = sent(vec![thought(state), search(), words(part("msg_1", 0))]);
+        assert_eq!(
+            items,
+            [
+                json!({
+                    "type": "message", "role": "assistant", "phase": "commentary",
+                    "content": "One moment.",
+                }),
+                json!({
+                    "type": "function_call", "call_id": "call_a", "name": "clock",
+                    "arguments": "{}", "namespace": "clocks",
+                }),
+            ]
+        );
+        assert_eq!(
+            notes,
+            [
+                "thinking_withheld messages[1].blocks[0]",
+                "opaque_withheld messages[1].blocks[1]",
+                "item_id_not_sent messages[1].blocks[2].opaque[0]",
+                "item_id_not_sent messages[1].blocks[3].opaque[0]",
+            ]
+        );
+    }
+}
+
+#[test]
+fn words_without_an_id_go_as_words() {
+    let (items, notes) = sent(vec![words(
+        json!({ "item": { "phase": "final_answer" }, "part": 0 }),
+    )]);
+    assert_eq!(
+        items[0],
+        json!({
+            "type": "message", "role": "assistant", "phase": "final_answer",
+            "content": "One moment.",
+        })
+    );
+    assert_eq!(notes, [""; 0]);
+}
+
+#[test]
+fn what_a_client_sends_without_ids_keeps_the_rules() {
+    let said = |text: &str| json!({ "type": "output_text", "text": text, "annotations": [] });
+    let body = json!({ "model": "m", "input": [
+        { "role": "user", "content": "Hello" },
+        { "type": "message", "role": "assistant", "content": [said("One."), said("Two.")] },
+        { "type": "message", "role": "assistant", "phase": "commentary", "content": [said("Three.")] },
+    ] });
+    let body = request::parse(body.to_string().as_bytes()).expect("a body");
+    let incoming = request::from_wire(body, &owner()).expect("it can be read");
+    let request = of(incoming.messages);
+    let (body, notes) =
+        request::to_wire(&request, &owner(), &Profile::OPENAI, true).expect("a body");
+    let body = serde_json::to_value(&body).expect("JSON");
+    assert_eq!(validator::check(&body, &Profile::OPENAI), []);
+    let words = |text: &str| json!({ "type": "message", "role": "assistant", "content": text });
+    assert_eq!(body["input"][1], words("One."));
+    assert_eq!(body["input"][2], words("Two."));
+    assert_eq!(body["input"][3]["phase"], "commentary");
+    assert_eq!(notes, []);
+}
+
+#[test]
+fn what_says_nothing_is_not_sent_back() {
+    let mut item = reasoning(1, "Hm", Some("ZQ=="));
+    item["content"] = Value::Null;
+    item["status"] = Value::Null;
+    let message =
+        json!({ "item": { "id": "msg_1", "status": "completed", "phase": null }, "part": 0 });
+    let (items, _) = sent(vec![thought(item), words(message)]);
+    assert_eq!(items[0], reasoning(1, "Hm", Some("ZQ==")));
+    assert_eq!(items[1].get("phase"), None);
+}
+
+#[test]
+fn a_limit_below_the_vendors_least_is_raised_to_it() {
+    for (profile, most, expected, codes) in [
+        (Profile::OPENAI, 5, 16, &["limit_raised"][..]),
+        (Profile::OPENAI_WITHOUT_REASONING, 15, 16, &["limit_raised"]),
+        (Profile::OPENAI, 16, 16, &[]),
+        (Profile::LLAMA_CPP, 5, 5, &[]),
+        (Profile::LLAMA_CPP, 0, 1, &["limit_raised"]),
+    ] {
+        let settings = Settings {
+            max_output_tokens: Some(most),
+            ..Settings::default()
+        };
+        let request = ModelRequest {
+            settings: Arc::new(settings),
+            ..of(vec![Message::user("Hello")])
+        };
+        let (body, notes) = request::to_wire(&request, &owner(), &profile, true).expect("a body");
+        assert_eq!(body.max_output_tokens, Some(expected));
+        let told: Vec<&str> = notes.iter().map(|note| &*note.code).collect();
+        assert_eq!(told, codes);
+    }
+}
