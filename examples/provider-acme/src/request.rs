@@ -4,7 +4,7 @@ use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::outgoing::Unsupported;
-use jackfield_domain::block::{Block, Content};
+use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::opaque::StateOwner;
@@ -68,11 +68,32 @@ impl Outward {
             let at = format!("messages[{n}].blocks[{b}]");
             self.hanging(&at, block);
             match &block.content {
-                Content::Text(text) => texts.push((*text.text).to_owned()),
+                Content::Text(text) => {
+                    for (k, _) in text.annotations.iter().enumerate() {
+                        let path = format_args!("{at}.annotations[{k}]");
+                        self.notes
+                            .dropped(NoteEffect::Quality, "annotation_not_sent", path);
+                    }
+                    texts.push((*text.text).to_owned());
+                }
+                // Another provider's own, with an outcome that acme has no place for.
+                Content::ToolCall(call) if call.ran_by == RanBy::Provider => {
+                    self.notes
+                        .dropped(NoteEffect::Quality, "provider_call_withheld", &at);
+                }
+                Content::ToolOutcome(_) if message.role == Role::Assistant => {
+                    self.notes
+                        .dropped(NoteEffect::Quality, "provider_outcome_withheld", &at);
+                }
                 Content::ToolCall(call) => calls.push(wire::Call {
                     args: match &call.input {
                         ToolInput::Json(input) => input.raw().to_owned(),
-                        ToolInput::Text(text) => json!({ "text": **text }).to_string(),
+                        ToolInput::Text(text) => {
+                            let path = format_args!("{at}.input");
+                            self.notes
+                                .approximated(NoteEffect::Cosmetic, "text_arguments", path);
+                            json!({ "text": **text }).to_string()
+                        }
                     },
                     id: self.ids.of_call(&call.id),
                     tool: call.name.as_str().to_owned(),
@@ -150,8 +171,19 @@ impl Outward {
                 .approximated(NoteEffect::Meaning, "media_as_text", path);
             words.push(said);
         }
-        if let (true, Some(json)) = (words.is_empty(), &result.structured) {
-            words.push(json.to_string());
+        if let Some(json) = &result.structured {
+            if words.is_empty() {
+                words.push(json.to_string());
+            } else {
+                let path = format_args!("{at}.result.structured");
+                self.notes
+                    .dropped(NoteEffect::Quality, "structured_not_sent", path);
+            }
+        }
+        for (k, _) in outcome.opaque.iter().enumerate() {
+            let path = format_args!("{at}.outcome.opaque[{k}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "state_withheld", path);
         }
         let words = words.join("\n");
         if !result.is_error {
@@ -167,7 +199,11 @@ impl Outward {
         let offered = match &request.choice {
             ToolChoice::Auto => return self.offer(request, |_| true),
             // Acme has no word for this: what may not be called is left out.
-            ToolChoice::Forbidden => return Vec::new(),
+            ToolChoice::Forbidden => {
+                self.notes
+                    .approximated(NoteEffect::Cosmetic, "choice_without_tools", "choice");
+                return Vec::new();
+            }
             ToolChoice::Named(name) => self.offer(request, |tool| tool.name == *name),
             ToolChoice::Only { tools, .. } => {
                 self.offer(request, |tool| tools.contains(&tool.name))
@@ -200,6 +236,16 @@ impl Outward {
                 json!({ "type": "object", "properties": { "text": { "type": "string" } } })
             }
         };
+        let unknown = [
+            ("output", tool.output.is_some()),
+            ("strict", tool.strict.is_some()),
+            ("extensions", !tool.extensions.is_empty()),
+        ];
+        for (name, _) in unknown.iter().filter(|(_, is_set)| *is_set) {
+            let path = format_args!("tools[{n}].{name}");
+            self.notes
+                .dropped(NoteEffect::Quality, "not_taken_of_tools", path);
+        }
         wire::Tool {
             about: (*tool.description).to_owned(),
             name: tool.name.as_str().to_owned(),
