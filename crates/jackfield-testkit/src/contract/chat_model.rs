@@ -16,6 +16,8 @@
 //! });
 //! ```
 //!
+//! The few clauses of [`VITAL`] have no exceptions.
+//!
 //! # What servers do to the wire
 //!
 //! Servers that claim to speak a vendor's language send the same reply in many [manners](Manner). One
@@ -79,10 +81,20 @@ use super::clause::{self, Clause};
 /// # Panics
 ///
 /// If the clause is not kept and no exception names it, or if it is kept although one does; also if
-/// there is no such clause.
+/// there is no such clause, or an exception names one of [`VITAL`], or none at all.
 pub fn check<H: ChatModelHarness>(harness: &H, clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, clause, exceptions, || perform(harness, clause));
+    clause::check(CLAUSES, VITAL, clause, exceptions, || {
+        perform(harness, clause)
+    });
 }
+
+/// The clauses that have no exceptions: without them the others prove nothing.
+pub const VITAL: &[&str] = &[
+    "every_manner_is_rendered_or_said_to_be_impossible",
+    "one_call_makes_one_http_request",
+    "secrets_never_reach_debug_or_errors",
+    "text_arrives_in_order",
+];
 
 /// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.
 #[doc(hidden)]
@@ -129,6 +141,8 @@ macro_rules! chat_model_clauses {
             empty_arguments_are_an_empty_object
             /// A stream that ends without its ending is `Interrupted`, however orderly the connection was closed.
             ending_without_finish_is_an_error
+            /// Whatever of a request is changed, the wire or a note tells of it; and the same request is the same bytes.
+            every_change_of_a_request_is_sent_or_noted
             /// The harness renders every manner and every kind of block, or says why the provider has none.
             every_manner_is_rendered_or_said_to_be_impossible
             /// Fields that are null, missing or repeated and say nothing new change nothing.

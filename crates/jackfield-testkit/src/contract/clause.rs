@@ -13,14 +13,27 @@ pub struct Clause {
     pub text: &'static str,
 }
 
-/// Checks a clause in a runtime of its own, and that exceptions are clauses that are not kept.
+/// Checks a clause in a runtime of its own, and that exceptions are clauses that are not kept, each
+/// named once; those that are `vital` have none, because without them the others prove nothing.
 pub(super) fn check<F: Future<Output = ()>>(
     clauses: &[Clause],
+    vital: &[&str],
     clause: &str,
     exceptions: &[(&str, &str)],
     perform: impl FnOnce() -> F,
 ) {
-    for (name, reason) in exceptions {
+    for (n, (name, reason)) in exceptions.iter().enumerate() {
+        assert!(
+            !exceptions
+                .iter()
+                .skip(n + 1)
+                .any(|(other, _)| other == name),
+            "`{name}` is excepted twice"
+        );
+        assert!(
+            !vital.contains(name),
+            "`{name}` has no exceptions: without it the other clauses prove nothing"
+        );
         assert!(
             clauses.iter().any(|known| known.name == *name),
             "an exception names `{name}`, which is no clause"

@@ -63,7 +63,7 @@ pub const START: WallTime = WallTime::from_millis(1_800_000_000_000);
 /// If the clause is not kept and no exception names it, or if it is kept although one does; also if
 /// there is no such clause.
 pub fn check<H: JournalHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, clause, exceptions, || perform::<H>(clause));
+    clause::check(CLAUSES, &[], clause, exceptions, || perform::<H>(clause));
 }
 
 /// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.

@@ -100,7 +100,7 @@ impl SampleCall {
 /// If the clause is not kept and no exception names it, or if it is kept although one does; also if
 /// there is no such clause.
 pub fn check<H: ToolboxHarness>(clause: &str, exceptions: &[(&str, &str)]) {
-    clause::check(CLAUSES, clause, exceptions, || perform::<H>(clause));
+    clause::check(CLAUSES, &[], clause, exceptions, || perform::<H>(clause));
 }
 
 /// The list of the clauses, which exists once: hands them to a macro, after what that macro wants besides.

@@ -15,7 +15,7 @@ mod wire;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
-use jackfield_testkit::contract::chat_model::{CLAUSES, check};
+use jackfield_testkit::contract::chat_model::{CLAUSES, VITAL, check};
 
 use self::acme::Fault;
 use self::harness::AcmeHarness;
@@ -59,8 +59,13 @@ fn every_clause_catches_its_mutant() {
 
 #[test]
 fn an_exception_that_is_not_needed_any_more_fails() {
-    let exceptions = [("text_arrives_in_order", "it used to come backwards")];
-    assert!(fails(Fault::None, "text_arrives_in_order", &exceptions));
+    let exceptions = [("usage_is_reported_once", "it used to be summed")];
+    assert!(!fails(
+        Fault::SumsUsage,
+        "usage_is_reported_once",
+        &exceptions
+    ));
+    assert!(fails(Fault::None, "usage_is_reported_once", &exceptions));
 }
 
 #[test]
@@ -73,6 +78,23 @@ fn an_exception_without_a_reason_or_a_clause_fails() {
     ));
     assert!(fails(Fault::None, clause, &[("text_arrives", "no clause")]));
     assert!(fails(Fault::None, "text_arrives", &[]));
+}
+
+#[test]
+fn a_vital_clause_has_no_exception_and_no_clause_has_two() {
+    for clause in VITAL {
+        assert!(CLAUSES.iter().any(|known| known.name == *clause));
+        // Not even an adapter that breaks it.
+        let exceptions = [(*clause, "it never worked")];
+        assert!(fails(Fault::TakesAnyEnd, clause, &exceptions));
+        assert!(fails(
+            Fault::ShowsKey,
+            "usage_is_reported_once",
+            &exceptions
+        ));
+    }
+    let twice = [("usage_is_reported_once", "it sums"); 2];
+    assert!(fails(Fault::SumsUsage, "usage_is_reported_once", &twice));
 }
 
 #[test]
@@ -91,7 +113,15 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::AsksTwice, "one_call_makes_one_http_request"),
     (Fault::BuffersAll, "slow_stream_is_not_an_error"),
     (Fault::ClaimsMuch, "undeclared_capability_is_refused"),
+    (
+        Fault::CountsRequests,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (Fault::CutsCharacters, "any_chunking_gives_the_same_reply"),
+    (
+        Fault::CutsNames,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (Fault::DropsLateWords, "text_after_calls_is_kept"),
     (Fault::ForgetsDelay, "rate_limit_reports_the_servers_delay"),
     (
@@ -100,9 +130,21 @@ const BROKEN: &[(Fault, &str)] = &[
     ),
     (Fault::ForgetsPhase, "connect_failure_is_before_send"),
     (Fault::ForgetsState, "reasoning_goes_back_as_it_came"),
+    (
+        Fault::ForgetsSystem,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (Fault::GivesUp, "overload_is_retryable"),
     (Fault::GivesUp, "server_errors_are_retryable"),
+    (
+        Fault::HidesFailures,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (Fault::HoldsOn, "dropping_the_call_closes_the_connection"),
+    (
+        Fault::IgnoresSettings,
+        "every_change_of_a_request_is_sent_or_noted",
+    ),
     (
         Fault::IgnoresStrict,
         "strict_requests_are_refused_where_others_are_noted",
@@ -140,8 +182,28 @@ const BROKEN: &[(Fault, &str)] = &[
     ),
     (Fault::RefusesInWords, "refusals_are_told_as_refusals"),
     (
+        Fault::RemembersReplies,
+        "calls_and_outcomes_go_back_in_pairs",
+    ),
+    (
+        Fault::RendersAlike,
+        "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (
         Fault::RendersAsUsual,
         "every_manner_is_rendered_or_said_to_be_impossible",
+    ),
+    (
+        Fault::RendersNothing,
+        "malformed_arguments_are_kept_as_text",
+    ),
+    (
+        Fault::RendersNothing,
+        "mid_stream_error_event_is_classified",
+    ),
+    (
+        Fault::RendersNothing,
+        "truncated_arguments_are_not_repaired",
     ),
     (
         Fault::RepairsArguments,

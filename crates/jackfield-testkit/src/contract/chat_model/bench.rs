@@ -48,7 +48,9 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
     pub(super) fn wire(&self, reply: &ScriptedReply) -> WireReply {
         match self.harness.render(reply) {
             Some(wire) => wire,
-            None => panic!("the harness has to render {reply:?}"),
+            None => panic!(
+                "the harness has to render {reply:?}; if the vendor never sends that, the clause is an exception, with the reason"
+            ),
         }
     }
 

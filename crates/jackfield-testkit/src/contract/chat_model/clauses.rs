@@ -1,6 +1,7 @@
 //! The clauses, one function each, under their names.
 
 mod calls;
+mod changes;
 mod echoes;
 mod failures;
 mod manners;
@@ -14,6 +15,7 @@ pub(super) use self::calls::{
     split_arguments_are_joined, tool_calls_keep_upstream_ids_names_and_order,
     truncated_arguments_are_not_repaired,
 };
+pub(super) use self::changes::every_change_of_a_request_is_sent_or_noted;
 pub(super) use self::echoes::{
     calls_and_outcomes_go_back_in_pairs, calls_with_unusable_ids_are_kept_apart,
     reasoning_goes_back_as_it_came, state_of_another_owner_is_withheld_and_noted,

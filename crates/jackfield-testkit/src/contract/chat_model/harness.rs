@@ -32,7 +32,9 @@ pub trait ChatModelHarness: Sync {
     /// How the vendor would send this reply, in this [manner](ScriptedReply::manner); `None` if its
     /// language cannot say it.
     ///
-    /// Plain text, and calls where the adapter declares tools, have to be rendered in the usual manner.
+    /// Plain text, and calls where the adapter declares tools, have to be rendered in the usual manner; so
+    /// have arguments that are broken or cut off, and a vendor that cannot send those needs exceptions
+    /// for `malformed_arguments_are_kept_as_text` and `truncated_arguments_are_not_repaired`.
     /// Of the other manners and blocks, exactly those that are named by [`impossible`](Self::impossible)
     /// and [`never_sends`](Self::never_sends) are `None`.
     fn render(&self, reply: &ScriptedReply) -> Option<WireReply>;
@@ -55,7 +57,8 @@ pub trait ChatModelHarness: Sync {
 
     /// What a request of the adapter gives back of the conversation so far.
     ///
-    /// Needed where the adapter declares tools or reasoning; read what stands there, and judge nothing.
+    /// Needed where the adapter declares tools or reasoning; read what stands there, and judge nothing. Ids,
+    /// names and state that do not stand in the request fail.
     fn echo(&self, _request: &RecordedRequest) -> Echo {
         Echo::default()
     }
@@ -68,7 +71,8 @@ pub trait ChatModelHarness: Sync {
     /// How the vendor would answer with this failure.
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply;
 
-    /// How the vendor would tell this failure inside of a stream; `None` if it never does.
+    /// How the vendor would tell this failure inside of a stream; `None` if the adapter does not stream. A
+    /// vendor that streams and never does so needs an exception for `mid_stream_error_event_is_classified`.
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes>;
 
     /// Pieces of a stream that the vendor may come to send one day, and what it sends to keep the

@@ -9,6 +9,7 @@ use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::Reply;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool_input::JsonInput;
+use serde_json::Value;
 
 use super::bench::{Bench, asking};
 use super::said::{Said, SaidInput};
@@ -81,6 +82,28 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
         self.bench.server.request(before).await
     }
 
+    /// Asks once more, and returns what that gives back, as the harness reads it.
+    pub(super) async fn echo(&self) -> Echo {
+        let request = self.asked().await;
+        let echo = self.bench.harness.echo(&request);
+        let mut texts = Vec::new();
+        match serde_json::from_slice(&request.body) {
+            Ok(json) => gather(&json, &mut texts),
+            Err(_) => texts.push(request.text()),
+        }
+        let calls = echo.calls.iter().flat_map(|call| [&call.id, &call.name]);
+        let outcomes = echo.outcomes.iter().map(|outcome| &outcome.id);
+        let states = echo.reasoning.iter().filter_map(|one| one.state.as_ref());
+        for claimed in calls.chain(outcomes).chain(states) {
+            assert!(
+                texts.iter().any(|text| text.contains(&**claimed)),
+                "the harness reads {claimed:?}, which is not in the request: {}",
+                request.text()
+            );
+        }
+        echo
+    }
+
     /// Checks that a request gives back every call once, under an id of its own, with its outcome.
     pub(super) fn check_pairs(&self, echo: &Echo) {
         let replies = self.replies.iter().enumerate();
@@ -106,6 +129,21 @@ impl<'a, 'b, H: ChatModelHarness> Talk<'a, 'b, H> {
             );
             assert!(result.text.contains(&text), "`{text}` is missing: {echo:?}");
         }
+    }
+}
+
+/// All texts in a document, keys included.
+fn gather(json: &Value, texts: &mut Vec<String>) {
+    match json {
+        Value::Array(items) => items.iter().for_each(|item| gather(item, texts)),
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                texts.push(key.clone());
+                gather(value, texts);
+            }
+        }
+        Value::String(text) => texts.push(text.clone()),
+        Value::Bool(_) | Value::Null | Value::Number(_) => {}
     }
 }
 

@@ -43,6 +43,12 @@ impl ChatModelHarness for AcmeHarness {
         if self.0 == Fault::RendersAsUsual && reply.manner == Manner::IndexReused {
             usual = Some(reply.clone().sent(Manner::Usual));
         }
+        if self.0 == Fault::RendersAlike && reply.manner == Manner::IndexReused {
+            usual = Some(reply.clone().sent(Manner::IndexNegative));
+        }
+        if self.0 == Fault::RendersNothing && reply.manner == Manner::Usual && is_broken(reply) {
+            return None;
+        }
         let reply = usual.as_ref().unwrap_or(reply);
         let manner = reply.manner;
         if self.0 == Fault::SkipsManners && manner == Manner::NameLate {
@@ -144,6 +150,16 @@ impl ChatModelHarness for AcmeHarness {
     fn echo(&self, request: &RecordedRequest) -> Echo {
         let mut echo = Echo::default();
         let body = request.json();
+        if self.0 == Fault::RemembersReplies {
+            // What it hopes for, whatever was sent.
+            let one = |id: &str| EchoedCall {
+                arguments: String::new(),
+                id: id.to_owned(),
+                name: "weather".to_owned(),
+            };
+            echo.calls.push(one("call_of_another_dream"));
+            return echo;
+        }
         let messages = body["messages"].as_array().into_iter().flatten();
         for part in messages.flat_map(|parts| parts.as_array().into_iter().flatten()) {
             let text = |name: &str| part[name].as_str().map(str::to_owned);
@@ -195,6 +211,9 @@ impl ChatModelHarness for AcmeHarness {
     }
 
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
+        if self.0 == Fault::RendersNothing {
+            return None;
+        }
         let (_, what) = name(failure.kind);
         Some(line(
             &json!({ "error": { "what": what, "say": failure.message } }),
@@ -208,6 +227,18 @@ impl ChatModelHarness for AcmeHarness {
     fn broken_event(&self) -> Option<Bytes> {
         Some("{\"text\": \"on\n".into())
     }
+}
+
+/// Whether a call has arguments that are no object.
+fn is_broken(reply: &ScriptedReply) -> bool {
+    reply.blocks.iter().any(|block| match block {
+        ScriptedBlock::ToolCall { arguments, .. } => {
+            let arguments = arguments.concat();
+            let object = serde_json::from_str::<serde_json::Map<String, Value>>(&arguments);
+            !arguments.is_empty() && object.is_err()
+        }
+        _ => false,
+    })
 }
 
 fn line(value: &Value) -> Bytes {

@@ -77,11 +77,6 @@ pub(in super::super) async fn malformed_arguments_are_kept_as_text<H: ChatModelH
     let bench = Bench::new(harness).await;
     for raw in [r#"{"city": "Os"#, r#"["Oslo"]"#, "{city: Oslo}"] {
         let block = ScriptedBlock::call("call_1", "weather", &[raw]);
-        let script = ScriptedReply::of(vec![block.clone()]);
-        if harness.capabilities().tools && harness.render(&script).is_none() {
-            // The vendor sends arguments as values, which cannot be malformed.
-            continue;
-        }
         let Some(calls) = calls(&bench, vec![block]).await else {
             return;
         };
@@ -98,8 +93,11 @@ pub(in super::super) async fn malformed_arguments_are_kept_as_text<H: ChatModelH
 pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelHarness>(
     harness: &H,
 ) {
-    let bench = Bench::new(harness).await;
     let can = harness.capabilities();
+    if !can.tools {
+        return;
+    }
+    let bench = Bench::new(harness).await;
     let whole = ScriptedBlock::call("call_1", "weather", &[r#"{"city":"Oslo"}"#]);
     for pieces in [["{\"city\": ", "\"Os"], ["{\"city\":", ""], ["{", ""]] {
         let cut_off = ScriptedBlock::call("call_2", "weather", &pieces);
@@ -117,11 +115,8 @@ pub(in super::super) async fn truncated_arguments_are_not_repaired<H: ChatModelH
             Manner::IndexReused,
         ] {
             let script = script.clone().sent(manner);
-            if !can.tools || (manner == Manner::Usual && harness.render(&script).is_none()) {
-                // The vendor sends arguments as values, which are never cut.
-                return;
-            }
-            if harness.render(&script).is_none() {
+            // Where arguments are values in another manner, they cannot be cut.
+            if manner != Manner::Usual && harness.render(&script).is_none() {
                 continue;
             }
             let wire = bench.wire(&script);

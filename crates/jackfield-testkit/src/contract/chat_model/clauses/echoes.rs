@@ -22,7 +22,7 @@ pub(in super::super) async fn calls_and_outcomes_go_back_in_pairs<H: ChatModelHa
     for script in with_calls(harness) {
         let mut talk = Talk::new(&bench);
         talk.round(&bench.wire(&script)).await;
-        let echo = harness.echo(&talk.asked().await);
+        let echo = talk.echo().await;
         talk.check_pairs(&echo);
         let sent: Vec<&str> = ids(&script);
         let back: Vec<&str> = echo.calls.iter().map(|call| &*call.id).collect();
@@ -46,7 +46,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
                 Said::scripted(&script),
                 "{script:?}"
             );
-            talk.check_pairs(&harness.echo(&talk.asked().await));
+            talk.check_pairs(&talk.echo().await);
         }
     }
     // A vendor that numbers the calls of each reply anew.
@@ -56,7 +56,7 @@ pub(in super::super) async fn calls_with_unusable_ids_are_kept_apart<H: ChatMode
         for _ in 0..3 {
             talk.round(&wire).await;
         }
-        talk.check_pairs(&harness.echo(&talk.asked().await));
+        talk.check_pairs(&talk.echo().await);
     }
 }
 
@@ -90,7 +90,7 @@ pub(in super::super) async fn reasoning_goes_back_as_it_came<H: ChatModelHarness
         assert_eq!(told.reasoning, pieces.concat());
         expected.push((pieces.concat(), has_state.then_some(state)));
     }
-    let echo = harness.echo(&talk.asked().await);
+    let echo = talk.echo().await;
     if harness.capabilities().tools {
         talk.check_pairs(&echo);
     }

@@ -7,7 +7,7 @@ use jackfield_domain::reply::FinishReason;
 use super::super::bench::Bench;
 use super::super::said::Said;
 use super::super::{BlockKind, ChatModelHarness, Manner, ScriptedBlock, ScriptedReply, WireReply};
-use super::scripts::for_manner;
+use super::scripts::{for_manner, with_calls};
 
 pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
     H: ChatModelHarness,
@@ -27,7 +27,24 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
     }
     let bench = Bench::new(harness).await;
     let mut nothing_given = Vec::new();
+    let mut known: Vec<(&Manner, Vec<WireReply>)> = Vec::new();
     for manner in Manner::HOSTILE {
+        let calls: Option<Vec<WireReply>> = with_calls(harness)
+            .into_iter()
+            .map(|one| harness.render(&one.sent(*manner)))
+            .collect();
+        if let Some(calls) = calls.filter(|calls| {
+            let usual = as_usual(&bench, with_calls(harness));
+            *calls != usual
+        }) {
+            let same = known.iter().find(|(_, wires)| *wires == calls);
+            assert!(
+                same.is_none(),
+                "{manner:?} looks like {:?} on the wire",
+                same.map(|(other, _)| other)
+            );
+            known.push((manner, calls));
+        }
         let scripts = for_manner(harness, *manner);
         let sent: Option<Vec<WireReply>> = scripts.iter().map(|one| bench.sent(one)).collect();
         if sent.is_none_or(|sent| sent.is_empty() || sent != as_usual(&bench, scripts)) {

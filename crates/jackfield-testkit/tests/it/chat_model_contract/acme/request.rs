@@ -1,5 +1,7 @@
 //! What acme is asked, on its wire, and what gets lost on the way.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use jackfield_domain::block::Content;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateOwner;
@@ -8,6 +10,8 @@ use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Value, json};
 
 use super::Fault;
+
+static COUNT: AtomicU64 = AtomicU64::new(0);
 
 /// The body of a request; the place of what acme cannot be told, if there is any.
 pub(super) fn body(
@@ -51,7 +55,19 @@ pub(super) fn body(
                     json!({ "call": id(&call.id), "name": call.name.as_str(), "args": arguments })
                 }
                 Content::ToolOutcome(outcome) => {
-                    json!({ "outcome": id(&outcome.call), "say": outcome.result.to_text() })
+                    let result = &outcome.result;
+                    for (k, part) in result.content.iter().enumerate() {
+                        if part.as_text().is_none() {
+                            let (kind, effect) = (NoteKind::Dropped, NoteEffect::Meaning);
+                            let place = format!("{place}.result.content[{k}]");
+                            notes.push(Note::new(kind, effect, "media_not_sent", place));
+                        }
+                    }
+                    json!({
+                        "outcome": id(&outcome.call), "say": result.to_text(),
+                        "failed": result.is_error && fault != Fault::HidesFailures,
+                        "json": result.structured.as_deref(),
+                    })
                 }
                 Content::Audio(_)
                 | Content::Document(_)
@@ -64,6 +80,25 @@ pub(super) fn body(
         }
         messages.push(json!(parts));
     }
-    let body = json!({ "model": *request.model.model, "messages": messages });
+    let mut body = json!({
+        "messages": messages,
+        "model": *request.model.model,
+        "settings": format!("{:?}", request.settings),
+        "system": request.system.render(),
+        "tools": request.tools.iter().map(|tool| format!("{tool:?}")).collect::<Vec<_>>(),
+    });
+    match fault {
+        Fault::CountsRequests => body["settings"] = json!(COUNT.fetch_add(1, Ordering::Relaxed)),
+        Fault::ForgetsSystem => body["system"] = json!(""),
+        Fault::IgnoresSettings => body["settings"] = json!({}),
+        Fault::CutsNames => {
+            body["tools"] = request
+                .tools
+                .iter()
+                .map(|tool| tool.name.as_str().chars().take(60).collect::<String>())
+                .collect();
+        }
+        _ => {}
+    }
     Ok((body, notes))
 }
