@@ -46,9 +46,10 @@ pub struct Policy {
 }
 
 impl Policy {
-    /// Whether this tool may run, where `trusted` says that it is a built-in.
+    /// Whether this tool may run, where `trusted` says that its toolbox is believed: it is built in, or
+    /// its server was trusted by name.
     ///
-    /// Without a matching rule a person is asked; where nobody can be asked, built-ins that change
+    /// Without a matching rule a person is asked; where nobody can be asked, trusted tools that change
     /// nothing run, and everything else is denied with the name of the setting.
     #[must_use]
     pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {

@@ -7,8 +7,9 @@ use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::ids::{ToolName, ToolboxId};
-use jackfield_domain::naming::{bare_tool_name, tool_name};
+use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::policy::Policy;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
@@ -20,7 +21,17 @@ use tokio::task::JoinSet;
 pub(crate) struct Registered {
     /// Whether it is ours: bare names, trusted.
     pub(crate) builtin: bool,
+    pub(crate) standing: Standing,
     pub(crate) toolbox: Arc<dyn Toolbox>,
+}
+
+/// How a toolbox stands among the others.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Standing {
+    /// What its tools' names begin with in place of its id; may be empty.
+    pub prefix: Option<Arc<str>>,
+    /// Whether its tools that change nothing run where nobody can be asked.
+    pub trusted: bool,
 }
 
 /// The tools that a turn is offered.
@@ -28,6 +39,8 @@ pub(crate) struct Registered {
 pub struct Offered {
     /// The tools.
     pub catalog: Catalog,
+    /// What the toolboxes of these tools say about how to use them.
+    pub instructions: Vec<SystemPart>,
     /// The toolboxes whose tools could not be had. They do not stop the others.
     pub problems: Vec<Problem>,
 }
@@ -73,7 +86,7 @@ pub(crate) async fn gather(
         }
     }
     let mut entries: BTreeMap<ToolName, CatalogEntry> = BTreeMap::new();
-    let mut problems = Vec::new();
+    let (mut instructions, mut problems) = (Vec::new(), Vec::new());
     for (registered, tools) in toolboxes.iter().zip(listed) {
         let toolbox = registered.toolbox.id();
         let mut problem = |message| {
@@ -94,6 +107,10 @@ pub(crate) async fn gather(
             .problems()
             .into_iter()
             .for_each(&mut problem);
+        let said = registered.toolbox.instructions();
+        if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
+            instructions.push(part(toolbox, said.trim()));
+        }
         for tool in tools {
             let entry = entry(toolbox, registered, tool, policy, when_unknown);
             // The first one keeps the name: a call must not reach another tool than the one shown.
@@ -112,7 +129,19 @@ pub(crate) async fn gather(
     }
     Offered {
         catalog: entries.into_values().collect(),
+        instructions,
         problems,
+    }
+}
+
+/// A server's own words, told apart from ours.
+fn part(toolbox: &ToolboxId, said: &str) -> SystemPart {
+    let end = said.floor_char_boundary(INSTRUCTIONS);
+    let (said, rest) = said.split_at(end);
+    let cut = if rest.is_empty() { "" } else { " […]" };
+    SystemPart {
+        origin: PartOrigin::Server(toolbox.as_str().into()),
+        text: format!("What the tool server `{toolbox}` says about its tools:\n{said}{cut}").into(),
     }
 }
 
@@ -127,11 +156,13 @@ fn entry(
         tool: Arc::clone(&tool.name),
         toolbox: toolbox.clone(),
     };
-    let name = if registered.builtin {
-        bare_tool_name(&tool.name)
-    } else {
-        tool_name(toolbox, &tool.name)
+    let standing = &registered.standing;
+    let name = match &standing.prefix {
+        _ if registered.builtin => bare_tool_name(&tool.name),
+        Some(prefix) => prefixed_tool_name(prefix, toolbox, &tool.name),
+        None => tool_name(toolbox, &tool.name),
     };
+    let trusted = registered.builtin || standing.trusted;
     let digest = tool.digest();
     CatalogEntry {
         definition: Arc::new(ToolDefinition {
@@ -144,7 +175,7 @@ fn entry(
         }),
         digest,
         icon: tool.icon,
-        permission: policy.permission(&origin, tool.safety, registered.builtin),
+        permission: policy.permission(&origin, tool.safety, trusted),
         origin,
         ran_by: RanBy::Engine,
         safety: tool.safety,
@@ -154,5 +185,7 @@ fn entry(
     }
 }
 
-/// How long a toolbox has to list its tools.
-const LIST_LIMIT: Duration = Duration::from_secs(30);
+/// How many bytes of a server's own words models are told.
+const INSTRUCTIONS: usize = 8 << 10;
+/// How long a toolbox has to list its tools; those that start something have limits of their own.
+const LIST_LIMIT: Duration = Duration::from_secs(150);

@@ -22,7 +22,7 @@ use jackfield_ports::journal::{Delivered, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
-use crate::catalog::{self, Offered, Registered};
+use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clock::{Clock, SystemClock};
 use crate::driver::Driver;
 use crate::error::EngineError;
@@ -78,9 +78,16 @@ impl EngineBuilder {
     }
 
     /// Adds a toolbox whose tools bear its id before their names.
-    pub fn toolbox(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+    pub fn toolbox(self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolbox_as(toolbox, Standing::default())
+    }
+
+    /// Adds a toolbox that stands like this among the others. Where two of their tools share a name,
+    /// it is that of the toolbox which was added first.
+    pub fn toolbox_as(mut self, toolbox: Arc<dyn Toolbox>, standing: Standing) -> Self {
         self.toolboxes.push(Registered {
             builtin: false,
+            standing,
             toolbox,
         });
         self
@@ -90,6 +97,7 @@ impl EngineBuilder {
     pub fn builtins(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
         self.toolboxes.push(Registered {
             builtin: true,
+            standing: Standing::default(),
             toolbox,
         });
         self
@@ -239,6 +247,8 @@ impl Engine {
             ordinal: folded.turns() + 1,
             session,
         };
+        let mut system = options.system;
+        system.parts.extend(offered.instructions);
         let setup = Arc::new(Setup {
             allowance: options.allowance,
             can_supersede: options.can_supersede,
@@ -248,7 +258,7 @@ impl Engine {
             model: options.model,
             settings: Arc::new(options.settings),
             strict: options.strict,
-            system: Arc::new(options.system),
+            system: Arc::new(system),
             tools_after_first_round: options.tools_after_first_round,
         });
         for problem in &offered.problems {

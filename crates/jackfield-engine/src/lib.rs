@@ -14,7 +14,7 @@ mod perform;
 mod report;
 mod validate;
 
-pub use self::catalog::{Offered, Problem};
+pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};
 pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
 pub use self::error::EngineError;

@@ -36,6 +36,12 @@ pub trait Toolbox: Send + Sync {
     /// [`ToolError`] if they cannot be had.
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError>;
 
+    /// What it says about how to use the tools of the last list; nothing by default. Text of somebody
+    /// else, and of any length.
+    fn instructions(&self) -> Option<String> {
+        None
+    }
+
     /// What of the last list is not as it should be, each in a sentence: a tool that was left out, a
     /// server that is down while its tools are offered. For people; the default is that all is well.
     fn problems(&self) -> Vec<String> {

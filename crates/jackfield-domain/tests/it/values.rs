@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::{Digest, canonical_json};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolName, ToolboxId};
 use jackfield_domain::media::{Image, MediaSource};
-use jackfield_domain::naming::{bare_tool_name, tool_name};
+use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
 use jackfield_domain::tool::{Safety, ToolOrigin};
@@ -60,6 +60,30 @@ fn a_name_that_had_to_be_changed_carries_a_hash() {
         let digits = name.as_str().strip_prefix(begins);
         assert_eq!(digits.map(str::len), Some(8), "{name}");
         assert!(fits_every_vendor(&name), "{name}");
+    }
+}
+
+#[test]
+fn a_prefix_takes_the_place_of_the_toolbox() {
+    let notes = toolbox("notes-2");
+    for (prefix, tool, name) in [
+        ("private_", "search", "private_search"),
+        ("", "search", "search"),
+        ("a__", "_b", "a___b"),
+    ] {
+        assert_eq!(prefixed_tool_name(prefix, &notes, tool).as_str(), name);
+    }
+    for (prefix, tool) in [
+        ("p_", "read file"),
+        ("", "1st"),
+        ("p_", "x_0123abcd"),
+        ("", &*"x".repeat(65)),
+        ("", ""),
+    ] {
+        let name = prefixed_tool_name(prefix, &notes, tool);
+        assert!(fits_every_vendor(&name), "{name}");
+        let other = prefixed_tool_name(prefix, &toolbox("other"), tool);
+        assert_ne!(name, other);
     }
 }
 

@@ -129,6 +129,7 @@ impl ChatModel for Rounds {
 /// A toolbox of one tool, which does what the closure says.
 pub(crate) struct OneTool<F> {
     id: ToolboxId,
+    pub(crate) instructions: Option<String>,
     log: Log,
     pub(crate) problems: Vec<String>,
     run: F,
@@ -159,6 +160,7 @@ where
         let id = ToolboxId::parse("box").expect("a valid id");
         Self {
             id,
+            instructions: None,
             log: log.clone(),
             problems: Vec::new(),
             run,
@@ -179,6 +181,10 @@ where
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         Ok(vec![self.spec.clone()])
+    }
+
+    fn instructions(&self) -> Option<String> {
+        self.instructions.clone()
     }
 
     fn problems(&self) -> Vec<String> {

@@ -6,9 +6,11 @@ use std::time::Duration;
 use jackfield_domain::fact::{CallEnd, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Permission;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
-use jackfield_engine::{Engine, News, Observer};
+use jackfield_engine::{Engine, News, Observer, Standing};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{ScriptedCall, ScriptedModel, ScriptedReply, ScriptedToolbox};
 use serde_json::json;
@@ -230,6 +232,58 @@ async fn what_a_toolbox_says_of_its_list_is_told() {
     assert_eq!(offered.catalog.iter().len(), 1);
     assert_eq!(offered.problems.len(), 1);
     assert_eq!(offered.problems[0].message, "its tool `b` is left out");
+}
+
+#[tokio::test]
+async fn a_trusted_toolbox_reads_where_nobody_can_be_asked_and_a_name_is_the_firsts() {
+    let log = Log::default();
+    let reading = || {
+        let mut tool = OneTool::new(&log, |_| async { ToolResult::text("here") });
+        tool.spec.safety = Safety::ReadOnly;
+        Arc::new(tool)
+    };
+    for trusted in [false, true] {
+        let standing = Standing {
+            prefix: Some("my_".into()),
+            trusted,
+        };
+        let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+            .toolbox_as(reading(), standing.clone())
+            .toolbox_as(reading(), standing)
+            .build();
+        let mut options = options();
+        options.policy.rules.clear();
+        let offered = engine.tools(&options).await;
+        assert_eq!(offered.catalog.iter().len(), 1);
+        assert!(
+            offered.problems[0]
+                .message
+                .contains("the name `my_act` is taken"),
+            "{:?}",
+            offered.problems
+        );
+        let tool = offered.catalog.tool("my_act").expect("the first one");
+        let allowed = tool.permission == Permission::Allow;
+        assert_eq!(allowed, trusted, "{:?}", tool.permission);
+    }
+}
+
+#[tokio::test]
+async fn the_words_of_a_toolbox_are_told_as_its_own_within_bounds() {
+    let log = Log::default();
+    let mut tool = OneTool::new(&log, |_| async { ToolResult::text("here") });
+    tool.instructions = Some("ж".repeat(10_000));
+    let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        .toolbox(Arc::new(tool))
+        .build();
+    let offered = engine.tools(&options()).await;
+    let [part] = offered.instructions.as_slice() else {
+        panic!("{:?}", offered.instructions);
+    };
+    assert_eq!(part.origin, PartOrigin::Server("box".into()));
+    let begin = "What the tool server `box` says about its tools:\nж";
+    assert!(part.text.starts_with(begin), "{}", part.text);
+    assert!(part.text.ends_with("ж […]") && part.text.len() < 9_000);
 }
 
 #[tokio::test]
