@@ -1,8 +1,10 @@
 //! The real binary, in a world of its own: an empty home, an empty project, no environment.
 
+mod mcp;
 mod ran;
 mod running;
 
+pub(crate) use self::mcp::{McpServer, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
 
@@ -11,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use jackfield_testservers::scripted::Scripted;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// The key of every world. No output may have it.
@@ -47,11 +50,7 @@ impl Jackfield {
     /// Has a key, and this as the user's configuration.
     pub(crate) fn configured(self, text: impl AsRef<[u8]>) -> Self {
         let file = self.user_file();
-        if let Some(folder) = file.parent() {
-            fs::create_dir_all(folder).expect("the home can be written");
-        }
-        fs::write(file, text).expect("the home can be written");
-        self.env("ANTHROPIC_API_KEY", KEY)
+        self.file(&file, text).env("ANTHROPIC_API_KEY", KEY)
     }
 
     /// Has a key, and Claude at this address.
@@ -64,6 +63,20 @@ impl Jackfield {
         self.configured(format!(
             "providers.claude.base_url = \"{base_url}\"\n{more}"
         ))
+    }
+
+    /// Has these MCP servers, by id.
+    pub(crate) fn servers<const N: usize>(self, servers: [(&str, Value); N]) -> Self {
+        let servers = servers.map(|(id, server)| (id.to_owned(), server));
+        let table: serde_json::Map<String, Value> = servers.into_iter().collect();
+        let file = self.user_file().with_file_name("mcp-servers.json");
+        self.file(&file, json!({ "mcpServers": table }).to_string())
+    }
+
+    /// Has this file in its project.
+    pub(crate) fn in_project(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        let file = self.home.path().join(PROJECT).join(name);
+        self.file(&file, text)
     }
 
     /// Has this variable in its environment.
@@ -106,6 +119,14 @@ impl Jackfield {
         self.start().end().await
     }
 
+    fn file(self, file: &Path, text: impl AsRef<[u8]>) -> Self {
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder).expect("the home can be written");
+        }
+        fs::write(file, text).expect("the home can be written");
+        self
+    }
+
     fn user_file(&self) -> PathBuf {
         self.home
             .path()
@@ -129,12 +150,17 @@ fn world() -> TempDir {
 
 /// The binary beside the tests; `cargo test --workspace` builds it before they run.
 fn binary() -> PathBuf {
+    beside("jackfield", "jackfield-cli")
+}
+
+/// A binary beside the tests, of this package.
+fn beside(name: &str, package: &str) -> PathBuf {
     let this = std::env::current_exe().expect("a process knows its program");
     let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
-    let binary = folder.join(format!("jackfield{}", std::env::consts::EXE_SUFFIX));
+    let binary = folder.join(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     assert!(
         binary.is_file(),
-        "{} is not there: run `cargo build -p jackfield-cli` first",
+        "{} is not there: run `cargo build -p {package}` first",
         binary.display()
     );
     binary

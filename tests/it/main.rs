@@ -19,6 +19,8 @@ mod interrupting;
 mod languages;
 mod limits;
 mod matrix;
+mod mcp;
+mod mcp_servers;
 mod models;
 mod prompting;
 mod retrying;

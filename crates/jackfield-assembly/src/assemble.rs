@@ -17,6 +17,7 @@ use crate::config::{Config, KeySource, ProviderConfig};
 use crate::near::did_you_mean;
 use crate::place::{ConfigError, Origin, Problem};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
+use crate::servers::Server;
 use crate::surroundings::{Environment, read_small};
 
 /// An engine, and what turns on it are sent with.
@@ -31,6 +32,9 @@ pub struct Assembled {
     pub missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// What turns are sent with, unless they say otherwise.
     pub options: TurnOptions,
+    /// The MCP servers, those that are switched off included. They are started by whoever needs them
+    /// first; [`Server::stop`] ends them.
+    pub servers: Vec<Server>,
 }
 
 /// A key that is needed and not there.
@@ -45,9 +49,11 @@ pub struct MissingKey {
 }
 
 impl Registry {
-    /// Makes the engine: all configured providers, the built-in tools, a journal in memory.
+    /// Makes the engine: all configured providers, the built-in tools, the MCP servers, a journal in
+    /// memory.
     ///
-    /// A provider without a key is made all the same, and says so when it is asked.
+    /// A provider without a key is made all the same, and says so when it is asked;
+    /// an MCP server that lacks a variable says so when its tools are listed.
     ///
     /// # Errors
     ///
@@ -82,6 +88,19 @@ impl Registry {
             }
         }
         problems.extend(unspoken(config, &dialects));
+        let servers: Vec<Server> = config
+            .servers
+            .values()
+            .map(|server| Server::new(server, environment, self.guarded))
+            .collect();
+        // A name that a server gets by its id goes before one that it was given.
+        for prefixed in [false, true] {
+            for server in &servers {
+                if server.config.prefix.is_some() == prefixed {
+                    builder = server.join(builder);
+                }
+            }
+        }
         ConfigError::check(problems)?;
         let dialect = dialects.get(&options.model.provider);
         let extensions = config.extensions.iter().map(|(extension, _)| extension);
@@ -92,6 +111,7 @@ impl Registry {
             keys_found,
             missing_keys,
             options,
+            servers,
         })
     }
 

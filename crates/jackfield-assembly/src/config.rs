@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
@@ -14,6 +15,7 @@ use serde_json::Value;
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
 use crate::place::{Origin, Place, Problem};
+use crate::servers::McpServer;
 
 /// What is configured, checked, with defaults for everything that is not.
 #[derive(Clone, Debug)]
@@ -34,6 +36,10 @@ pub struct Config {
     pub options: TurnOptions,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
+    /// What was found and is not used, and what to do about that.
+    pub remarks: Vec<Problem>,
+    /// The MCP servers, by id.
+    pub servers: BTreeMap<ToolboxId, McpServer>,
 }
 
 /// How providers are reached.
@@ -94,6 +100,8 @@ impl Default for Config {
             network: Network::default(),
             options,
             providers: providers.collect(),
+            remarks: Vec::new(),
+            servers: BTreeMap::new(),
         }
     }
 }

@@ -23,6 +23,8 @@ pub(crate) struct Draft {
     /// Where each alias stands.
     pub(crate) aliases: BTreeMap<Arc<str>, Place>,
     pub(crate) config: Config,
+    /// The file with MCP servers that the last file names.
+    pub(crate) mcp_config: Option<Arc<str>>,
     pub(crate) model: Option<(Arc<str>, Place)>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) trusted_projects: Vec<Arc<str>>,
@@ -105,6 +107,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
         }
     }
     aliases(draft, root.section("aliases"), mine);
+    mcp(draft, root.section("mcp"), trust);
     let config = &mut draft.config;
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
@@ -158,6 +161,18 @@ fn not_used(model: &ModelRef, place: Place) -> Problem {
     );
     let help = trust_help(&place);
     Problem::new(place, message).with_help(help)
+}
+
+fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
+    if let Some((file, place)) = section.take("config", values::filled) {
+        if trust == Trust::Found {
+            let help = trust_help(&place);
+            let message = "a file that was merely found does not start commands";
+            section.problem(Problem::new(place, message).with_help(help));
+        }
+        draft.mcp_config = Some(file);
+    }
+    section.finish();
 }
 
 fn system(config: &mut Config, mut section: Section<'_>) {

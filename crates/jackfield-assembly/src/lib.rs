@@ -24,6 +24,7 @@ mod openai;
 mod place;
 mod quirks;
 mod registry;
+mod servers;
 mod surroundings;
 mod values;
 
@@ -33,6 +34,7 @@ pub use self::file::keys;
 pub use self::load::{Flags, load};
 pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
+pub use self::servers::{McpServer, Server, ServerState, Tested, guard};
 pub use self::surroundings::{Environment, Surroundings};
 
 /// The example of the README, held to compile.

@@ -10,7 +10,7 @@ use jackfield_domain::system_prompt::PartOrigin;
 
 use crate::config::{Config, system_prompt};
 use crate::file::{self, Draft, Trust};
-use crate::place::{ConfigError, Origin};
+use crate::place::{ConfigError, Origin, Place, Problem};
 use crate::surroundings::{Surroundings, read_small};
 
 /// What was said for this run alone. It wins over everything else.
@@ -22,6 +22,8 @@ pub struct Flags {
     pub config: Option<PathBuf>,
     /// Patterns of tools that may not run; they win over those that may.
     pub deny: Vec<String>,
+    /// The file of MCP servers that is read in place of all others.
+    pub mcp_config: Option<PathBuf>,
     /// The model: an alias, or `provider/model`.
     pub model: Option<String>,
     /// How many rounds a turn may have.
@@ -42,6 +44,12 @@ pub struct Flags {
 pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, ConfigError> {
     let mut draft = Draft::default();
     files(&mut draft, surroundings, flags)?;
+    if let Some(path) = &flags.mcp_config {
+        draft.config.servers.clear();
+        draft.config.remarks.clear();
+        let path = surroundings.directory.join(path);
+        servers(&mut draft, surroundings, &path)?;
+    }
     environment(&mut draft, surroundings);
     apply(&mut draft, flags);
     let Draft {
@@ -80,16 +88,34 @@ fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Resul
         let path = surroundings.directory.join(path);
         let bytes = read_small(&path).map_err(|source| unreadable(&path, source))?;
         add(draft, surroundings, &path, &bytes, Trust::Named);
-        return Ok(());
+        return named_servers(draft, surroundings, &path).map(drop);
     }
     let user = surroundings.user_file();
+    let mut named = false;
     if let Some(path) = &user
         && let Some(bytes) = read_if_there(path)?
     {
         add(draft, surroundings, path, &bytes, Trust::Own);
+        named = named_servers(draft, surroundings, path)?;
     }
+    if let Some(path) = surroundings.user_servers()
+        && !named
+        && path.exists()
+    {
+        servers(draft, surroundings, &path)?;
+    }
+    project(draft, surroundings, user.as_deref())
+}
+
+/// The project's files, as far as they are trusted.
+fn project(
+    draft: &mut Draft,
+    surroundings: &Surroundings,
+    user: Option<&Path>,
+) -> Result<(), ConfigError> {
+    let mut named = false;
     if let Some(path) = surroundings.project_file()
-        && user.as_ref() != Some(&path)
+        && user != Some(&*path)
         && let Some(bytes) = read_if_there(&path)?
     {
         let trust = if is_trusted(draft, surroundings, &path) {
@@ -98,7 +124,55 @@ fn files(draft: &mut Draft, surroundings: &Surroundings, flags: &Flags) -> Resul
             Trust::Found
         };
         add(draft, surroundings, &path, &bytes, trust);
+        // What a found file names was refused when it was read.
+        named = trust == Trust::Found && draft.mcp_config.take().is_some()
+            || named_servers(draft, surroundings, &path)?;
     }
+    let Some(path) = surroundings.project_servers().filter(|_| !named) else {
+        return Ok(());
+    };
+    if surroundings.user_servers().as_ref() == Some(&path) {
+        return Ok(());
+    }
+    if is_trusted(draft, surroundings, &path) {
+        return servers(draft, surroundings, &path);
+    }
+    let shown = surroundings.shown(&path);
+    let place = Place::from(Origin::File(shown.into()));
+    let message = "not used: a file that was merely found does not start commands";
+    draft
+        .config
+        .remarks
+        .push(Problem::new(place, message).with_help(format!(
+        "name it with `--mcp-config {}`, or add its folder to `trusted_projects` in your own file",
+        shown.display()
+    )));
+    Ok(())
+}
+
+/// Reads the servers of the file that this one names, if it names one.
+fn named_servers(
+    draft: &mut Draft,
+    surroundings: &Surroundings,
+    by: &Path,
+) -> Result<bool, ConfigError> {
+    let Some(file) = draft.mcp_config.take() else {
+        return Ok(false);
+    };
+    let base = by.parent().unwrap_or(&surroundings.directory);
+    servers(draft, surroundings, &surroundings.resolve(&file, base))?;
+    Ok(true)
+}
+
+/// Reads servers over those that there are.
+fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Result<(), ConfigError> {
+    let bytes = read_small(path).map_err(|source| unreadable(path, source))?;
+    let (servers, problems) = crate::servers::read(surroundings, path, &bytes);
+    draft.problems.extend(problems);
+    for server in servers {
+        draft.config.servers.insert(server.id.clone(), server);
+    }
+    draft.config.files.push(path.to_owned());
     Ok(())
 }
 

@@ -43,6 +43,14 @@ impl From<Origin> for Place {
     }
 }
 
+impl Place {
+    /// What it stands in, as people are shown it.
+    pub(crate) fn origin_in_words(&self) -> String {
+        let origin = Self::from(self.origin.clone());
+        origin.to_string()
+    }
+}
+
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.origin {

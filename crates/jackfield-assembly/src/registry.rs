@@ -61,6 +61,7 @@ pub struct ProviderSettings {
 /// Which kinds of providers there are.
 #[derive(Clone)]
 pub struct Registry {
+    pub(crate) guarded: bool,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
 }
 
@@ -69,8 +70,17 @@ impl Registry {
     #[must_use]
     pub const fn empty() -> Self {
         Self {
+            guarded: false,
             providers: BTreeMap::new(),
         }
+    }
+
+    /// Puts a guard before every MCP server, so that nothing of it outlives this process, however that
+    /// ends. The guard is this very program, whose `main` begins with [`guard`](crate::guard).
+    #[must_use]
+    pub const fn guarded(mut self) -> Self {
+        self.guarded = true;
+        self
     }
 
     /// Adds a kind of provider, or takes the place of one.
@@ -98,6 +108,7 @@ impl Default for Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
+            .field("guarded", &self.guarded)
             .field("providers", &self.providers.keys())
             .finish()
     }

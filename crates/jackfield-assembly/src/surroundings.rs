@@ -44,23 +44,39 @@ impl Surroundings {
     /// The user's own configuration file, whether or not it is there.
     #[must_use]
     pub fn user_file(&self) -> Option<PathBuf> {
-        Some(
-            self.config_directory
-                .as_ref()?
-                .join("jackfield")
-                .join(FILE_NAME),
-        )
+        self.own(FILE_NAME)
+    }
+
+    /// The user's own file of MCP servers, whether or not it is there.
+    #[must_use]
+    pub fn user_servers(&self) -> Option<PathBuf> {
+        self.own(SERVERS_NAME)
+    }
+
+    fn own(&self, name: &str) -> Option<PathBuf> {
+        let folder = self.config_directory.as_ref()?;
+        Some(folder.join("jackfield").join(name))
     }
 
     /// The nearest configuration file of the project: in the working directory or above it, not
     /// above the root of a repository, and not at or above the user's home.
     #[must_use]
     pub fn project_file(&self) -> Option<PathBuf> {
+        self.found(FILE_NAME)
+    }
+
+    /// The nearest file of MCP servers, by the same rule.
+    #[must_use]
+    pub fn project_servers(&self) -> Option<PathBuf> {
+        self.found(SERVERS_NAME)
+    }
+
+    fn found(&self, name: &str) -> Option<PathBuf> {
         for folder in self.directory.ancestors() {
             if self.home.as_deref() == Some(folder) {
                 return None;
             }
-            let file = folder.join(FILE_NAME);
+            let file = folder.join(name);
             if file.is_file() {
                 return Some(file);
             }
@@ -170,3 +186,6 @@ const MOST: u64 = 1 << 20;
 
 /// How configuration files are called.
 const FILE_NAME: &str = "jackfield.toml";
+
+/// How files of MCP servers are called.
+const SERVERS_NAME: &str = "mcp-servers.json";

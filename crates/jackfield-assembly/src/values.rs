@@ -88,6 +88,11 @@ pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
     let text = value
         .as_str()
         .ok_or_else(|| expected("a length of time such as \"30s\"", value))?;
+    length_of_time(text)
+}
+
+/// A length of time as it is written.
+pub(crate) fn length_of_time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
         Ok(duration) if duration > LONGEST => {

@@ -35,6 +35,9 @@ pub enum Command {
     /// See it work without key and network: a demo model that follows rules.
     #[command(after_help = DEMO_EXAMPLES)]
     Demo(Demo),
+    /// Look at the MCP servers, and try them.
+    #[command(subcommand, after_help = MCP_EXAMPLES)]
+    Mcp(Mcp),
     /// Look at the tools, and call them by hand.
     #[command(subcommand, after_help = TOOLS_EXAMPLES)]
     Tools(Tools),
@@ -78,6 +81,46 @@ pub struct Demo {
     /// How the answer is shown.
     #[command(flatten)]
     pub output: Output,
+}
+
+/// `jackfield mcp`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Mcp {
+    /// Start all servers, and list them: how each is, how it speaks, how many tools it has.
+    #[command(after_help = MCP_LIST_EXAMPLES)]
+    List {
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show what a server says on standard error when it is started.
+    #[command(after_help = MCP_LOGS_EXAMPLES)]
+    Logs {
+        /// The server, by its id.
+        server: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Start servers, and say what to do about those that fail.
+    #[command(after_help = MCP_TEST_EXAMPLES)]
+    Test {
+        /// The servers, by their ids; all that are switched on if none is named.
+        #[arg(value_name = "SERVER")]
+        servers: Vec<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
 }
 
 /// `jackfield tools`
@@ -148,15 +191,26 @@ pub struct Bounds {
 /// Where the configuration is, and what it says about tools.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Setup {
-    /// Read this configuration file and no other (also: JACKFIELD_CONFIG).
-    #[arg(long, value_name = "FILE")]
-    pub config: Option<PathBuf>,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
     /// Let these tools run without asking, such as 'builtin/*' or '*'.
     #[arg(long, value_name = "PATTERN")]
     pub allow: Vec<String>,
     /// Deny these tools; wins over --allow.
     #[arg(long, value_name = "PATTERN")]
     pub deny: Vec<String>,
+}
+
+/// Where the configuration is.
+#[derive(Clone, Debug, clap::Args)]
+pub struct Source {
+    /// Read this configuration file and no other (also: JACKFIELD_CONFIG).
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Read the MCP servers from this file and no other.
+    #[arg(long, value_name = "FILE")]
+    pub mcp_config: Option<PathBuf>,
 }
 
 /// How the answer is shown.
@@ -252,6 +306,30 @@ Examples:
   jackfield demo
   jackfield demo \"What is 12 * 12?\"
   jackfield demo --json";
+
+const MCP_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp list
+  jackfield mcp test weather
+  jackfield mcp logs weather --mcp-config mcp-servers.json";
+
+const MCP_LIST_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp list
+  jackfield mcp list --json | jq -r '.[] | select(.state == \"failed\") | .id'";
+
+const MCP_LOGS_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp logs weather
+  jackfield mcp logs weather --json | jq -r '.lines[]'";
+
+const MCP_TEST_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp test
+  jackfield mcp test weather github
+  jackfield mcp test --mcp-config mcp-servers.json --json
+
+The exit code is 8 if a server cannot be used.";
 
 const TOOLS_EXAMPLES: &str = "\
 Examples:

@@ -2,7 +2,9 @@
 
 pub mod ask;
 pub mod demo;
+pub mod mcp;
 mod patterns;
+mod servers;
 pub mod tools;
 
 use jackfield_assembly::Registry;
@@ -20,6 +22,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
         Command::Ask(ask) => ask::run(ask, registry).await,
         Command::Demo(demo) => demo::run(demo).await,
+        Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
     }
 }

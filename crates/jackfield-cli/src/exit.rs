@@ -10,6 +10,7 @@
 //! | 5 | a limit was met, and there is no answer or `on_limit` is `"error"` |
 //! | 6 | the answer broke off; what had come was printed |
 //! | 7 | the tool of `tools call` failed |
+//! | 8 | an MCP server of `mcp test` cannot be used |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -34,13 +35,15 @@ pub enum Exit {
     Interrupted,
     /// The tool of `tools call` failed.
     Tool,
+    /// An MCP server of `mcp test` cannot be used.
+    Server,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -49,6 +52,7 @@ impl Exit {
         Self::Limit,
         Self::Interrupted,
         Self::Tool,
+        Self::Server,
         Self::Cancelled,
     ];
 
@@ -64,6 +68,7 @@ impl Exit {
             Self::Limit => 5,
             Self::Interrupted => 6,
             Self::Tool => 7,
+            Self::Server => 8,
             Self::Cancelled => 130,
         }
     }
@@ -114,4 +119,5 @@ Exit codes:
   5    a limit was met, and there is no answer or `on_limit` is \"error\"
   6    the answer broke off; what had come was printed
   7    the tool of `tools call` failed
+  8    an MCP server of `mcp test` cannot be used
   130  cancelled";

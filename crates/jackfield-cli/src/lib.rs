@@ -32,6 +32,10 @@ pub fn main() -> ExitCode {
 /// providers of one's own is a `main` of one line.
 #[must_use]
 pub fn main_with(registry: &Registry) -> ExitCode {
+    // Before anything else: what a guard is given is no command line.
+    if let Some(code) = jackfield_assembly::guard() {
+        return code;
+    }
     let args = Args::parse();
     args.color.as_choice().write_global();
     log::start();
@@ -42,7 +46,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         .build();
     let exit = match runtime {
         Ok(runtime) => {
-            let ended = runtime.block_on(commands::run(args.command, registry));
+            let ended = runtime.block_on(commands::run(args.command, &registry.clone().guarded()));
             // A thread that is stuck must not hold the process.
             runtime.shutdown_background();
             ended.unwrap_or_else(|fault| render::fault(&fault))

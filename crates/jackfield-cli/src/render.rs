@@ -6,6 +6,7 @@ pub mod human;
 pub mod json;
 pub mod plain;
 pub mod screen;
+mod servers;
 mod spinner;
 mod tools;
 pub mod words;
@@ -16,6 +17,7 @@ use jackfield_domain::wait::Wait;
 use jackfield_engine::TurnReport;
 
 pub use self::event::Event;
+pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};
 
 use crate::exit::Exit;

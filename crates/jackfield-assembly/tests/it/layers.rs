@@ -168,6 +168,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         allow: vec!["*".to_owned()],
         config: None,
         deny: vec!["x".to_owned()],
+        mcp_config: None,
         model: Some("claude/flag".to_owned()),
         rounds: Some(2),
         strict: Some(None),

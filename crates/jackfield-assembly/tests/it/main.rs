@@ -5,6 +5,7 @@ mod documented;
 mod layers;
 mod openai;
 mod registry;
+mod servers;
 mod trust;
 mod world;
 mod wrong;

@@ -13,8 +13,8 @@ use jackfield_domain::setup::Opening;
 use jackfield_engine::{SendMessage, TurnReport};
 
 use crate::approval::Terminal;
-use crate::args::{Ask, Bounds, Output, Setup};
-use crate::commands::patterns;
+use crate::args::{Ask, Bounds, Output, Setup, Source};
+use crate::commands::{patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::question;
@@ -37,6 +37,7 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
         return Err(no_key(provider, missing, assembled.keys_found.first()));
     }
     if !(ask.setup.allow.is_empty() && ask.setup.deny.is_empty()) {
+        let _patience = servers::patience(&assembled.servers);
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
@@ -70,6 +71,7 @@ pub async fn converse(
     let Assembled {
         engine,
         mut options,
+        servers,
         ..
     } = assembled;
     let asks = asks(output, yes);
@@ -88,7 +90,11 @@ pub async fn converse(
         session: new_session()?,
     };
     let mut view = render::view(output.json, output.verbose);
-    let report = turn::run(&engine, message, &mut *view, asks).await?;
+    let patience = servers::patience(&servers);
+    let report = turn::run(&engine, message, &mut *view, asks).await;
+    drop(patience);
+    servers::stop(servers).await;
+    let report = report?;
     // Whoever read the answer went away with what they wanted.
     let Some(report) = report else {
         return Ok(Exit::Answered);
@@ -144,18 +150,26 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> 
         Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
     })?;
     let config = load(&surroundings, flags)?;
+    for remark in &config.remarks {
+        let help = remark.help.as_ref().map(|help| format!("; {help}"));
+        render::remark(&format!("{remark}{}", help.unwrap_or_default()));
+    }
     Ok(registry.assemble(&config, &surroundings.environment)?)
 }
 
 /// The flags that all commands with a configuration have.
 #[must_use]
 pub fn flags(setup: &Setup) -> Flags {
+    let mut flags = flags_of(&setup.source);
+    (flags.allow, flags.deny) = (setup.allow.clone(), setup.deny.clone());
+    flags
+}
+
+/// The flags that say where the configuration is.
+#[must_use]
+pub fn flags_of(source: &Source) -> Flags {
     let mut flags = Flags::default();
-    (flags.allow, flags.config, flags.deny) = (
-        setup.allow.clone(),
-        setup.config.clone(),
-        setup.deny.clone(),
-    );
+    (flags.config, flags.mcp_config) = (source.config.clone(), source.mcp_config.clone());
     flags
 }
 

@@ -8,7 +8,7 @@ use jackfield_engine::{EngineError, Offered};
 use serde_json::{Map, Value};
 
 use crate::args::Tools;
-use crate::commands::{ask, patterns};
+use crate::commands::{ask, patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render::{self, words};
@@ -21,11 +21,23 @@ use crate::render::{self, words};
 pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, Fault> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
+    let assembled = ask::assemble(&ask::flags(setup), registry)?;
+    let all = assembled.servers.clone();
+    let patience = servers::patience(&all);
+    let done = perform(tools, assembled).await;
+    drop(patience);
+    servers::stop(all).await;
+    done
+}
+
+async fn perform(tools: Tools, assembled: Assembled) -> Result<Exit, Fault> {
+    let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
+        &tools;
     let Assembled {
         engine,
         mut options,
         ..
-    } = ask::assemble(&ask::flags(setup), registry)?;
+    } = assembled;
     // What holds where somebody can be asked, which is what people want to know.
     options.policy.can_ask = true;
     let offered = engine.tools(&options).await;

@@ -93,7 +93,11 @@ pub fn show(out: &mut impl Write, tool: &CatalogEntry, as_json: bool) -> io::Res
     if let Some(limit) = tool.time_limit {
         writeln!(out, "at most {} a call", words::time(limit))?;
     }
-    writeln!(out, "\n{}", words::printable(&tool.definition.description))?;
+    writeln!(out, "{DIM}definition {}{DIM:#}", tool.digest.to_hex())?;
+    let description = words::printable(&tool.definition.description);
+    if !description.trim().is_empty() {
+        writeln!(out, "\n{description}")?;
+    }
     match &tool.definition.input {
         InputFormat::Json(schema) => {
             writeln!(
@@ -137,7 +141,7 @@ pub fn called(
     out.flush()
 }
 
-fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
+pub(super) fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
     writeln!(out, "{}", pretty(value)?)?;
     out.flush()
 }
@@ -162,6 +166,7 @@ fn described(tool: &CatalogEntry) -> Value {
         "policy": policy,
         "policy_reason": why,
         "safety": safety(tool.safety).0,
+        "digest": tool.digest.to_hex(),
         "input_schema": input,
         "output_schema": tool.definition.output.as_deref(),
     })

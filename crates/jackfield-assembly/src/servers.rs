@@ -1,0 +1,81 @@
+//! MCP servers: what is configured of each, and the toolbox that comes of it.
+
+mod expand;
+mod fields;
+mod read;
+mod toolbox;
+
+use std::ffi::OsStr;
+use std::fmt;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::ids::ToolboxId;
+use jackfield_tools_mcp::Patterns;
+
+pub(crate) use self::read::read;
+pub use self::toolbox::{Server, ServerState, Tested};
+use crate::place::Place;
+
+/// An MCP server as it is configured: the texts are as they are written, with `${NAME}` in them.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct McpServer {
+    /// The program's arguments.
+    pub arguments: Vec<Arc<str>>,
+    /// The program: a name that is looked for in `PATH`, or a path.
+    pub command: Arc<str>,
+    /// For people: what it is for.
+    pub description: Option<Arc<str>>,
+    /// Whether it is used.
+    pub enabled: bool,
+    /// Variables that it gets beside the few that every server gets.
+    pub environment: Vec<(Arc<str>, Arc<str>)>,
+    /// The folder that it runs in, relative to the file that names it.
+    pub folder: Option<Arc<str>>,
+    /// Its id, the first part of its tools' names.
+    pub id: ToolboxId,
+    /// For people: its name in words.
+    pub name: Option<Arc<str>>,
+    /// Where it is configured.
+    pub place: Place,
+    /// What its tools' names begin with in place of its id.
+    pub prefix: Option<Arc<str>>,
+    /// How long it may take to start, if that is not the default.
+    pub start_timeout: Option<Duration>,
+    /// How long a call may go without a word of its progress, if that is not the default.
+    pub timeout: Option<Duration>,
+    /// Which of its tools are offered.
+    pub tools: Patterns,
+    /// Whether what it says about the safety of its tools is believed.
+    pub trusted: bool,
+    /// What relative paths are relative to, and the user's home.
+    pub(crate) base: (PathBuf, Option<PathBuf>),
+}
+
+impl fmt::Debug for McpServer {
+    /// Never says what the variables hold: some are keys.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("McpServer")
+            .field("id", &self.id)
+            .field("command", &self.command)
+            .field("arguments", &self.arguments)
+            .field("enabled", &self.enabled)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Is the guard of an MCP server, if this process was started as one; a program whose registry is
+/// [guarded](crate::Registry::guarded) calls this before anything else, and ends with what it gives.
+#[must_use]
+pub fn guard() -> Option<ExitCode> {
+    let mut arguments = std::env::args_os().skip(1);
+    let is_guard = arguments.next().as_deref() == Some(OsStr::new(GUARD));
+    is_guard.then(|| jackfield_tools_mcp::guard::main(arguments))
+}
+
+/// The first argument of a guard: nothing that a person would type.
+const GUARD: &str = "__mcp-guard";

@@ -1,0 +1,172 @@
+//! One JSON object of a file of servers: its fields, and the problems with them.
+
+use std::cell::RefCell;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use crate::near::did_you_mean;
+use crate::place::{Origin, Place, Problem};
+use crate::values::length_of_time;
+
+/// A file, and everything that is wrong with it.
+pub(crate) struct Pages {
+    file: Arc<Path>,
+    problems: RefCell<Vec<Problem>>,
+}
+
+impl Pages {
+    pub(crate) fn new(file: &Path) -> Self {
+        Self {
+            file: file.into(),
+            problems: RefCell::default(),
+        }
+    }
+
+    pub(crate) fn place(&self, key: Option<String>, line: Option<usize>) -> Place {
+        Place {
+            key,
+            line,
+            origin: Origin::File(Arc::clone(&self.file)),
+        }
+    }
+
+    pub(crate) fn problem(&self, problem: Problem) {
+        self.problems.borrow_mut().push(problem);
+    }
+
+    pub(crate) fn problems(self) -> Vec<Problem> {
+        self.problems.into_inner()
+    }
+}
+
+/// One object.
+pub(crate) struct Fields<'a> {
+    asked: Vec<&'static str>,
+    object: &'a Map<String, Value>,
+    pages: &'a Pages,
+    path: String,
+}
+
+impl<'a> Fields<'a> {
+    /// The object of this value.
+    pub(crate) fn of(pages: &'a Pages, value: &'a Value, path: String) -> Option<Self> {
+        let Some(object) = value.as_object() else {
+            let message = format!("an object was expected, not {}", kind(value));
+            pages.problem(Problem::new(pages.place(Some(path), None), message));
+            return None;
+        };
+        Some(Self {
+            asked: Vec::new(),
+            object,
+            pages,
+            path,
+        })
+    }
+
+    /// The field of this name, if there is one that is not null.
+    pub(crate) fn find(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.asked.push(name);
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
+    /// The field of this name, if it can be read.
+    pub(crate) fn take<T>(
+        &mut self,
+        name: &'static str,
+        parse: impl FnOnce(&Value) -> Result<T, String>,
+    ) -> Option<T> {
+        match parse(self.find(name)?) {
+            Ok(parsed) => Some(parsed),
+            Err(message) => {
+                self.problem(name, message);
+                None
+            }
+        }
+    }
+
+    /// Says that something is wrong with a field.
+    pub(crate) fn problem(&self, name: &str, message: impl Into<String>) {
+        let place = self.pages.place(Some(self.key(name)), None);
+        self.pages.problem(Problem::new(place, message));
+    }
+
+    /// Where this object is.
+    pub(crate) fn place(&self) -> Place {
+        self.pages.place(Some(self.path.clone()), None)
+    }
+
+    pub(crate) fn key(&self, name: &str) -> String {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        format!("{}{dot}{name}", self.path)
+    }
+
+    /// All fields that are told, for an object in which the names are free.
+    pub(crate) fn all(&self) -> impl Iterator<Item = (&'a String, &'a Value)> + use<'a> {
+        self.object.iter()
+    }
+
+    /// Ends the reading of this object: fields that nobody asked for are unknown.
+    pub(crate) fn finish(self) {
+        for name in self.object.keys() {
+            if !self.asked.contains(&name.as_str()) {
+                let hint = did_you_mean(name, &self.asked);
+                self.problem(name, format!("unknown{hint}"));
+            }
+        }
+    }
+}
+
+/// A text that says something.
+pub(crate) fn filled(value: &Value) -> Result<Arc<str>, String> {
+    let text = text(value)?;
+    if text.trim().is_empty() {
+        return Err("this must not be empty".to_owned());
+    }
+    Ok(text)
+}
+
+/// A text.
+pub(crate) fn text(value: &Value) -> Result<Arc<str>, String> {
+    value
+        .as_str()
+        .map(Into::into)
+        .ok_or_else(|| format!("a text in quotes was expected, not {}", kind(value)))
+}
+
+/// Several texts.
+pub(crate) fn texts(value: &Value) -> Result<Vec<Arc<str>>, String> {
+    let items = value
+        .as_array()
+        .ok_or_else(|| format!("a list of texts was expected, not {}", kind(value)))?;
+    items.iter().map(text).collect()
+}
+
+/// `true` or `false`.
+pub(crate) fn flag(value: &Value) -> Result<bool, String> {
+    value
+        .as_bool()
+        .ok_or_else(|| format!("true or false was expected, not {}", kind(value)))
+}
+
+/// A length of time such as "30s".
+pub(crate) fn duration(value: &Value) -> Result<Duration, String> {
+    let text = value.as_str().ok_or_else(|| {
+        let kind = kind(value);
+        format!("a length of time such as \"30s\" was expected, not {kind}")
+    })?;
+    length_of_time(text)
+}
+
+const fn kind(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "a list",
+        Value::Bool(_) => "a boolean",
+        Value::Null => "null",
+        Value::Number(_) => "a number",
+        Value::Object(_) => "an object",
+        Value::String(_) => "a text",
+    }
+}

@@ -1,0 +1,348 @@
+//! A configured server as a toolbox: with its variables filled in, or with the reason why it cannot be used.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_engine::{EngineBuilder, Standing};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_tools_mcp::{Era, Fault, GuardProgram, McpToolbox, ServerConfig, Settings};
+
+use crate::servers::expand::expand;
+use crate::servers::{GUARD, McpServer};
+use crate::surroundings::Environment;
+
+/// An MCP server of an assembly. Cloning shares it.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Server {
+    /// What is configured of it.
+    pub config: Arc<McpServer>,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Off,
+    Usable(Arc<Running>),
+    Wrong(Fault),
+}
+
+/// How a server is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum ServerState {
+    /// It cannot be used.
+    Failed {
+        /// What to do.
+        advice: String,
+        /// What happened.
+        reason: String,
+    },
+    /// It is switched off.
+    Off,
+    /// It runs.
+    Ready {
+        /// Its own name and version, if it says them; not to be believed.
+        name: Option<String>,
+        /// The revision of the protocol that is spoken with it.
+        protocol: String,
+        /// Whether that is without a handshake, as from 2026-07-28 on.
+        stateless: bool,
+    },
+    /// It is being started.
+    Starting,
+    /// Nobody has needed it.
+    Stopped,
+}
+
+/// What came of trying a server.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Tested {
+    /// What is not as it should be, each in a sentence.
+    pub problems: Vec<String>,
+    /// How it is.
+    pub state: ServerState,
+    /// How long it took until its tools were known, or until it failed.
+    pub took: Duration,
+    /// Its tools.
+    pub tools: Vec<ToolSpec>,
+    /// Whether it can be used.
+    pub usable: bool,
+}
+
+impl Server {
+    pub(crate) fn new(config: &McpServer, environment: &Environment, guarded: bool) -> Self {
+        let kind = if !config.enabled {
+            Kind::Off
+        } else {
+            match filled_in(config, environment) {
+                Ok(server) => Kind::Usable(Arc::new(Running {
+                    instructions: Mutex::default(),
+                    mcp: McpToolbox::new(server, settings(config, guarded)),
+                })),
+                Err(fault) => Kind::Wrong(fault),
+            }
+        };
+        Self {
+            config: Arc::new(config.clone()),
+            kind,
+        }
+    }
+
+    /// Adds it to an engine.
+    pub(crate) fn join(&self, builder: EngineBuilder) -> EngineBuilder {
+        let standing = Standing {
+            prefix: self.config.prefix.clone(),
+            trusted: self.config.trusted,
+        };
+        match &self.kind {
+            Kind::Off => builder,
+            Kind::Usable(running) => builder.toolbox_as(Arc::clone(running) as _, standing),
+            Kind::Wrong(fault) => {
+                let wrong = Wrong {
+                    fault: fault.clone(),
+                    id: self.config.id.clone(),
+                };
+                builder.toolbox_as(Arc::new(wrong), standing)
+            }
+        }
+    }
+
+    /// How it is.
+    #[must_use]
+    pub fn state(&self) -> ServerState {
+        match &self.kind {
+            Kind::Off => ServerState::Off,
+            Kind::Usable(running) => running.mcp.state().into(),
+            Kind::Wrong(fault) => fault.clone().into(),
+        }
+    }
+
+    /// What it said last on standard error, and what on standard output was not the protocol; the
+    /// oldest line first.
+    #[must_use]
+    pub fn log(&self) -> Vec<String> {
+        match &self.kind {
+            Kind::Off | Kind::Wrong(_) => Vec::new(),
+            Kind::Usable(running) => running.mcp.log(),
+        }
+    }
+
+    /// Starts it, and asks for its tools.
+    pub async fn test(&self) -> Tested {
+        let since = Instant::now();
+        let mut tested = Tested {
+            problems: Vec::new(),
+            state: self.state(),
+            took: Duration::ZERO,
+            tools: Vec::new(),
+            // What is switched off is as it should be.
+            usable: matches!(self.kind, Kind::Off),
+        };
+        if let Kind::Usable(running) = &self.kind {
+            let started = running.mcp.start().await;
+            let listed = match &started {
+                Ok(()) => Toolbox::list(&**running).await,
+                Err(_) => Ok(Vec::new()),
+            };
+            tested.took = since.elapsed();
+            let started_well = started.is_ok();
+            tested.state = match started {
+                Ok(()) => running.mcp.state().into(),
+                Err(fault) => fault.into(),
+            };
+            tested.usable = started_well && listed.is_ok();
+            match listed {
+                Ok(tools) => tested.tools = tools,
+                Err(error) => tested.problems.push(error.to_string()),
+            }
+            tested.problems.extend(running.problems());
+            if running.mcp.log().iter().any(|line| line.starts_with(NOISE)) {
+                let noise = "it writes to standard output what is not the protocol; \
+                             have it log to standard error, or switch its banner off";
+                tested.problems.push(noise.to_owned());
+            }
+        }
+        tested
+    }
+
+    /// Ends it, if it runs; takes a few seconds at most.
+    pub async fn stop(&self) {
+        if let Kind::Usable(running) = &self.kind {
+            running.mcp.stop().await;
+        }
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server")
+            .field("config", &self.config)
+            .field("state", &self.state())
+            .finish()
+    }
+}
+
+impl From<Fault> for ServerState {
+    fn from(fault: Fault) -> Self {
+        let Fault { advice, reason } = fault;
+        Self::Failed { advice, reason }
+    }
+}
+
+impl From<jackfield_tools_mcp::ServerState> for ServerState {
+    fn from(state: jackfield_tools_mcp::ServerState) -> Self {
+        use jackfield_tools_mcp::ServerState as State;
+        match state {
+            State::Failed { fault, .. } => fault.into(),
+            State::Ready {
+                era,
+                name,
+                protocol,
+            } => Self::Ready {
+                name,
+                protocol,
+                stateless: era == Era::Stateless,
+            },
+            State::Starting => Self::Starting,
+            State::Stopped => Self::Stopped,
+        }
+    }
+}
+
+/// The server with its variables filled in.
+fn filled_in(config: &McpServer, environment: &Environment) -> Result<ServerConfig, Fault> {
+    let fill = |what: &str, text: &str| {
+        expand(text, environment).map_err(|why| Fault {
+            advice: format!(
+                "correct it in {}, or set it",
+                config.place.origin_in_words()
+            ),
+            reason: format!("its `{what}` cannot be filled in: {why}"),
+        })
+    };
+    let mut server = ServerConfig::new(config.id.clone(), fill("command", &config.command)?);
+    for argument in &config.arguments {
+        server.arguments.push(fill("args", argument)?);
+    }
+    for (name, value) in &config.environment {
+        let value = fill(&format!("env.{name}"), value)?;
+        server.environment.push((name.to_string(), value));
+    }
+    let (base, home) = &config.base;
+    let folder = config.folder.as_ref().map(|folder| fill("cwd", folder));
+    server.folder = folder.transpose()?.map(|folder| {
+        let below_home = folder
+            .strip_prefix("~/")
+            .or_else(|| (folder == "~").then_some(""));
+        match (below_home, home) {
+            (Some(rest), Some(home)) => home.join(rest),
+            (Some(_) | None, _) => base.join(PathBuf::from(&folder)),
+        }
+    });
+    if let Some(timeout) = config.timeout {
+        server.call_limit = timeout;
+    }
+    server.tools = config.tools.clone();
+    server.trusted = config.trusted;
+    Ok(server)
+}
+
+fn settings(config: &McpServer, guarded: bool) -> Settings {
+    let mut settings = Settings::default();
+    if guarded {
+        // A program that does not know its own path goes without.
+        settings.guard = GuardProgram::this_program(GUARD).ok();
+    }
+    if let Some(limit) = config.start_timeout {
+        settings.start_limit = limit;
+    }
+    settings
+}
+
+/// A server that can be started, with its words of the last list.
+struct Running {
+    instructions: Mutex<Option<String>>,
+    mcp: McpToolbox,
+}
+
+#[async_trait]
+impl Toolbox for Running {
+    fn id(&self) -> &ToolboxId {
+        self.mcp.id()
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        let tools = self.mcp.list().await?;
+        let said = self.mcp.instructions().await;
+        *self
+            .instructions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = said;
+        Ok(tools)
+    }
+
+    fn instructions(&self) -> Option<String> {
+        let said = self.instructions.lock();
+        said.unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        self.mcp.problems()
+    }
+
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        self.mcp.call(run, events).await
+    }
+
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        self.mcp.resume(handle, answer, events).await
+    }
+}
+
+/// A server that cannot even be started, so that whoever lists tools is told.
+struct Wrong {
+    fault: Fault,
+    id: ToolboxId,
+}
+
+impl Wrong {
+    fn error(&self) -> ToolError {
+        let message = format!("the server `{}` is not available: {}", self.id, self.fault);
+        ToolFailure::not_sent(ToolFailureKind::Unavailable, message).into()
+    }
+}
+
+#[async_trait]
+impl Toolbox for Wrong {
+    fn id(&self) -> &ToolboxId {
+        &self.id
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        Err(self.error())
+    }
+
+    async fn call(
+        &self,
+        _run: &ToolRun,
+        _events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        Err(self.error())
+    }
+}
+
+/// What the log says before such a line.
+const NOISE: &str = "[not the protocol, on standard output]";

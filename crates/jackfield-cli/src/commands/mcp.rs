@@ -1,0 +1,81 @@
+//! `jackfield mcp`: the servers, and whether they work.
+
+use std::io;
+
+use jackfield_assembly::{Registry, Server, Tested};
+use tokio::task::JoinSet;
+
+use crate::args::Mcp;
+use crate::commands::{ask, servers};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Lists, tries, or shows what a server said.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
+    let (Mcp::List { source, .. } | Mcp::Logs { source, .. } | Mcp::Test { source, .. }) = &mcp;
+    let all = ask::assemble(&ask::flags_of(source), registry)?.servers;
+    let chosen = match &mcp {
+        Mcp::List { .. } => all,
+        Mcp::Logs { server, .. } => vec![named(&all, server)?],
+        Mcp::Test { servers: names, .. } if names.is_empty() => {
+            all.into_iter().filter(|one| one.config.enabled).collect()
+        }
+        Mcp::Test { servers: names, .. } => {
+            let named = names.iter().map(|name| named(&all, name));
+            named.collect::<Result<_, _>>()?
+        }
+    };
+    let patience = servers::patience(&chosen);
+    let tried = test(&chosen).await;
+    drop(patience);
+    let out = &mut anstream::stdout();
+    let unusable = tried.iter().any(|(_, tested)| !tested.usable);
+    let (exit, printed) = match &mcp {
+        Mcp::List { json, .. } => (Exit::Answered, render::list_servers(out, &tried, *json)),
+        Mcp::Logs { json, .. } => (Exit::Answered, render::logs(out, &tried, *json)),
+        Mcp::Test { json, .. } if unusable => (Exit::Server, render::tested(out, &tried, *json)),
+        Mcp::Test { json, .. } => (Exit::Answered, render::tested(out, &tried, *json)),
+    };
+    servers::stop(chosen).await;
+    match printed {
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Fault::new(Exit::Internal, "standard output cannot be written").because(&error))
+        }
+        // Whoever read it went away with what they wanted.
+        Ok(()) | Err(_) => Ok(exit),
+    }
+}
+
+/// Tries all of them at once; the answers are in their order.
+async fn test(servers: &[Server]) -> Vec<(Server, Tested)> {
+    let mut testing = JoinSet::new();
+    for (place, server) in servers.iter().cloned().enumerate() {
+        testing.spawn(async move {
+            let tested = server.test().await;
+            (place, server, tested)
+        });
+    }
+    let mut tried = testing.join_all().await;
+    tried.sort_by_key(|(place, ..)| *place);
+    let tried = tried.into_iter();
+    tried.map(|(_, server, tested)| (server, tested)).collect()
+}
+
+fn named(all: &[Server], name: &str) -> Result<Server, Fault> {
+    let found = all.iter().find(|server| server.config.id.as_str() == name);
+    found.cloned().ok_or_else(|| {
+        let known: Vec<&str> = all.iter().map(|server| server.config.id.as_str()).collect();
+        let known = if known.is_empty() {
+            "none is configured".to_owned()
+        } else {
+            format!("there are: {}", known.join(", "))
+        };
+        let message = format!("there is no MCP server `{name}`; {known}");
+        Fault::new(Exit::Usage, message).with_help("`jackfield mcp list` shows the servers")
+    })
+}

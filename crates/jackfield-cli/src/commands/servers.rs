@@ -1,0 +1,48 @@
+//! The MCP servers of a run: waited for in words, and ended with it.
+
+use std::time::Duration;
+
+use jackfield_assembly::{Server, ServerState};
+use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::{sleep, timeout};
+
+use crate::render;
+
+/// Says which servers are waited for, if that takes long; until it is dropped.
+pub(crate) struct Patience(JoinHandle<()>);
+
+impl Drop for Patience {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Begins to wait for servers.
+pub(crate) fn patience(servers: &[Server]) -> Patience {
+    let servers = servers.to_vec();
+    Patience(tokio::spawn(async move {
+        sleep(PATIENCE).await;
+        let starting = servers
+            .iter()
+            .filter(|server| server.state() == ServerState::Starting);
+        let names: Vec<&str> = starting.map(|server| server.config.id.as_str()).collect();
+        if !names.is_empty() {
+            let names = names.join(", ");
+            render::remark(&format!("waiting for MCP servers to start: {names}"));
+        }
+    }))
+}
+
+/// Ends all servers at once. Those that take their time are left to their guards.
+pub(crate) async fn stop(servers: Vec<Server>) {
+    let mut stopping = JoinSet::new();
+    for server in servers {
+        stopping.spawn(async move { server.stop().await });
+    }
+    let _in_time = timeout(FAREWELL, stopping.join_all()).await;
+}
+
+/// How long servers are waited for when everything else is done.
+const FAREWELL: Duration = Duration::from_secs(1);
+/// How long servers are waited for in silence.
+const PATIENCE: Duration = Duration::from_secs(2);
