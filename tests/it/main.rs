@@ -23,6 +23,7 @@ mod mcp;
 mod mcp_servers;
 mod models;
 mod prompting;
+mod reasoning_back;
 mod retrying;
 mod streams;
 mod strict;

@@ -99,7 +99,7 @@ impl Wire {
     }
 
     /// The adapter in front of such a server.
-    fn adapter(self, server: &Scripted) -> Arc<dyn ChatModel> {
+    pub(crate) fn adapter(self, server: &Scripted) -> Arc<dyn ChatModel> {
         let transport =
             Transport::new(TransportSettings::default()).expect("a transport can be set up");
         let key = Some(Secret::new("sk-any"));
