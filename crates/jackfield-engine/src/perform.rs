@@ -438,7 +438,7 @@ impl ToolEvents for Events {
 /// The part of a tool's time that checking its arguments may take.
 const CHECK_SHARE: f64 = 0.8;
 /// No check is given more than its part of this, whatever time the tool has.
-const LONGEST_CHECK: Duration = Duration::from_secs(3600);
+const LONGEST_CHECK: Duration = Duration::from_secs(30);
 /// How many events may wait for the driver: a reader of the network waits from there on.
 const QUEUE: usize = 256;
 /// How long aborted tasks have to end.

@@ -30,7 +30,7 @@
 //! `{"twice": words}`, `{"wait": true}` (until it is cancelled), `{"hold": n}` (until n calls are held,
 //! which are then answered last first), `{"die": code}`; and on the way `{"progress": [done, of,
 //! message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
-//! `{"ask": {requests, state}}` (unless there are answers) and `{"task": [state, …]}` (what
+//! `{"unlisten": true}` (nobody is told of changes any more), `{"ask": {requests, state}}` (unless there are answers) and `{"task": [state, …]}` (what
 //! `tasks/get` says, one after another).
 
 use std::collections::{HashMap, HashSet};

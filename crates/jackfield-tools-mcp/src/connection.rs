@@ -103,6 +103,7 @@ impl Running {
         let (changes, ended) = (watch::Sender::new(0), watch::Sender::new(false));
         let (changed, has_ended) = (changes.subscribe(), ended.subscribe());
         let listening = watch::Sender::new(false);
+        let changes_too = changes.clone();
         let is_listening = listening.subscribe();
         let tell = Tell {
             changes,
@@ -153,7 +154,8 @@ impl Running {
             peer: service.peer().clone(),
         });
         let listens = met.era == Era::Stateless && can_announce(&connection.info);
-        let listener = listens.then(|| tokio::spawn(listen(connection.peer.clone(), listening)));
+        let listener =
+            listens.then(|| tokio::spawn(listen(connection.peer.clone(), listening, changes_too)));
         Ok(Self {
             child,
             connection,
@@ -317,7 +319,11 @@ fn can_announce(info: &ServerPeerInfo) -> bool {
 }
 
 /// Keeps asking a server of the newer era to tell of changes, until it does not want to any more.
-async fn listen(peer: Peer<RoleClient>, listening: watch::Sender<bool>) {
+async fn listen(
+    peer: Peer<RoleClient>,
+    listening: watch::Sender<bool>,
+    changes: watch::Sender<u64>,
+) {
     use rmcp::model::{
         SubscriptionFilter, SubscriptionsListenRequest, SubscriptionsListenRequestParams,
     };
@@ -329,6 +335,8 @@ async fn listen(peer: Peer<RoleClient>, listening: watch::Sender<bool>) {
         // The answer is the end of it. What it tells goes the way of all notifications.
         let ended = peer.send_request(request).await;
         listening.send_replace(false);
+        // What changes from here on until it tells again, nobody hears.
+        changes.send_modify(|times| *times += 1);
         match ended {
             Err(ServiceError::McpError(_) | ServiceError::TransportClosed) => return,
             Ok(_) | Err(_) => sleep(LISTEN_AGAIN).await,

@@ -110,7 +110,10 @@ impl Listing {
 
     /// Whether the server would say the same today, as far as it has promised.
     pub(crate) fn holds(&self, connection: &Connection) -> bool {
-        let fresh = self.fresh_until.is_none_or(|until| Instant::now() < until);
+        let fresh = match self.fresh_until {
+            None => connection.announces_changes(),
+            Some(until) => Instant::now() < until,
+        };
         fresh && self.unchanged(connection)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use rmcp::RoleClient;
 use rmcp::model::{
-    ClientJsonRpcMessage, ClientNotification, CustomResult, GetExtensions as _, GetMeta as _,
-    JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
+    CancelledNotification, ClientJsonRpcMessage, ClientNotification, CustomResult,
+    GetExtensions as _, GetMeta as _, JsonRpcMessage, ServerJsonRpcMessage, ServerResult,
 };
 use rmcp::transport::Transport;
 use serde_json::Value;
@@ -94,6 +94,13 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                 }
                 Said::Noise(line) => self.tell.noise(&line),
                 Said::Notification { method, params } => match method.as_str() {
+                    // It takes back a question of its own, or ends what it was asked to tell.
+                    "notifications/cancelled" => {
+                        if let Ok(params) = serde_json::from_value(params) {
+                            let note = CancelledNotification::new(params);
+                            return Some(JsonRpcMessage::notification(note.into()));
+                        }
+                    }
                     "notifications/message" => self.tell.logged(&params),
                     "notifications/progress" => self.under_way.progressed(&params),
                     "notifications/subscriptions/acknowledged" => {
@@ -104,7 +111,7 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                     "notifications/tools/list_changed" => {
                         self.tell.changes.send_modify(|times| *times += 1);
                     }
-                    // Nothing else is subscribed to, and cancelling is for what a server has asked.
+                    // Nothing else is subscribed to.
                     _ => {}
                 },
                 Said::Request(request) => return Some(*request),

@@ -116,6 +116,13 @@ impl Server {
                     self.answer(id, words(with.as_str().unwrap_or_default()));
                 }
             }
+            "unlisten" => {
+                let listeners = std::mem::take(&mut self.state().listeners);
+                for id in listeners {
+                    self.notify_one("notifications/cancelled", json!({ "requestId": id }));
+                }
+                return false;
+            }
             "wait" => self.wait(id, params),
             unknown => self.violated(&format!("the script has a step `{unknown}`")),
         }
