@@ -8,6 +8,7 @@ mod checking_compatible;
 mod checking_responses;
 mod edit;
 mod http;
+mod mcp;
 mod program;
 mod refusing_openai;
 mod remembering;
