@@ -212,8 +212,16 @@ fn pictures_of_tools_are_shown_by_the_user_where_one_may_speak() {
 }
 
 #[test]
-fn a_failure_of_a_tool_is_put_into_words_once() {
+fn every_text_of_an_outcome_is_sent_and_a_failure_is_put_into_words_once() {
+    let several = ToolResult {
+        content: vec![
+            OutcomePart::Text("one".into()),
+            OutcomePart::Text("two".into()),
+        ],
+        ..ToolResult::default()
+    };
     for (result, text) in [
+        (several, "one\ntwo"),
         (ToolResult::error("no such file"), "Error: no such file"),
         (
             ToolResult::error("error: no such file"),

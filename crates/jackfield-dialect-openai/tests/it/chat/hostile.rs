@@ -381,6 +381,7 @@ fn errors_in_a_stream_are_told_as_failures() {
         json!({ "object": "error", "message": "busy", "code": 503 }),
         json!([{ "error": { "message": "busy", "code": 503 } }]),
         json!({ "choices": [{ "index": 0, "delta": {}, "error": { "message": "busy", "code": 503 } }] }),
+        json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "error" }] }),
         json!({ "choices": [{ "index": 0, "delta": {}, "finish_reason": "insufficient_system_resource" }] }),
     ] {
         let error = error.to_string();
@@ -392,6 +393,20 @@ fn errors_in_a_stream_are_told_as_failures() {
             assert_eq!(failure.advice, RetryAdvice::Backoff, "{error}");
             assert_eq!(failure.phase, phase, "{error}");
         }
+    }
+}
+
+#[test]
+fn an_event_that_is_called_an_error_is_one_whatever_its_form() {
+    for error in [
+        json!({ "message": "busy", "code": 503 }),
+        json!({ "detail": "busy", "code": 503 }),
+        json!({ "error": { "message": "busy", "code": 503 } }),
+    ] {
+        let mut decoder = Decoder::new(owner());
+        let fault = decoder.push(Some("error"), &error.to_string());
+        let failure = fault.expect_err("an error").failure();
+        assert_eq!(failure.kind, ModelFailureKind::Overloaded, "{error}");
     }
 }
 
