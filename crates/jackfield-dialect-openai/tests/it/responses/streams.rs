@@ -138,6 +138,32 @@ fn arguments_come_once_wherever_they_come() {
     }
 }
 
+/// Some servers tell them there and nowhere else, and neither in pieces nor in the item.
+#[test]
+fn arguments_that_only_their_own_end_tells_are_told() {
+    let json = call("fc_1", "call_a", "");
+    let text = json!({ "type": "custom_tool_call", "id": "ctc_1", "call_id": "call_b", "name": "note", "input": "" });
+    let events = [
+        created(),
+        added(0, &json),
+        json!({ "type": "response.function_call_arguments.done", "output_index": 0, "item_id": "fc_1", "arguments": "{\"tz\":\"UTC\"}" }),
+        done(0, &json),
+        added(1, &text),
+        json!({ "type": "response.custom_tool_call_input.done", "output_index": 1, "item_id": "ctc_1", "input": "say hi" }),
+        done(1, &text),
+        completed(&json!([json, text])),
+    ];
+    let told = outline(&reply(&events));
+    assert!(
+        told[0].starts_with("call get_time call_a {\"tz\":\"UTC\"}"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].starts_with("text call note call_b say hi"),
+        "{told:?}"
+    );
+}
+
 #[test]
 fn calls_that_share_a_place_or_have_none_stay_apart() {
     let calls = [
