@@ -81,6 +81,10 @@ impl ChatModelHarness for ClaudeHarness {
                 "no server is known to count blocks below zero",
             ),
             (
+                Manner::LaterIdAndNameEmpty,
+                "pieces have neither ids nor names",
+            ),
+            (
                 Manner::NameLate,
                 "the event that begins a call has its name",
             ),

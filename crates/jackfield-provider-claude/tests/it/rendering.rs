@@ -20,6 +20,7 @@ pub(crate) fn render(reply: &ScriptedReply) -> Option<WireReply> {
         Manner::EndMarkerMissing,
         Manner::IndexMissing,
         Manner::IndexNegative,
+        Manner::LaterIdAndNameEmpty,
         Manner::NameLate,
         Manner::NameRepeated,
         Manner::RoleRepeated,

@@ -41,6 +41,10 @@ const IMPOSSIBLE: &[(Manner, &str)] = &[
         "there is no reason of its own for calls",
     ),
     (
+        Manner::LaterIdAndNameEmpty,
+        "the pieces have no place for a name, and go by the id of the item",
+    ),
+    (
         Manner::NameLate,
         "no server of it is known to name a call after its item was added",
     ),

@@ -36,6 +36,7 @@
 //! | puts several calls into one chunk | [`CallsInOnePiece`](Manner::CallsInOnePiece) | `calls_in_one_piece_are_all_taken` |
 //! | begins a call without id, or gives ids that are empty, equal or used before | [`IdMissing`](Manner::IdMissing), [`IdEmpty`](Manner::IdEmpty), [`IdSame`](Manner::IdSame) | `calls_with_unusable_ids_are_kept_apart` |
 //! | begins a call without a name, or names it in each piece | [`NameLate`](Manner::NameLate), [`NameRepeated`](Manner::NameRepeated) | `names_in_any_manner_come_whole_and_once` |
+//! | has `""` for the id and the name of a call that it has named | [`LaterIdAndNameEmpty`](Manner::LaterIdAndNameEmpty) | `names_in_any_manner_come_whole_and_once` |
 //! | tells no role in the first chunk, or one in each | [`RoleMissing`](Manner::RoleMissing), [`RoleRepeated`](Manner::RoleRepeated) | `fields_that_say_nothing_change_nothing` |
 //! | writes `null` for every field that it does not use | [`NullsForNothing`](Manner::NullsForNothing) | `fields_that_say_nothing_change_nothing` |
 //! | says `stop` where there are calls | [`FinishSaysStop`](Manner::FinishSaysStop) | `calls_count_whatever_the_finish_reason_says` |

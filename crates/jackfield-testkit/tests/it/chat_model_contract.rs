@@ -152,6 +152,10 @@ const BROKEN: &[(Fault, &str)] = &[
     (Fault::Insists, "auth_failure_is_never_retryable"),
     (Fault::Insists, "refused_requests_are_never_retryable"),
     (Fault::JoinsNames, "names_in_any_manner_come_whole_and_once"),
+    (
+        Fault::KeepsLastName,
+        "names_in_any_manner_come_whole_and_once",
+    ),
     (Fault::KeepsLastPiece, "split_arguments_are_joined"),
     (Fault::KeepsLastPiece, "text_arrives_in_order"),
     (

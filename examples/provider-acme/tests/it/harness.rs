@@ -201,6 +201,10 @@ const IMPOSSIBLE: &[(Manner, &str)] = &[
     (Manner::IndexNegative, "nothing is numbered"),
     (Manner::IndexOneBased, "nothing is numbered"),
     (Manner::IndexReused, "nothing is numbered"),
+    (
+        Manner::LaterIdAndNameEmpty,
+        "a piece has neither id nor name",
+    ),
     (Manner::NameLate, "a call begins with its name"),
     (Manner::NameRepeated, "a piece has no name"),
     (Manner::NotStreamed, "every reply is a stream"),

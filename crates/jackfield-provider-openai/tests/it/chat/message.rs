@@ -208,6 +208,12 @@ fn fragments(
             piece["name"] = json!(name);
         }
     }
+    let emptied = manner == Manner::LaterIdAndNameEmpty;
+    if emptied {
+        for piece in &mut rest {
+            piece["name"] = json!("");
+        }
+    }
     let mut begin = json!({ "type": kind, kind: what });
     set(&mut begin, "id", id(manner, first, own));
     let mut fragments = vec![begin];
@@ -217,6 +223,7 @@ fn fragments(
             fragment = json!({ "id": null, "type": null });
             what["name"] = Value::Null;
         }
+        set(&mut fragment, "id", emptied.then_some(""));
         fragment[kind] = what;
         fragments.push(fragment);
     }

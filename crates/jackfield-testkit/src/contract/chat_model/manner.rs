@@ -45,6 +45,8 @@ pub enum Manner {
     IndexOneBased,
     /// Their numbers are all 0.
     IndexReused,
+    /// All pieces of a call but the first have an empty text for its id, and one for its name.
+    LaterIdAndNameEmpty,
     /// The name of a call comes after its arguments.
     NameLate,
     /// The name of a call comes with each of its pieces, whole each time.
@@ -88,6 +90,7 @@ impl Manner {
         Self::IndexNegative,
         Self::IndexOneBased,
         Self::IndexReused,
+        Self::LaterIdAndNameEmpty,
         Self::NameLate,
         Self::NameRepeated,
         Self::NotStreamed,

@@ -50,6 +50,7 @@ pub(super) enum Fault {
     IgnoresStrict,
     Insists,
     JoinsNames,
+    KeepsLastName,
     KeepsLastPiece,
     LosesNewlines,
     MendsArguments,

@@ -81,6 +81,12 @@ impl Calls {
         let mut end = vec![json!({ "called": {} })];
         match manner {
             Manner::ArgumentsAtEnd => end = vec![json!({ "called": { "args": whole } })],
+            Manner::LaterIdAndNameEmpty => {
+                for piece in &mut pieces {
+                    piece["id"] = json!("");
+                    piece["name"] = json!("");
+                }
+            }
             Manner::NameLate => {
                 call["name"] = Value::Null;
                 end.insert(0, json!({ "name": name }));

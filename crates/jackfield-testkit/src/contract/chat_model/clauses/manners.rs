@@ -130,10 +130,12 @@ pub(in super::super) async fn calls_count_whatever_the_finish_reason_says<H: Cha
 pub(in super::super) async fn names_in_any_manner_come_whole_and_once<H: ChatModelHarness>(
     harness: &H,
 ) {
-    same(harness, &[Manner::NameLate, Manner::NameRepeated], |said| {
-        said
-    })
-    .await;
+    let manners = [
+        Manner::LaterIdAndNameEmpty,
+        Manner::NameLate,
+        Manner::NameRepeated,
+    ];
+    same(harness, &manners, |said| said).await;
 }
 
 pub(in super::super) async fn fields_that_say_nothing_change_nothing<H: ChatModelHarness>(

@@ -44,9 +44,10 @@ pub(super) fn for_manner<H: ChatModelHarness>(harness: &H, manner: Manner) -> Ve
     let (calls, several, streams) = match manner {
         Manner::ArgumentsInterleaved => (true, true, true),
         Manner::CallsInOnePiece | Manner::IdSame | Manner::IndexReused => (true, true, false),
-        Manner::ArgumentsAtEnd | Manner::ArgumentsAtOnce | Manner::ArgumentsCumulative => {
-            (true, false, true)
-        }
+        Manner::ArgumentsAtEnd
+        | Manner::ArgumentsAtOnce
+        | Manner::ArgumentsCumulative
+        | Manner::LaterIdAndNameEmpty => (true, false, true),
         Manner::ArgumentsAsObject
         | Manner::ArgumentsEmpty
         | Manner::ArgumentsMissing

@@ -272,6 +272,9 @@ impl Decoder {
         {
             call.name.push_str(name);
         }
+        if let (Some(name), Fault::KeepsLastName) = (piece["name"].as_str(), self.fault) {
+            name.clone_into(&mut call.name);
+        }
         match &piece["args"] {
             Value::String(text) if self.fault == Fault::KeepsLastPiece => {
                 call.arguments.clone_from(text);
