@@ -52,6 +52,17 @@ impl Arguments {
         self.scan.end.is_some()
     }
 
+    /// Whether an object has been told to its end, and nothing follows it.
+    pub(super) fn is_told(&self) -> bool {
+        self.scan.end == Some(self.told) && self.joined.get(self.told..).is_some_and(is_blank)
+    }
+
+    /// Whether a piece says all of them again.
+    pub(super) fn says(&self, piece: &str) -> bool {
+        let piece = piece.trim();
+        piece == self.joined.trim() || (self.grows && piece == self.last.trim())
+    }
+
     /// Whether a piece says again what the last one said.
     pub(super) fn repeats(&self, piece: &str) -> bool {
         !self.last.is_empty() && piece.starts_with(&self.last)
@@ -75,7 +86,7 @@ impl Arguments {
     }
 
     /// The rest, now that nothing more comes.
-    pub(super) fn settle(self) -> Settled {
+    pub(super) fn settle(&self) -> Settled {
         let (text, mended) = self.settled();
         // All that was told stands at the beginning of whatever it came to.
         let rest = text.get(self.told..).unwrap_or_default().to_owned();
@@ -109,6 +120,10 @@ impl Arguments {
         }
         (joined.to_owned(), None)
     }
+}
+
+fn is_blank(text: &str) -> bool {
+    text.trim().is_empty()
 }
 
 fn is_object(text: &str) -> bool {

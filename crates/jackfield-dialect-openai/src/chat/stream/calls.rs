@@ -64,7 +64,7 @@ impl Offered {
 pub(super) struct Calls {
     calls: Vec<Call>,
     offered: Offered,
-    /// How many have been settled: nothing more comes for them.
+    /// How many of the first ones have ended.
     settled: usize,
     /// How many have begun for the reader: always the first ones.
     started: usize,
@@ -77,6 +77,8 @@ struct Call {
     arguments: Arguments,
     /// The block, once it has begun.
     block: Option<u32>,
+    /// Whether nothing more may come for it.
+    ended: bool,
     extra: Option<Value>,
     /// Whether it takes text, and comes as such.
     free: bool,
@@ -149,13 +151,16 @@ impl Calls {
                 self.calls.len() - 1
             }
         };
-        let settled = place < self.settled;
         let Some(call) = self.calls.get_mut(place) else {
             return Ok(());
         };
-        if settled {
-            // It has been told to its end.
-            return Ok(());
+        if call.ended {
+            // It has been told to its end: it may be said again, and nothing may be added.
+            return if call.says_no_more(piece) {
+                Ok(())
+            } else {
+                Err("a call goes on after its end".into())
+            };
         }
         if let Some(extra) = piece.extra {
             held.count(extra.to_string().len())?;
@@ -212,7 +217,24 @@ impl Calls {
     }
 
     /// Tells what can be told; calls begin in their order.
+    ///
+    /// One whose arguments are whole ends where another one has begun, so that whoever waits for it need
+    /// not wait for all of them. Servers that mix the pieces of calls begin the next one before that.
     pub(super) fn tell(&mut self, next: &mut u32, owner: &StateOwner, out: &mut Vec<Delta>) {
+        let others = self.calls.len().saturating_sub(1);
+        let telling = self.calls.iter_mut().take(self.started.min(others));
+        for call in telling.skip(self.settled) {
+            if let Some(index) = call.block
+                && !call.ended
+                && call.is_over()
+            {
+                call.ended = true;
+                out.push(Delta::BlockEnded { index });
+            }
+        }
+        while self.calls.get(self.settled).is_some_and(|call| call.ended) {
+            self.settled += 1;
+        }
         while let Some(call) = self.calls.get_mut(self.started) {
             if !call.can_start(&self.offered) {
                 break;
@@ -223,7 +245,9 @@ impl Calls {
         }
         let telling = self.calls.iter_mut().take(self.started);
         for call in telling.skip(self.settled) {
-            let Some(index) = call.block else { continue };
+            let Some(index) = call.block.filter(|_| !call.ended) else {
+                continue;
+            };
             let more = if call.free {
                 Some(std::mem::take(&mut call.words)).filter(|words| !words.is_empty())
             } else {
@@ -249,6 +273,10 @@ impl Calls {
             [] | [_, _, ..] => None,
         };
         for call in self.calls.iter_mut().skip(self.settled) {
+            if call.ended {
+                continue;
+            }
+            call.ended = true;
             if call.name.is_empty() {
                 match &only {
                     Some(only) => call.name.push_str(only),
@@ -256,7 +284,7 @@ impl Calls {
                 }
             }
             let wrapped = !call.free && self.offered.text.contains(call.name.as_str());
-            let settled = std::mem::take(&mut call.arguments).settle();
+            let settled = call.arguments.settle();
             let mut rest = if call.free {
                 std::mem::take(&mut call.words)
             } else {
@@ -304,6 +332,7 @@ impl Call {
         Self {
             arguments: Arguments::default(),
             block: None,
+            ended: false,
             extra: None,
             free,
             id: None,
@@ -312,6 +341,16 @@ impl Call {
             renamed: false,
             words: String::new(),
         }
+    }
+
+    /// Whether its arguments have come to an end that only something odd could follow.
+    fn is_over(&self) -> bool {
+        !self.free && self.arguments.is_told()
+    }
+
+    /// Whether a piece adds nothing to what has been told.
+    fn says_no_more(&self, piece: &Piece<'_>) -> bool {
+        piece.arguments.trim().is_empty() || (!self.free && self.arguments.says(&piece.arguments))
     }
 
     /// Whether anything but an id has come.

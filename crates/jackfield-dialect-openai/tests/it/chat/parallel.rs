@@ -1,6 +1,7 @@
 //! Several calls in one reply, told apart however a server numbers them.
 
-use jackfield_dialect_openai::chat::stream::Decoder;
+use jackfield_dialect_openai::chat::stream::{DecodeError, DecodeReply as _, Decoder};
+use jackfield_domain::delta::Delta;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use serde_json::{Value, json};
@@ -179,4 +180,104 @@ fn told(wanted: &[(&str, Value)], words: &str, cuts: &[Index]) -> jackfield_doma
     let read = read(Decoder::new(owner()), events.iter().map(String::as_str));
     let (deltas, end) = read.expect("a whole reply");
     accumulated(&deltas, end)
+}
+
+/// The pieces of a reply, each by what it does to which block.
+fn step_by_step(pieces: &[Value]) -> Vec<Vec<String>> {
+    let mut decoder = Decoder::new(owner());
+    let tell = |delta: &Delta| match delta {
+        Delta::BlockEnded { index } => format!("end {index}"),
+        Delta::BlockStarted { index, .. } => format!("start {index}"),
+        Delta::ArgumentsAppended { index, text } => format!("{index} {text}"),
+        other => format!("{other:?}"),
+    };
+    let mut events: Vec<String> = pieces
+        .iter()
+        .map(|call| chunk(&json!({ "tool_calls": [call] }), &Value::Null))
+        .collect();
+    events.push(chunk(&json!({}), &json!("tool_calls")));
+    let events = events.iter();
+    events
+        .map(|data| {
+            let deltas = decoder.push(None, data).expect("a chunk");
+            deltas.iter().map(tell).collect()
+        })
+        .collect()
+}
+
+fn begun(index: u32, arguments: &str) -> Value {
+    json!({ "index": index, "id": format!("call_{index}"), "function": { "name": "f", "arguments": arguments } })
+}
+
+fn more(index: u32, arguments: &str) -> Value {
+    json!({ "index": index, "function": { "arguments": arguments } })
+}
+
+#[test]
+fn a_call_that_is_whole_ends_where_the_next_one_begins() {
+    let told = step_by_step(&[
+        begun(0, ""),
+        more(0, "{\"a\""),
+        more(0, ":1}"),
+        begun(1, ""),
+        more(1, "{}"),
+    ]);
+    let expected: [&[&str]; 6] = [
+        &[],
+        &["start 0", "0 {\"a\""],
+        &["0 :1}"],
+        &["end 0"],
+        &["start 1", "1 {}"],
+        &["end 1"],
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn a_call_that_is_not_whole_stays_open_while_others_begin() {
+    let told = step_by_step(&[
+        begun(0, "{\"a\":"),
+        begun(1, "{\"b\":"),
+        more(0, "1}"),
+        more(1, "2}"),
+    ]);
+    let expected: [&[&str]; 5] = [
+        &["start 0", "0 {\"a\":"],
+        &["start 1", "1 {\"b\":"],
+        &["0 1}", "end 0"],
+        &["1 2}"],
+        &["end 1"],
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn what_is_added_to_a_call_that_has_ended_is_not_lost_in_silence() {
+    let finished = |pieces: &[Value], late: Value| {
+        let mut events: Vec<String> = pieces
+            .iter()
+            .map(|call| chunk(&json!({ "tool_calls": [call] }), &Value::Null))
+            .collect();
+        events.push(chunk(&json!({}), &json!("tool_calls")));
+        events.push(chunk(&json!({ "tool_calls": [late] }), &Value::Null));
+        read(Decoder::new(owner()), events.iter().map(String::as_str))
+    };
+    let whole = "{\"a\":1}";
+    // A tool would have run without its arguments.
+    let fault = finished(&[begun(0, "")], more(0, whole)).expect_err("it goes on");
+    assert!(matches!(fault, DecodeError::Violation { .. }), "{fault}");
+    for late in ["", " ", whole] {
+        let (deltas, end) = finished(&[begun(0, whole)], more(0, late)).expect("nothing new");
+        assert_eq!(
+            calls(&accumulated(&deltas, end)),
+            [format!("call_0 f {whole}")]
+        );
+    }
+    let early = [begun(0, whole), begun(1, "{}"), more(0, "{\"b\":2}")];
+    let events = early.map(|call| chunk(&json!({ "tool_calls": [call] }), &Value::Null));
+    let fault = read(Decoder::new(owner()), events.iter().map(String::as_str));
+    assert!(
+        matches!(fault, Err(DecodeError::Violation { .. })),
+        "{fault:?}"
+    );
 }
