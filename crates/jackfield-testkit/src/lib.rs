@@ -5,6 +5,7 @@ pub mod contract;
 pub mod fakes;
 mod gate;
 pub mod mocks;
+pub mod outline;
 pub mod server;
 
 /// The examples of the guide, held to compile, and those that need no network to pass.

@@ -10,7 +10,6 @@ mod corpus;
 mod errors;
 mod examples;
 mod goldens;
-mod outline;
 mod profiles;
 mod reply_laws;
 mod request_laws;

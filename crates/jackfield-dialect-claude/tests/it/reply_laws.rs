@@ -13,13 +13,12 @@ use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::Catalog;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_testkit::arb as kit;
+use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use crate::arb::{self, attempt, owner};
-use crate::outline;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]

@@ -7,7 +7,6 @@
 
 mod chat;
 mod errors;
-mod outline;
 mod profiles;
 mod responses;
 mod rules;

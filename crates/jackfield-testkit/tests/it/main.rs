@@ -6,5 +6,6 @@ mod fakes;
 mod journal_contract;
 mod mocks;
 mod mutants;
+mod outline;
 mod server;
 mod toolbox_contract;

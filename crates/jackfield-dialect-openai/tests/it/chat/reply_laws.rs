@@ -11,14 +11,13 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::Phase;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
-use jackfield_testkit::arb as kit;
+use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use super::arb;
 use super::read::{accumulated, owner};
-use crate::outline;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(384))]

@@ -8,8 +8,8 @@ use jackfield_dialect_openai::profile::{MessageOrder, Profile, SystemRole};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_domain::tool::ToolDefinition;
 use jackfield_testkit::arb as kit;
+use jackfield_testkit::outline::{self, Node};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
@@ -17,7 +17,6 @@ use serde_json::Value;
 
 use super::arb;
 use super::read::owner;
-use crate::outline::{self, Node, Said};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -28,7 +27,7 @@ proptest! {
         profile in arb::profile(),
     ) {
         if let Err(refused) = request::to_wire(&request, &owner(), &profile, true) {
-            let mut tree = outline_of(&request);
+            let mut tree = outline::of_request(&request);
             prop_assert!(outline::take(&mut tree, &refused.path).is_some(), "{refused}");
         }
     }
@@ -41,21 +40,10 @@ proptest! {
         let profile = of_any_order(profile);
         let (body, notes) = made(&request, &profile)?;
         let back = without_shown(read(&body)?);
-        let mut original = outline_of(&request);
-        let mut real = apply_structure(&mut original, &notes);
-        let differences = outline::differences(&original, &outline_of(&back));
-        for path in &differences {
-            let named = notes.iter().any(|note| covers(note, path));
-            prop_assert!(named, "unsound: {path} differs\n{notes:#?}\n{body:#?}");
-        }
-        for (n, note) in notes.iter().enumerate() {
-            // Where a block became one of another kind, the outline tells no more than that.
-            let inside = |path: &String| covers(note, path) || covers_below(path, &note.path);
-            if differences.iter().any(inside) {
-                real.insert(n);
-            }
-            prop_assert!(real.contains(&n), "incomplete: nothing differs at {note:?}\n{body:#?}");
-        }
+        let mut original = outline::of_request(&request);
+        let done = apply_structure(&mut original, &notes);
+        let checked = outline::check(&original, &outline::of_request(&back), &notes, &done);
+        checked.map_err(|why| TestCaseError::fail(format!("{why}\n{body:#?}")))?;
     }
 
     #[test]
@@ -156,31 +144,6 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
     }
 }
 
-fn outline_of(request: &ModelRequest) -> Node {
-    let messages: Vec<&Message> = request.messages.iter().map(|message| &**message).collect();
-    let tools: Vec<&ToolDefinition> = request.tools.iter().map(|tool| &**tool).collect();
-    outline::of_request(Said {
-        choice: &request.choice,
-        messages: &messages,
-        settings: &request.settings,
-        system: &request.system,
-        tools: &tools,
-    })
-}
-
-/// Whether a note names this place; where in a schema is of no interest here.
-fn covers(note: &Note, path: &str) -> bool {
-    let named = note.path.split('#').next().unwrap_or_default();
-    path.strip_prefix(named)
-        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-}
-
-fn covers_below(path: &str, below: &str) -> bool {
-    below
-        .strip_prefix(path)
-        .is_some_and(|rest| rest.starts_with(['.', '[']))
-}
-
 /// The same server, if it took messages in any order: what becomes of that order is another law's.
 fn of_any_order(profile: Profile) -> Profile {
     Profile {
@@ -234,7 +197,7 @@ fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
         let below = notes
             .iter()
             .enumerate()
-            .filter(|(_, note)| covers_below(&path, &note.path));
+            .filter(|(_, note)| outline::is_below(&note.path, &path));
         real.extend(below.map(|(n, _)| n));
         moved.append(outline::items(outline::field(&mut message, "blocks")));
     }

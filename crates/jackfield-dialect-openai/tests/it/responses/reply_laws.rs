@@ -13,14 +13,13 @@ use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool::Catalog;
-use jackfield_testkit::arb as kit;
+use jackfield_testkit::{arb as kit, outline};
 use proptest::prelude::*;
 use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use super::arb::{self, attempt};
 use super::owner;
-use crate::outline;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
