@@ -17,6 +17,7 @@
 
 pub mod chat;
 pub mod error;
+mod json_word;
 pub mod profile;
 pub mod responses;
 pub mod schema;

@@ -69,6 +69,9 @@ pub struct Profile {
     pub structured_output: StructuredOutput,
     /// Whose words the system prompt is.
     pub system_role: SystemRole,
+    /// Is told not to think by `thinking: {"type": "disabled"}` and by no effort, Chat Completions alone
+    /// (DeepSeek's page on its thinking mode, 2026-11).
+    pub thinking_switch: bool,
     /// Which forms of `tool_choice` are taken.
     pub tool_choice: ToolChoiceForms,
     /// What a request with tools says about effort, whatever was set: OpenAI's reasoning models refuse
@@ -211,6 +214,7 @@ impl Profile {
         strict_tools: true,
         structured_output: StructuredOutput::Schema,
         system_role: SystemRole::Developer,
+        thinking_switch: false,
         tool_choice: ToolChoiceForms::Subset,
         tools_without_effort: true,
         top_k: false,
@@ -261,6 +265,7 @@ impl Profile {
         strict_tools: false,
         structured_output: StructuredOutput::Schema,
         system_role: SystemRole::OneSystem,
+        thinking_switch: false,
         tool_choice: ToolChoiceForms::Words,
         tools_without_effort: false,
         top_k: false,
@@ -279,6 +284,7 @@ impl Profile {
         sampling: false,
         seed: false,
         structured_output: StructuredOutput::JsonObject,
+        thinking_switch: true,
         ..Self::COMPATIBLE
     };
 

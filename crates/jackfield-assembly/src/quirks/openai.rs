@@ -78,6 +78,7 @@ impl super::Profile for Profile {
             "one-system" => SystemRole::OneSystem,
             "system" => SystemRole::System,
         ),
+        flag!(thinking_switch),
         word!(
             tool_choice,
             "ignored" => ToolChoiceForms::Ignored,

@@ -13,6 +13,7 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
+use serde_json::json;
 
 use crate::chat::wire;
 use crate::profile::Profile;
@@ -41,9 +42,22 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let messages = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let mut messages = conversation::to_wire(request, owner, profile, &mut notes)?;
     let offered = tools::to_wire(request, profile, &mut notes);
     let settings = &request.settings;
+    let response_format = settings::response_format(settings, profile, &mut notes);
+    if matches!(
+        response_format,
+        Some(wire::ResponseFormat::JsonObject { .. })
+    ) {
+        conversation::ask_for_json(&mut messages, profile, &mut notes);
+    }
+    let effort = settings::effort(settings, profile, !offered.tools.is_empty(), &mut notes);
+    let switched_off = profile.thinking_switch && effort.as_deref() == Some("none");
+    let mut extra = serde_json::Map::new();
+    if switched_off {
+        extra.insert("thinking".to_owned(), json!({ "type": "disabled" }));
+    }
     let mut body = wire::Request {
         model: (*request.model.model).to_owned(),
         messages,
@@ -51,15 +65,10 @@ pub fn to_wire(
         parallel_tool_calls: offered.parallel,
         functions: None,
         function_call: None,
-        response_format: settings::response_format(settings, profile, &mut notes),
+        response_format,
         max_completion_tokens: None,
         max_tokens: None,
-        reasoning_effort: settings::effort(
-            settings,
-            profile,
-            !offered.tools.is_empty(),
-            &mut notes,
-        ),
+        reasoning_effort: effort.filter(|_| !switched_off),
         verbosity: None,
         temperature: None,
         top_p: None,
@@ -76,7 +85,7 @@ pub fn to_wire(
             include_usage: Some(true),
             ..wire::StreamOptions::default()
         }),
-        extra: serde_json::Map::new(),
+        extra,
         tools: (!offered.tools.is_empty()).then_some(offered.tools),
     };
     settings::apply(&mut body, settings, profile, &mut notes);

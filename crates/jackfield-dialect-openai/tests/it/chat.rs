@@ -1,6 +1,8 @@
 //! Chat Completions, both directions.
 
 mod arb;
+mod asking;
+mod clients;
 mod corpus;
 mod examples;
 mod goldens;

@@ -59,7 +59,7 @@ fn in_chat(request: &ModelRequest, profile: &Profile, stream: bool) -> Vec<Viola
     match chat::request::to_wire(request, &owner, profile, stream) {
         Ok((body, _)) => {
             let body: Value = serde_json::to_value(&body).expect("JSON");
-            told(request, chat::validator::check(&body, profile))
+            chat::validator::check(&body, profile)
         }
         Err(_) => Vec::new(),
     }

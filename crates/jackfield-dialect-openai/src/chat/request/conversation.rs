@@ -14,6 +14,7 @@ use jackfield_domain::system_prompt::SystemPrompt;
 use super::Unsupported;
 use super::content::{into_content, joined, text_part};
 use crate::chat::wire;
+use crate::json_word;
 use crate::profile::{MessageOrder, Profile, SystemRole};
 
 /// What the model is made to say where it has to speak between tools and the user.
@@ -85,6 +86,60 @@ pub(super) fn to_wire(
     Ok(outward.messages)
 }
 
+/// Says in the system prompt that the answer is to be JSON, unless that prompt or the first message after
+/// it says so: what comes later may be gone or new in the next round, and the prompt would change with it.
+pub(super) fn ask_for_json(
+    messages: &mut Vec<wire::Message>,
+    profile: &Profile,
+    notes: &mut Notes,
+) {
+    let leads = |message: &wire::Message| {
+        matches!(message.role, wire::Role::Developer | wire::Role::System)
+    };
+    let first = messages.iter().position(|message| !leads(message));
+    let seen = first.map_or(messages.len(), |first| first + 1);
+    if messages.iter().take(seen).any(says_json) {
+        return;
+    }
+    json_word::note(notes);
+    match messages.first_mut().filter(|first| leads(first)) {
+        Some(first) => match &mut first.content {
+            Some(wire::Content::Parts(parts)) => parts.push(text_part(json_word::ASK)),
+            Some(wire::Content::Text(text)) => {
+                text.push_str("\n\n");
+                text.push_str(json_word::ASK);
+            }
+            None => first.content = Some(wire::Content::Text(json_word::ASK.to_owned())),
+        },
+        None => {
+            let role = system_role(profile);
+            let content = Some(wire::Content::Text(json_word::ASK.to_owned()));
+            messages.insert(
+                0,
+                wire::Message {
+                    content,
+                    ..wire::Message::new(role)
+                },
+            );
+        }
+    }
+}
+
+fn says_json(message: &wire::Message) -> bool {
+    match &message.content {
+        None => false,
+        Some(wire::Content::Parts(parts)) => json_word::is_in(&joined(parts)),
+        Some(wire::Content::Text(text)) => json_word::is_in(text),
+    }
+}
+
+const fn system_role(profile: &Profile) -> wire::Role {
+    match profile.system_role {
+        SystemRole::Developer => wire::Role::Developer,
+        SystemRole::OneSystem | SystemRole::System => wire::Role::System,
+    }
+}
+
 /// For each message, whether the model calls tools in its turn: from one user's message to the next.
 fn turns_with_calls(request: &ModelRequest) -> Vec<bool> {
     let mut told = Vec::with_capacity(request.messages.len());
@@ -131,13 +186,6 @@ impl Outward<'_> {
         self.push_system(texts);
     }
 
-    const fn system_role(&self) -> wire::Role {
-        match self.profile.system_role {
-            SystemRole::Developer => wire::Role::Developer,
-            SystemRole::OneSystem | SystemRole::System => wire::Role::System,
-        }
-    }
-
     /// A message of whoever runs the conversation: at its beginning, part of the system prompt.
     fn system_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {
         let Some(content) = self.said(n, message)? else {
@@ -157,7 +205,7 @@ impl Outward<'_> {
                 .approximated(NoteEffect::Meaning, "system_message_as_user", path);
             self.push_user(n, content, true);
         } else {
-            self.push(self.system_role(), content);
+            self.push(system_role(self.profile), content);
         }
         Ok(())
     }
@@ -186,7 +234,7 @@ impl Outward<'_> {
         } else {
             wire::Content::Parts(texts)
         };
-        self.push(self.system_role(), content);
+        self.push(system_role(self.profile), content);
     }
 
     fn user_message(&mut self, n: usize, message: &Message) -> Result<(), Unsupported> {

@@ -119,6 +119,18 @@ pub(super) fn effort(
         notes.dropped(NoteEffect::Cosmetic, "thinking_display_not_sent", path);
     }
     let wanted = thinking(settings, profile, notes);
+    if profile.thinking_switch && wanted == Some(Effort::None) {
+        // Its name here is a field of its own, which is an extension to whoever reads it.
+        for (is_set, path) in [
+            (settings.effort.is_some(), path),
+            (true, "settings.extensions"),
+        ] {
+            if is_set {
+                notes.approximated(NoteEffect::Cosmetic, "thinking_by_field", path);
+            }
+        }
+        return Some(word(Effort::None).to_owned());
+    }
     if tools && profile.tools_without_effort {
         if wanted != Some(Effort::None) {
             notes.approximated(NoteEffect::Quality, "effort_not_with_tools", path);
@@ -149,6 +161,10 @@ fn thinking(settings: &Settings, profile: &Profile, notes: &mut Notes) -> Option
         }
         Some(ThinkingMode::Budget(_)) => {
             notes.dropped(NoteEffect::Quality, "thinking_not_sent", path);
+        }
+        Some(ThinkingMode::Off) if profile.thinking_switch => {
+            notes.approximated(NoteEffect::Cosmetic, "thinking_by_field", path);
+            return Some(Effort::None);
         }
         Some(ThinkingMode::Off) if profile.efforts.contains(&Effort::None) => {
             notes.approximated(NoteEffect::Cosmetic, "thinking_by_effort", path);

@@ -13,8 +13,8 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, root: &Pla
     let messages = messages.map(Vec::as_slice).unwrap_or_default();
     let place = root.at("messages");
     pairs(found, messages, &place);
-    let effort = body.get("reasoning_effort").and_then(Value::as_str);
-    if found.profile.reasoning_echo == ReasoningEcho::Always && effort != Some("none") {
+    let thinking = body.get("thinking").map(|switch| text_of(switch, "type"));
+    if found.profile.reasoning_echo == ReasoningEcho::Always && thinking != Some("disabled") {
         reasoning(found, messages, &place);
     }
 }

@@ -10,7 +10,7 @@ use crate::validator::tools::ANSWER;
 use crate::validator::{Found, Rule};
 
 /// The fields that only this dialect has; messages and tools are looked at elsewhere.
-const OWN: [Field; 23] = [
+const OWN: [Field; 24] = [
     may("audio", Is::OrNull(&Is::Object)),
     may("frequency_penalty", PENALTY),
     may("logit_bias", Is::OrNull(&Is::Object)),
@@ -37,6 +37,7 @@ const OWN: [Field; 23] = [
     ),
     may("web_search_options", Is::Object),
     // Of compatible servers.
+    may("thinking", Is::Object),
     may("top_k", Is::Int(0, i64::MAX)),
 ];
 const COUNT: Is = Is::OrNull(&Is::Int(1, i64::MAX));
@@ -71,6 +72,7 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
         ("reasoning_effort", !profile.efforts.is_empty()),
         ("seed", profile.seed),
         ("stop", profile.stop),
+        ("thinking", profile.thinking_switch),
         ("top_k", profile.top_k),
         ("verbosity", profile.verbosity),
     ] {
@@ -79,7 +81,10 @@ pub(super) fn check(found: &mut Found<'_>, body: &Map<String, Value>, place: &Pl
     let both = body.contains_key("max_tokens") && body.contains_key("max_completion_tokens");
     found.check(!both, &place.at("max_tokens"), Rule::Exclusive);
     if let Some(effort) = said(body, "reasoning_effort") {
-        found.effort(effort, &place.at("reasoning_effort"));
+        let place = place.at("reasoning_effort");
+        found.effort(effort, &place);
+        let switched = profile.thinking_switch && effort == "none";
+        found.check(!switched, &place, Rule::NotTaken);
     }
     if let Some(options) = said(body, "stream_options") {
         let place = place.at("stream_options");

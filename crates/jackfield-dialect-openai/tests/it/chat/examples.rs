@@ -11,7 +11,6 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_domain::settings::{Effort, Settings};
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Value, json};
@@ -66,7 +65,7 @@ pub(crate) fn outcome(id: &str, result: ToolResult) -> Block {
 }
 
 /// The messages that are sent, and the codes of the notes.
-fn sent(request: &ModelRequest, profile: &Profile) -> (Value, Vec<String>) {
+pub(crate) fn sent(request: &ModelRequest, profile: &Profile) -> (Value, Vec<String>) {
     let (body, notes) =
         request::to_wire(request, &owner(), profile, false).expect("it can be said");
     let codes = notes.into_iter().map(|note| note.code.into_owned());
@@ -243,7 +242,7 @@ fn every_text_of_an_outcome_is_sent_and_a_failure_is_put_into_words_once() {
     }
 }
 
-fn name(text: &str) -> ToolName {
+pub(crate) fn name(text: &str) -> ToolName {
     ToolName::parse(text).expect("a name")
 }
 
@@ -353,37 +352,6 @@ fn a_choice_is_told_as_far_as_a_server_knows_it() {
     }
 }
 
-#[test]
-fn effort_is_none_beside_tools_where_they_are_refused_otherwise() {
-    for (effort, tools, told, notes) in [
-        (None, vec![], Value::Null, vec![]),
-        (Some(Effort::High), vec![], json!("high"), vec![]),
-        (
-            None,
-            vec![tool("f")],
-            json!("none"),
-            vec!["effort_not_with_tools"],
-        ),
-        (
-            Some(Effort::High),
-            vec![tool("f")],
-            json!("none"),
-            vec!["effort_not_with_tools"],
-        ),
-        (Some(Effort::None), vec![tool("f")], json!("none"), vec![]),
-    ] {
-        let mut request = of(vec![Message::user("go")]);
-        request.tools = Arc::new(tools);
-        request.settings = Arc::new(Settings {
-            effort,
-            ..Settings::default()
-        });
-        let (body, codes) = sent(&request, &Profile::OPENAI);
-        assert_eq!(body["reasoning_effort"], told);
-        assert_eq!(codes, notes);
-    }
-}
-
 fn thinking(text: &str, field: &str, owner: StateOwner) -> Block {
     let content = Content::Thinking(Thinking {
         redacted: false,
@@ -441,98 +409,4 @@ fn reasoning_goes_back_to_its_own_server_and_an_empty_field_stands_for_the_rest(
     let (told, notes) = reasoning(&Profile::OPENAI);
     assert_eq!(told, [Value::Null, Value::Null, Value::Null, Value::Null]);
     assert_eq!(notes, ["thinking_withheld", "thinking_withheld"]);
-}
-
-#[test]
-fn what_old_clients_send_is_read() {
-    let body = json!({
-        "model": "m",
-        "max_tokens": 5,
-        "stop": "END",
-        "functions": [{ "name": "f", "parameters": { "type": "object", "properties": {} } }],
-        "function_call": { "name": "f" },
-        "messages": [
-            { "role": "system", "content": "Be brief." },
-            { "role": "developer", "content": [{ "type": "text", "text": "Be kind." }] },
-            { "role": "user", "content": "go" },
-            { "role": "assistant", "content": null, "function_call": { "name": "f", "arguments": "{\"a\":1}" } },
-            { "role": "function", "name": "f", "content": "1" },
-            { "role": "assistant", "content": "", "reasoning": "hm", "tool_calls": [
-                { "id": "", "function": { "name": "f", "arguments": { "a": 2 } } },
-                { "id": "", "function": { "name": "f", "arguments": null } },
-            ] },
-            { "role": "tool", "content": "2" },
-            { "role": "tool", "tool_call_id": null, "content": null },
-        ],
-        "unheard_of": true,
-        "store": true,
-        "n": 1,
-    });
-    let body = request::parse(body.to_string().as_bytes()).expect("a body");
-    let incoming = request::from_wire(body, &owner()).expect("it can be read");
-    let system: Vec<&str> = incoming
-        .system
-        .parts
-        .iter()
-        .map(|part| &*part.text)
-        .collect();
-    assert_eq!(system, ["Be brief.", "Be kind."]);
-    assert_eq!(incoming.choice, ToolChoice::Named(name("f")));
-    assert_eq!(incoming.tools.len(), 1);
-    assert_eq!(incoming.settings.max_output_tokens, Some(5));
-    assert_eq!(incoming.settings.stop, ["END".into()]);
-    assert_eq!(incoming.settings.extensions.len(), 1);
-    let codes: Vec<&str> = incoming.notes.iter().map(|note| &*note.code).collect();
-    assert_eq!(codes, ["provider_would_act"]);
-    let messages: Vec<Arc<Message>> = incoming.messages.into_iter().map(Arc::new).collect();
-    jackfield_domain::rules::check_request(messages.iter()).expect("calls and outcomes pair");
-    let calls = messages.iter().flat_map(|message| message.calls());
-    let inputs: Vec<String> = calls
-        .map(|call| match &call.input {
-            ToolInput::Json(input) => {
-                Value::Object((**input.object().expect("JSON")).clone()).to_string()
-            }
-            ToolInput::Text(text) => text.to_string(),
-        })
-        .collect();
-    assert_eq!(inputs, ["{\"a\":1}", "{\"a\":2}", "{}"]);
-}
-
-#[test]
-fn what_cannot_be_carried_is_refused_by_its_place() {
-    for (field, json, path) in [
-        ("tool_choice", json!("sometimes"), "tool_choice"),
-        ("reasoning_effort", json!("huge"), "reasoning_effort"),
-        (
-            "tools",
-            json!([{ "type": "function", "name": "f" }]),
-            "tools.0",
-        ),
-        (
-            "tools",
-            json!([{ "type": "function", "function": { "name": "a b" } }]),
-            "tools.0.name",
-        ),
-        (
-            "messages",
-            json!([{ "role": "user", "content": [{ "type": "image_url" }] }]),
-            "messages.0.content.0",
-        ),
-        (
-            "messages",
-            json!([{ "role": "assistant", "tool_calls": [{ "id": "a" }] }]),
-            "messages.0.tool_calls.0",
-        ),
-        (
-            "messages",
-            json!([{ "role": "stranger", "content": "a" }]),
-            "body",
-        ),
-    ] {
-        let mut body = json!({ "model": "m", "messages": [] });
-        body[field] = json;
-        let read = request::parse(body.to_string().as_bytes())
-            .and_then(|body| request::from_wire(body, &owner()));
-        assert_eq!(read.expect_err("it is refused").path, path);
-    }
 }

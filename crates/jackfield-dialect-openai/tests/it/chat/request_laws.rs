@@ -201,6 +201,13 @@ fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
         real.extend(below.map(|(n, _)| n));
         moved.append(outline::items(outline::field(&mut message, "blocks")));
     }
+    if !moved.is_empty() {
+        // Words at the end of the system prompt stand at the end of what was moved there.
+        let asked = notes
+            .iter()
+            .position(|note| note.code == "json_asked_in_words");
+        real.extend(asked);
+    }
     let parts = outline::items(outline::field(outline::field(tree, "system"), "parts"));
     for (path, mut block) in moved {
         let text = outline::field(&mut block, "text").clone();
@@ -251,6 +258,7 @@ const NOTES: &[&str] = &[
     "extension_of_another_dialect",
     "extension_path",
     "fallback_not_sent",
+    "json_asked_in_words",
     "json_object_not_supported",
     "malformed_arguments",
     "media_as_text",
@@ -277,6 +285,7 @@ const NOTES: &[&str] = &[
     "text_input_as_json",
     "texts_joined",
     "thinking_by_effort",
+    "thinking_by_field",
     "thinking_display_not_sent",
     "thinking_not_sent",
     "thinking_withheld",

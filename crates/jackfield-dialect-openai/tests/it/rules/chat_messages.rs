@@ -412,7 +412,7 @@ fn a_turn_that_calls_gives_its_reasoning_back_to_deepseek() {
     }
     let of = Try::new(check, Profile::DEEPSEEK, {
         let mut quiet = of.body.clone();
-        quiet["reasoning_effort"] = json!("none");
+        quiet["thinking"] = json!({ "type": "disabled" });
         quiet
     });
     assert_eq!(of.told("/messages/3/reasoning_content", None), []);

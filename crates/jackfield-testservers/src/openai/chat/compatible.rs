@@ -30,8 +30,7 @@ pub(super) fn all(body: &Value, found: &mut Found) {
 pub(super) fn deepseek(body: &Value, found: &mut Found) {
     let is_off = body
         .get("thinking")
-        .is_some_and(|mode| text(mode, "type") == "disabled")
-        || text(body, "reasoning_effort") == "none";
+        .is_some_and(|mode| text(mode, "type") == "disabled");
     if is_off {
         return;
     }
