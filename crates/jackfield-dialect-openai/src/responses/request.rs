@@ -1,5 +1,6 @@
 //! Requests: a domain request as a body, and a client's body as domain values.
 
+mod asking;
 mod assistant;
 mod calls;
 mod conversation;
@@ -45,8 +46,12 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let said = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let mut said = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
+    let format = settings.text.as_ref().and_then(|text| text.format.as_ref());
+    if matches!(format, Some(wire::TextFormat::JsonObject {})) {
+        asking::ask_for_json(&mut said, profile, &mut notes);
+    }
     let offered = tools::to_wire(request, profile, &mut notes);
     let include = profile
         .encrypted_reasoning

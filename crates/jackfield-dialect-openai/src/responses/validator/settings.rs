@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value};
 
+use crate::profile::SystemRole;
 use crate::validator::form::{Field, Is, may, need};
 use crate::validator::place::{Place, said, text_of};
 use crate::validator::settings::SHARED;
@@ -151,6 +152,11 @@ fn text(found: &mut Found<'_>, body: &Map<String, Value>, place: &Place) {
     }
     found.answer_form(kind, Some((format, &place)), &place);
     if let Some(input) = body.get("input") {
-        found.json_mentioned(kind, input, &place);
+        // The vendor does not look into the instructions; of others it is not known that they look at all.
+        let instructions = (found.profile.system_role == SystemRole::OneSystem)
+            .then(|| body.get("instructions"))
+            .flatten();
+        let looked: Vec<Value> = instructions.into_iter().chain([input]).cloned().collect();
+        found.json_mentioned(kind, &Value::Array(looked), &place);
     }
 }

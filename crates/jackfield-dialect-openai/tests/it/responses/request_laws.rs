@@ -2,10 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::profile::{Profile, SystemRole};
 use jackfield_dialect_openai::responses::request::{self, Incoming};
 use jackfield_dialect_openai::responses::{validator, wire};
-use jackfield_dialect_openai::validator::Rule;
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_testkit::arb as kit;
@@ -38,9 +37,7 @@ proptest! {
     ) {
         let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
         let body = without_custom_fields(&body);
-        let mut found = validator::check(&body, &profile);
-        // That JSON is asked for in words is for whoever asks for it.
-        found.retain(|violation| violation.rule != Rule::JsonNotMentioned);
+        let found = validator::check(&body, &profile);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
     }
 
@@ -50,9 +47,15 @@ proptest! {
         profile in arb::profile(),
     ) {
         let Some((body, notes)) = made(&request, &profile) else { return Ok(()) };
-        let back = read(&body)?;
+        let mut back = read(&body)?;
         let mut original = outline::of_request(&request);
-        let done = apply_structure(&mut original, &notes);
+        let mut done = apply_structure(&mut original, &notes);
+        let asked = notes.iter().position(|note| note.code == "json_asked_in_words");
+        if asked.is_some() && profile.system_role != SystemRole::OneSystem {
+            // It stands before everything else.
+            done.extend(asked);
+            back.messages = back.messages.iter().skip(1).map(|message| (**message).clone()).collect();
+        }
         let checked = outline::check(&original, &outline::of_request(&back), &notes, &done);
         checked.map_err(|why| TestCaseError::fail(format!("{why}\n{body:#?}")))?;
     }
@@ -187,6 +190,9 @@ fn apply_structure(tree: &mut Node, notes: &[Note]) -> BTreeSet<usize> {
             let below = below.filter(|(_, note)| outline::is_below(&note.path, &path));
             real.extend(below.map(|(n, _)| n));
             moved.append(&mut blocks);
+            // Words at the end of the system prompt stand at the end of what was moved there.
+            let asked = |note: &Note| note.code == "json_asked_in_words";
+            real.extend(notes.iter().position(asked));
         } else {
             let into = &mut messages[place - 1].1;
             outline::items(outline::field(into, "blocks")).append(&mut blocks);
@@ -273,6 +279,7 @@ const NOTES: &[&str] = &[
     "fallback_not_sent",
     "image_detail",
     "item_id_not_sent",
+    "json_asked_in_words",
     "limit_raised",
     "malformed_arguments",
     "media_as_text",

@@ -9,8 +9,8 @@ use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_domain::settings::Settings;
-use jackfield_domain::system_prompt::SystemPrompt;
+use jackfield_domain::settings::{ResponseFormat, Settings};
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Value, json};
@@ -228,5 +228,64 @@ fn a_limit_below_the_vendors_least_is_raised_to_it() {
         assert_eq!(body.max_output_tokens, Some(expected));
         let told: Vec<&str> = notes.iter().map(|note| &*note.code).collect();
         assert_eq!(told, codes);
+    }
+}
+
+#[test]
+fn an_answer_that_is_to_be_any_json_is_asked_for_where_the_vendor_looks() {
+    let settings = Settings {
+        response_format: ResponseFormat::JsonObject,
+        ..Settings::default()
+    };
+    let ask = "Answer with a JSON object.";
+    for (profile, system, said, instructions, first, noted) in [
+        // In the instructions alone the vendor does not see it.
+        (
+            Profile::OPENAI,
+            "JSON only.",
+            "go",
+            json!("JSON only."),
+            ask,
+            1,
+        ),
+        (Profile::OPENAI, "", "go", Value::Null, ask, 1),
+        (Profile::OPENAI, "", "as json", Value::Null, "as json", 0),
+        (
+            Profile::COMPATIBLE,
+            "JSON only.",
+            "go",
+            json!("JSON only."),
+            "go",
+            0,
+        ),
+        (
+            Profile::COMPATIBLE,
+            "Hi.",
+            "go",
+            json!(format!("Hi.\n\n{ask}")),
+            "go",
+            1,
+        ),
+        (Profile::COMPATIBLE, "", "go", json!(ask), "go", 1),
+    ] {
+        let part = SystemPart {
+            origin: PartOrigin::Flag,
+            text: system.into(),
+        };
+        let parts = (!system.is_empty()).then_some(part).into_iter().collect();
+        let request = ModelRequest {
+            settings: Arc::new(settings.clone()),
+            system: Arc::new(SystemPrompt { parts }),
+            ..of(vec![Message::user(said)])
+        };
+        let (body, notes) = request::to_wire(&request, &owner(), &profile, true).expect("a body");
+        let body = serde_json::to_value(&body).expect("JSON");
+        assert_eq!(validator::check(&body, &profile), []);
+        assert_eq!(
+            body.get("instructions").unwrap_or(&Value::Null),
+            &instructions
+        );
+        assert_eq!(body["input"][0]["content"], first);
+        assert_eq!(notes.len(), noted, "{notes:?}");
     }
 }

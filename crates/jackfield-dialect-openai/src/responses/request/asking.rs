@@ -1,0 +1,80 @@
+//! What has to be said in words besides.
+
+use jackfield_dialect_kit::notes::Notes;
+use serde_json::Map;
+
+use super::conversation::Said;
+use crate::json_word;
+use crate::profile::{Profile, SystemRole};
+use crate::responses::wire;
+
+/// Says that the answer is to be JSON, unless the first thing that is said says so: what comes later may be
+/// gone or new in the next round, and the beginning would change with it.
+///
+/// The vendor looks for the word in the input alone ("Response input messages must contain the word
+/// 'json'", 2026), and not in the instructions. Where but one system prompt is taken, it goes there.
+pub(super) fn ask_for_json(said: &mut Said, profile: &Profile, notes: &mut Notes) {
+    let role = match profile.system_role {
+        SystemRole::Developer => Some(wire::Role::Developer),
+        SystemRole::OneSystem => None,
+        SystemRole::System => Some(wire::Role::System),
+    };
+    let first = said.items.iter().position(|item| !leads(item));
+    let seen = first.map_or(said.items.len(), |first| first + 1);
+    let told = said.items.iter().take(seen).any(says_json);
+    let instructed = said.instructions.as_deref().is_some_and(json_word::is_in);
+    if told || (role.is_none() && instructed) {
+        return;
+    }
+    json_word::note(notes);
+    match (role, &mut said.instructions) {
+        (Some(role), _) => {
+            let content = wire::Content::Text(json_word::ASK.to_owned());
+            let extra = Map::new();
+            let ask = wire::Message {
+                role,
+                content,
+                extra,
+            };
+            said.items.insert(0, wire::Item::Message(ask));
+        }
+        (None, Some(text)) => {
+            text.push_str("\n\n");
+            text.push_str(json_word::ASK);
+        }
+        (None, none) => *none = Some(json_word::ASK.to_owned()),
+    }
+}
+
+/// Whether whoever runs the conversation says it.
+fn leads(item: &wire::Item) -> bool {
+    message(item)
+        .is_some_and(|message| matches!(message.role, wire::Role::Developer | wire::Role::System))
+}
+
+fn says_json(item: &wire::Item) -> bool {
+    message(item).is_some_and(|message| match &message.content {
+        wire::Content::Parts(parts) => parts.iter().any(|part| match part {
+            wire::Part::InputText { text, .. } | wire::Part::OutputText { text, .. } => {
+                json_word::is_in(text)
+            }
+            wire::Part::InputFile { .. }
+            | wire::Part::InputImage { .. }
+            | wire::Part::Other(_)
+            | wire::Part::Refusal { .. } => false,
+        }),
+        wire::Content::Text(text) => json_word::is_in(text),
+    })
+}
+
+const fn message(item: &wire::Item) -> Option<&wire::Message> {
+    match item {
+        wire::Item::Easy(message) | wire::Item::Message(message) => Some(message),
+        wire::Item::CustomToolCall(_)
+        | wire::Item::CustomToolCallOutput(_)
+        | wire::Item::FunctionCall(_)
+        | wire::Item::FunctionCallOutput(_)
+        | wire::Item::Other(_)
+        | wire::Item::Reasoning(_) => None,
+    }
+}
