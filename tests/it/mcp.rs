@@ -219,6 +219,20 @@ async fn ctrl_c_in_a_call_reaches_the_server_and_leaves_nothing_of_it() {
 }
 
 #[tokio::test]
+async fn killed_by_force_it_takes_its_servers_along() {
+    let stubborn = McpServer::new(json!({
+        "tools": [tool("think")], "calls": { "think": [{ "wait": true }] }, "stays": true,
+    }));
+    let claude = ScriptedClaude::start([Turn::call("stubborn__think", &json!({}))]).await;
+    let ask = jackfield(["ask", "Think"]).at(&claude.base_url());
+    let running = ask.servers([("stubborn", stubborn.trusted())]).start();
+    stubborn.until("call think").await;
+    running.kill();
+    assert_eq!(running.end().await.code, None);
+    stubborn.kept_and_gone().await;
+}
+
+#[tokio::test]
 async fn after_an_error_nothing_of_a_server_stays() {
     let stubborn = McpServer::new(json!({ "tools": [tool("read")], "stays": true }));
     let refusal = json!({

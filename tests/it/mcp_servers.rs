@@ -119,6 +119,64 @@ async fn s2_03_a_dash_stays_and_the_call_comes_back_under_its_own_name() {
     kept(&claude);
 }
 
+#[tokio::test]
+async fn s2_05_a_lazy_server_is_offered_as_it_was_and_started_by_the_first_call() {
+    let cache = tempfile::tempdir().expect("a folder can be made");
+    let weather = McpServer::new(json!({
+        "instructions": "Give cities in English.",
+        "tools": [tool("get_weather")],
+        "calls": { "get_weather": [{ "text": "Cloudy" }] },
+    }));
+    let servers = || {
+        [(
+            "weather",
+            weather.with(&json!({ "lazy": true, "trust": true })),
+        )]
+    };
+    let offered = |starts: usize| {
+        let list = jackfield(["tools", "list"]).servers(servers());
+        let list = list.env("XDG_CACHE_HOME", cache.path());
+        let weather = &weather;
+        async move {
+            let ran = list.run().await;
+            assert!(ran.out.contains("weather/get_weather"), "{}", ran.out);
+            assert_eq!(weather.count("start "), starts);
+        }
+    };
+    offered(1).await;
+    offered(1).await;
+    let claude = ScriptedClaude::start([
+        Turn::text("Hello."),
+        Turn::call("weather__get_weather", &json!({})),
+        Turn::text("Cloudy."),
+    ])
+    .await;
+    for (question, answer, starts) in [("Hello", "Hello.\n", 1), ("Weather?", "Cloudy.\n", 2)] {
+        let ask = jackfield(["ask", question]).at(&claude.base_url());
+        let ask = ask.env("XDG_CACHE_HOME", cache.path());
+        let ran = ask.servers(servers()).run().await;
+        ran.answers(answer);
+        assert_eq!(weather.count("start "), starts);
+        let system = claude.requests().pop().unwrap_or_default()["system"].to_string();
+        assert!(system.contains("Give cities in English."), "{system}");
+    }
+    // What cannot be read is not remembered.
+    let kept_there = std::fs::read_dir(cache.path().join("jackfield/mcp"));
+    for file in kept_there.expect("it was remembered") {
+        let file = file.expect("a folder can be read").path();
+        std::fs::write(file, "{\"tools\": [").expect("a file can be written");
+    }
+    offered(3).await;
+    // Configured in another way, it is another server.
+    let other = weather.with(&json!({ "lazy": true, "tools": ["get_*"] }));
+    let list = jackfield(["tools", "list"]).env("XDG_CACHE_HOME", cache.path());
+    let ran = list.servers([("weather", other)]).run().await;
+    assert!(ran.out.contains("weather/get_weather"), "{}", ran.out);
+    assert_eq!(weather.count("start "), 4);
+    kept(&claude);
+    weather.kept_and_gone().await;
+}
+
 /// Servers that fail, each in its way, and one that does not.
 fn troubled(
     good: &McpServer,

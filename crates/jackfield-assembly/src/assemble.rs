@@ -91,7 +91,7 @@ impl Registry {
         let servers: Vec<Server> = config
             .servers
             .values()
-            .map(|server| Server::new(server, environment, self.guarded))
+            .map(|server| Server::new(server, environment, config.cache.as_deref(), self.guarded))
             .collect();
         // A name that a server gets by its id goes before one that it was given.
         for prefixed in [false, true] {

@@ -23,6 +23,8 @@ use crate::servers::McpServer;
 pub struct Config {
     /// Short names of models.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// Where what may be deleted is kept; nowhere by default.
+    pub cache: Option<PathBuf>,
     /// Fields that one dialect knows and the settings do not, and where each stands. Those of the dialect
     /// that the model is asked in become part of its settings.
     pub extensions: Vec<(Extension, Place)>,
@@ -94,6 +96,7 @@ impl Default for Config {
         let providers = names.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),
+            cache: None,
             extensions: Vec::new(),
             files: Vec::new(),
             model_place: Origin::Default.into(),

@@ -73,6 +73,8 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         problems.extend(known.and_then(Result::err));
     }
     ConfigError::check(problems)?;
+    let cache = surroundings.cache_directory.as_ref();
+    config.cache = cache.map(|cache| cache.join("jackfield"));
     Ok(config)
 }
 

@@ -2,6 +2,7 @@
 
 mod expand;
 mod fields;
+mod memory;
 mod read;
 mod toolbox;
 
@@ -37,6 +38,8 @@ pub struct McpServer {
     pub folder: Option<Arc<str>>,
     /// Its id, the first part of its tools' names.
     pub id: ToolboxId,
+    /// Whether it is offered with the tools that it had last, and started by the first call of one.
+    pub lazy: bool,
     /// For people: its name in words.
     pub name: Option<Arc<str>>,
     /// Where it is configured.

@@ -15,6 +15,8 @@ use crate::place::{Origin, Problem};
 /// What a process is surrounded by. A value: whoever tests gives its own.
 #[derive(Clone, Debug)]
 pub struct Surroundings {
+    /// Where what may be deleted is kept of the user, if there is one.
+    pub cache_directory: Option<PathBuf>,
     /// Where the user's configuration files are, if there is a user.
     pub config_directory: Option<PathBuf>,
     /// The working directory.
@@ -34,6 +36,7 @@ impl Surroundings {
     pub fn of_process() -> io::Result<Self> {
         let base = etcetera::choose_base_strategy().ok();
         Ok(Self {
+            cache_directory: base.as_ref().map(etcetera::BaseStrategy::cache_dir),
             config_directory: base.as_ref().map(etcetera::BaseStrategy::config_dir),
             directory: std::env::current_dir()?,
             environment: Environment::of_process(),

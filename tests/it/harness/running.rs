@@ -59,9 +59,18 @@ impl Running {
 
     /// Presses Ctrl-C.
     pub(crate) fn interrupt(&self) {
+        self.signal("-INT");
+    }
+
+    /// Ends it without a word.
+    pub(crate) fn kill(&self) {
+        self.signal("-KILL");
+    }
+
+    fn signal(&self, signal: &str) {
         let id = self.child.id().expect("the process has not ended");
         let kill = std::process::Command::new("kill")
-            .args(["-INT", &id.to_string()])
+            .args([signal, &id.to_string()])
             .status();
         assert!(kill.expect("there is a `kill`").success());
     }

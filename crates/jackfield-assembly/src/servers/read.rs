@@ -135,6 +135,7 @@ impl<'a> Reader<'a> {
             folder: fields.take("cwd", filled),
             // One that cannot be used is not kept: there are problems.
             id: id.ok()?,
+            lazy: fields.take("lazy", flag).unwrap_or_default(),
             name: fields.take("name", text),
             place: fields.place(),
             prefix: fields.take("prefix", prefix),

@@ -1,6 +1,7 @@
 //! A configured server as a toolbox: with its variables filled in, or with the reason why it cannot be used.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_tools_mcp::{Era, Fault, GuardProgram, McpToolbox, ServerConfig, Settings};
 
 use crate::servers::expand::expand;
+use crate::servers::memory::Memory;
 use crate::servers::{GUARD, McpServer};
 use crate::surroundings::Environment;
 
@@ -78,15 +80,22 @@ pub struct Tested {
 }
 
 impl Server {
-    pub(crate) fn new(config: &McpServer, environment: &Environment, guarded: bool) -> Self {
+    /// A server that may be remembered in this cache.
+    pub(crate) fn new(
+        config: &McpServer,
+        environment: &Environment,
+        cache: Option<&Path>,
+        guarded: bool,
+    ) -> Self {
         let kind = if !config.enabled {
             Kind::Off
         } else {
             match filled_in(config, environment) {
-                Ok(server) => Kind::Usable(Arc::new(Running {
-                    instructions: Mutex::default(),
-                    mcp: McpToolbox::new(server, settings(config, guarded)),
-                })),
+                Ok(server) => {
+                    let memory = cache.map(|cache| Memory::new(cache, config));
+                    let mcp = McpToolbox::new(server, settings(config, guarded));
+                    Kind::Usable(Arc::new(Running::new(mcp, memory, config.lazy)))
+                }
                 Err(fault) => Kind::Wrong(fault),
             }
         };
@@ -270,7 +279,45 @@ fn settings(config: &McpServer, guarded: bool) -> Settings {
 /// A server that can be started, with its words of the last list.
 struct Running {
     instructions: Mutex<Option<String>>,
+    lazy: bool,
+    /// Whether its tools were had from itself once, so that it keeps its place when it is down.
+    listed: AtomicBool,
     mcp: McpToolbox,
+    memory: Option<Memory>,
+}
+
+impl Running {
+    fn new(mcp: McpToolbox, memory: Option<Memory>, lazy: bool) -> Self {
+        let (mcp, said) = match memory.as_ref().and_then(Memory::recall) {
+            Some((remembered, said)) => (mcp.remembering(remembered), said),
+            None => (mcp, None),
+        };
+        Self {
+            instructions: Mutex::new(said),
+            lazy,
+            listed: AtomicBool::new(false),
+            mcp,
+            memory,
+        }
+    }
+
+    /// Takes down what a server that runs says of itself.
+    async fn take_down(&self) {
+        if !matches!(
+            self.mcp.state(),
+            jackfield_tools_mcp::ServerState::Ready { .. }
+        ) {
+            return;
+        }
+        let said = self.mcp.instructions().await;
+        if let (Some(memory), Some(remembered)) = (&self.memory, self.mcp.remembered()) {
+            memory.keep(&remembered, said.as_deref());
+        }
+        *self
+            .instructions
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner) = said;
+    }
 }
 
 #[async_trait]
@@ -280,12 +327,17 @@ impl Toolbox for Running {
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        if !self.lazy && !self.listed.load(Ordering::Relaxed) {
+            // What is remembered spares it questions, but nobody is offered what does not run.
+            self.mcp.start().await.map_err(|fault| {
+                let id = self.mcp.id();
+                let message = format!("the server `{id}` is not available: {fault}");
+                ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
+            })?;
+        }
         let tools = self.mcp.list().await?;
-        let said = self.mcp.instructions().await;
-        *self
-            .instructions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = said;
+        self.listed.store(true, Ordering::Relaxed);
+        self.take_down().await;
         Ok(tools)
     }
 
@@ -299,7 +351,10 @@ impl Toolbox for Running {
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
-        self.mcp.call(run, events).await
+        let ended = self.mcp.call(run, events).await;
+        // The first call of a lazy server is what starts it.
+        self.take_down().await;
+        ended
     }
 
     async fn resume(

@@ -31,19 +31,19 @@ fn both_shapes_say_the_same() {
         r#"{"servers": [{"id": "weather", "name": "Weather", "description": "Forecasts",
             "enabled": true, "transport": "stdio", "command": "run", "args": ["-v"],
             "env": {"TOKEN": "${TOKEN}"}, "cwd": "~/x", "timeout": "10s", "start_timeout": "5s",
-            "trust": true, "prefix": "w_", "tools": {"allow": ["get_*"], "deny": ["get_x"]}}]}"#,
+            "trust": true, "lazy": true, "prefix": "w_", "tools": {"allow": ["get_*"], "deny": ["get_x"]}}]}"#,
     );
     let table = own(
         r#"{"mcpServers": {"weather": {"name": "Weather", "description": "Forecasts",
             "disabled": false, "type": "stdio", "command": "run", "args": ["-v"],
             "env": {"TOKEN": "${TOKEN}"}, "cwd": "~/x", "timeout": "10s", "start_timeout": "5s",
-            "trust": true, "prefix": "w_", "tools": {"allow": ["get_*"], "deny": ["get_x"]}}}}"#,
+            "trust": true, "lazy": true, "prefix": "w_", "tools": {"allow": ["get_*"], "deny": ["get_x"]}}}}"#,
     );
     let all = |world: &World| {
         let config = world.load().unwrap();
         let weather = config.servers.values().next().unwrap();
         format!(
-            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
+            "{:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?} {:?}",
             weather.id,
             weather.name,
             weather.description,
@@ -55,6 +55,7 @@ fn both_shapes_say_the_same() {
             weather.timeout,
             weather.start_timeout,
             weather.trusted,
+            weather.lazy,
             weather.prefix,
             weather.tools,
             config.servers.len()

@@ -46,6 +46,7 @@ impl World {
 
     pub(crate) fn surroundings(&self, directory: &str) -> Surroundings {
         Surroundings {
+            cache_directory: Some(self.home().join(".cache")),
             config_directory: Some(self.home().join(".config")),
             directory: self.home().join(directory),
             environment: self.variables.iter().copied().collect(),

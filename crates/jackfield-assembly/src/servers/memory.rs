@@ -1,0 +1,156 @@
+//! What is remembered of a server until its next start: a file of the user's cache, which may be deleted.
+
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_tools_mcp::{Era, Remembered};
+use serde_json::{Value, json};
+
+use crate::servers::McpServer;
+use crate::surroundings::read_small;
+
+/// The file of one server as it is configured: another configuration has another one.
+pub(crate) struct Memory {
+    file: PathBuf,
+    kept: Mutex<Option<String>>,
+}
+
+impl Memory {
+    /// What is configured is taken as it is written, and of variables the names alone: a hash of a key
+    /// that can be guessed would give it away.
+    pub(crate) fn new(cache: &Path, server: &McpServer) -> Self {
+        let variables: Vec<&Arc<str>> = server.environment.iter().map(|(name, _)| name).collect();
+        let parts = format!(
+            "{:?}",
+            (
+                &server.command,
+                &server.arguments,
+                variables,
+                &server.folder,
+                server.timeout,
+                &server.tools,
+                server.trusted,
+            )
+        );
+        let digest = Digest::of_parts([server.id.as_str(), &parts]).to_hex();
+        let digest = digest.get(..16).unwrap_or_default();
+        Self {
+            file: cache
+                .join("mcp")
+                .join(format!("{}-{digest}.json", server.id)),
+            kept: Mutex::default(),
+        }
+    }
+
+    /// What was kept: what it offered, and its own words. Nothing if it cannot be read.
+    pub(crate) fn recall(&self) -> Option<(Remembered, Option<String>)> {
+        let text = String::from_utf8(read_small(&self.file).ok()?).ok()?;
+        let value: Value = serde_json::from_str(&text).ok()?;
+        let tools = value.get("tools")?.as_array()?.iter().map(tool);
+        let remembered = Remembered {
+            definitions: tools.collect::<Option<_>>()?,
+            era: if value.get("stateless")?.as_bool()? {
+                Era::Stateless
+            } else {
+                Era::Handshake
+            },
+        };
+        let said = value.get("instructions").and_then(Value::as_str);
+        let said = said.map(str::to_owned);
+        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
+        Some((remembered, said))
+    }
+
+    /// Keeps it, if it is not what was kept last.
+    pub(crate) fn keep(&self, remembered: &Remembered, instructions: Option<&str>) {
+        let tools: Option<Vec<Value>> = remembered.definitions.iter().map(form).collect();
+        let value = json!({
+            "stateless": remembered.era == Era::Stateless,
+            "instructions": instructions,
+            "tools": tools,
+        });
+        let text = value.to_string();
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if tools.is_none() || kept.as_ref() == Some(&text) {
+            return;
+        }
+        // If it cannot be written, the next start is slower; nothing else is lost.
+        let _written = write(&self.file, &text);
+        *kept = Some(text);
+    }
+}
+
+/// Writes a file whole or not at all, for nobody else to read.
+fn write(file: &Path, text: &str) -> std::io::Result<()> {
+    if let Some(folder) = file.parent() {
+        fs::create_dir_all(folder)?;
+    }
+    let beside = file.with_extension(format!("{}.tmp", std::process::id()));
+    let mut options = OpenOptions::new();
+    options.create(true).write(true).truncate(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt as _;
+        options.mode(0o600);
+    }
+    options.open(&beside)?.write_all(text.as_bytes())?;
+    fs::rename(beside, file)
+}
+
+fn form(tool: &ToolSpec) -> Option<Value> {
+    let ToolSpec {
+        description,
+        icon,
+        input,
+        name,
+        output,
+        safety,
+        time_limit,
+        title,
+    } = tool;
+    let InputFormat::Json(input) = input else {
+        return None;
+    };
+    let milliseconds = time_limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
+    Some(json!({
+        "name": &**name,
+        "title": title.as_deref(),
+        "icon": icon.as_deref(),
+        "description": &**description,
+        "input": &**input,
+        "output": output.as_deref(),
+        "safety": match safety {
+            Safety::Idempotent => "idempotent",
+            Safety::ReadOnly => "read_only",
+            Safety::Unknown => "unknown",
+        },
+        "time_limit_ms": milliseconds,
+    }))
+}
+
+fn tool(form: &Value) -> Option<ToolSpec> {
+    let text = |name: &str| form.get(name).and_then(Value::as_str).map(Arc::from);
+    let schema = |name: &str| form.get(name).filter(|schema| schema.is_object()).cloned();
+    Some(ToolSpec {
+        description: text("description")?,
+        icon: text("icon"),
+        input: InputFormat::Json(Arc::new(schema("input")?)),
+        name: text("name")?,
+        output: schema("output").map(Arc::new),
+        safety: match form.get("safety")?.as_str()? {
+            "idempotent" => Safety::Idempotent,
+            "read_only" => Safety::ReadOnly,
+            _ => Safety::Unknown,
+        },
+        time_limit: form
+            .get("time_limit_ms")
+            .and_then(Value::as_u64)
+            .map(Duration::from_millis),
+        title: text("title"),
+    })
+}
