@@ -39,6 +39,14 @@ impl super::Profile for Profile {
         flag!(files),
         flag!(image_addresses),
         flag!(images),
+        Quirk {
+            name: "least_output",
+            set: |profile, value| {
+                let least = value.as_u64().and_then(|least| u32::try_from(least).ok());
+                profile.least_output = least.ok_or("this is a number of tokens")?;
+                Ok(())
+            },
+        },
         word!(
             max_tokens,
             "max_completion_tokens" => MaxTokens::MaxCompletionTokens,

@@ -99,24 +99,24 @@ async fn two_accounts_of_one_provider_stand_side_by_side() {
 async fn options_change_how_a_server_is_asked() {
     let openai = |more: &str| {
         format!(
-            "[settings]\nmax_output_tokens = 7\ntemperature = 0.5\n[providers.openai]\nbase_url = 'URL'\n{more}"
+            "[settings]\nmax_output_tokens = 70\ntemperature = 0.5\n[providers.openai]\nbase_url = 'URL'\n{more}"
         )
     };
     let seen = sent("openai", &openai("")).await;
-    assert_eq!(seen.json()["max_output_tokens"], 7);
+    assert_eq!(seen.json()["max_output_tokens"], 70);
     assert_eq!(seen.json().get("temperature"), None);
     let seen = sent("openai", &openai("api = 'chat'\npath = '/api'")).await;
     assert_eq!(seen.path, "/api/chat/completions");
-    assert_eq!(seen.json()["max_completion_tokens"], 7);
+    assert_eq!(seen.json()["max_completion_tokens"], 70);
     let seen = sent("openai", &openai("path = ''")).await;
     assert_eq!(seen.path, "/responses");
     let seen = sent("openai", &openai("api = 'chat'\nprofile = 'vllm'")).await;
-    assert_eq!(seen.json()["max_tokens"], 7);
+    assert_eq!(seen.json()["max_tokens"], 70);
     assert_eq!(seen.json()["temperature"], 0.5);
     let quirks =
         "api = 'chat'\n[providers.openai.quirks]\nmax_tokens = 'max_tokens'\nsampling = true";
     let seen = sent("openai", &openai(quirks)).await;
-    assert_eq!(seen.json()["max_tokens"], 7);
+    assert_eq!(seen.json()["max_tokens"], 70);
     assert_eq!(seen.json()["temperature"], 0.5);
 }
 
