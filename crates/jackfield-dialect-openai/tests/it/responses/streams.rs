@@ -164,6 +164,48 @@ fn arguments_that_only_their_own_end_tells_are_told() {
     );
 }
 
+/// Some servers give no ids to pieces, and mix those of calls that run at once.
+#[test]
+fn pieces_without_an_id_go_by_their_place() {
+    let piece = |index: i64, text: &str| json!({ "type": "response.function_call_arguments.delta", "output_index": index, "delta": text });
+    let calls = [call("fc_1", "call_a", ""), call("fc_2", "call_b", "")];
+    let events = [
+        created(),
+        added(0, &calls[0]),
+        added(1, &calls[1]),
+        piece(0, "{\"tz\":"),
+        piece(1, "{\"tz\":"),
+        piece(0, "\"UTC\"}"),
+        piece(1, "\"CET\"}"),
+        done(0, &calls[0]),
+        done(1, &calls[1]),
+        completed(&json!(calls)),
+    ];
+    let told = outline(&reply(&events));
+    assert!(
+        told[0].starts_with("call get_time call_a {\"tz\":\"UTC\"}"),
+        "{told:?}"
+    );
+    assert!(
+        told[1].starts_with("call get_time call_b {\"tz\":\"CET\"}"),
+        "{told:?}"
+    );
+}
+
+#[test]
+fn words_that_only_their_own_end_tells_are_told() {
+    let blank = json!({ "type": "message", "id": "msg_1", "role": "assistant", "content": [] });
+    let events = [
+        created(),
+        added(0, &blank),
+        json!({ "type": "response.output_text.done", "output_index": 0, "item_id": "msg_1", "content_index": 0, "text": "Hello!" }),
+        done(0, &blank),
+        completed(&json!([])),
+    ];
+    let told = outline(&reply(&events));
+    assert!(told[0].starts_with("text Hello!"), "{told:?}");
+}
+
 #[test]
 fn calls_that_share_a_place_or_have_none_stay_apart() {
     let calls = [
