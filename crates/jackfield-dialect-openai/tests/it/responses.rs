@@ -1,6 +1,7 @@
 //! The Responses language.
 
 mod arb;
+mod bounds;
 mod corpus;
 mod goldens;
 mod hostile;

@@ -87,12 +87,10 @@ impl Decoder {
         let slots = &mut self.slots;
         let text_tools = &self.text_tools;
         let is_text_tool = |name: &str| text_tools.contains(name);
-        if kind.ends_with(".delta") || kind == ADDED {
-            // What is remembered of them is what was told, and that is bounded as a reply is.
-            self.read = self.read.saturating_add(size);
-            if self.read > LONGEST {
-                return Err("the reply is too long".into());
-            }
+        // Whatever is held back came in some event, so what bounds their sum bounds it.
+        self.read = self.read.saturating_add(size);
+        if self.read > LONGEST {
+            return Err("the reply is too long".into());
         }
         let delta = event.delta.as_deref().unwrap_or_default();
         let part = event.content_index;
