@@ -46,12 +46,13 @@ async fn a_silent_call_ends_at_its_limit_and_the_server_is_told() {
 async fn progress_gives_a_call_its_time_again_and_is_told_in_order() {
     let mut steps = Vec::new();
     for done in 1..=8 {
-        steps.push(json!({ "sleep": 100 }));
+        steps.push(json!({ "sleep": 400 }));
         steps.push(json!({ "progress": [done, 8, format!("step {done}")] }));
     }
     steps.push(json!({ "text": "at last" }));
+    // All steps together take longer than one call may without progress, each of them far less.
     let server = Scripted::with(script("slow", &steps.into()), |config, _| {
-        config.call_limit = Duration::from_millis(500);
+        config.call_limit = Duration::from_secs(3);
     });
     let mut heard = Heard::default();
     let end = soon(server.toolbox.call(&run("slow", json!({})), &mut heard)).await;
@@ -127,10 +128,11 @@ async fn sixty_four_calls_run_at_once() {
 
 #[tokio::test]
 async fn what_was_never_written_is_proved_not_to_have_been_sent() {
-    // The server reads nothing after the list, so its pipe fills up.
+    // The server reads one byte after the list and says so, and nothing more: its pipe fills up.
     let server = Scripted::with(script("greet", &json!([])), |config, _| {
         config.call_limit = Duration::from_millis(500);
-        through_shell(config, "{ head -n 1; head -n 1; sleep 3; } | \"$0\" \"$1\"");
+        let reading = "head -n 1; head -n 1; head -c 1 > /dev/null; echo begun >&2; sleep 5";
+        through_shell(config, &format!("{{ {reading}; }} | \"$0\" \"$1\""));
     });
     server.list().await;
     let large = json!({ "text": "x".repeat(1 << 20) });
@@ -141,8 +143,17 @@ async fn what_was_never_written_is_proved_not_to_have_been_sent() {
             toolbox.call(&run, &mut ()).await.unwrap_err().failure
         })
     };
-    // The first one has begun to be written once it is first in the queue.
-    tokio::time::sleep(Duration::from_millis(200)).await;
+    soon(async {
+        while !server
+            .toolbox
+            .log()
+            .iter()
+            .any(|line| line.contains("begun"))
+        {
+            tokio::time::sleep(Duration::from_millis(2)).await;
+        }
+    })
+    .await;
     let second = server.failure("greet").await;
     let first = soon(first).await.unwrap();
     assert_eq!(first.kind, ToolFailureKind::Timeout);
