@@ -54,7 +54,7 @@ impl From<ConfigError> for Fault {
             fault.causes.extend(chain(error.source()));
             let gone = matches!(&error, ConfigError::Unreadable { source, .. } if source.kind() == NotFound);
             let help = if gone {
-                "name a file that is there with `--config` or JACKFIELD_CONFIG, or leave both out"
+                "name a file that is there with `--config`, JACKFIELD_CONFIG or `--mcp-config`, or leave it out"
             } else {
                 "mend, move or remove that file, or read another one with `--config FILE`"
             };
