@@ -1,10 +1,19 @@
 //! What can be asked for on the command line; no behaviour.
 
+mod ask;
+mod demo;
+mod mcp;
+mod tools;
+
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use jackfield_domain::note::NoteEffect;
 
+pub use self::ask::Ask;
+pub use self::demo::Demo;
+pub use self::mcp::Mcp;
+pub use self::tools::Tools;
 use crate::exit;
 
 /// Asks language models questions, and lets them use tools to answer.
@@ -30,139 +39,17 @@ pub struct Args {
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
     /// Ask a question; the model may call tools until it can answer.
-    #[command(after_help = with_exit_codes(ASK_EXAMPLES))]
+    #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),
     /// See it work without key and network: a demo model that follows rules.
-    #[command(after_help = DEMO_EXAMPLES)]
+    #[command(after_help = demo::EXAMPLES)]
     Demo(Demo),
     /// Look at the MCP servers, and try them.
-    #[command(subcommand, after_help = MCP_EXAMPLES)]
+    #[command(subcommand, after_help = mcp::EXAMPLES)]
     Mcp(Mcp),
     /// Look at the tools, and call them by hand.
-    #[command(subcommand, after_help = TOOLS_EXAMPLES)]
+    #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
-}
-
-/// `jackfield ask`
-#[derive(Clone, Debug, clap::Args)]
-pub struct Ask {
-    /// The question. Standard input comes after it if it is a pipe or a file; `-` waits for it in any case.
-    #[arg(value_name = "QUESTION")]
-    pub question: Vec<String>,
-    /// The model: an alias of the configuration, or provider/model.
-    #[arg(short, long)]
-    pub model: Option<String>,
-    /// The system prompt, in place of the configured one; "" for none.
-    #[arg(long, value_name = "TEXT")]
-    pub system: Option<String>,
-    /// Say yes to every call that needs approval; what is denied stays denied.
-    #[arg(short, long)]
-    pub yes: bool,
-    /// What the turn may do.
-    #[command(flatten)]
-    pub bounds: Bounds,
-    /// Where the configuration is, and what it says about tools.
-    #[command(flatten)]
-    pub setup: Setup,
-    /// How the answer is shown.
-    #[command(flatten)]
-    pub output: Output,
-}
-
-/// `jackfield demo`
-#[derive(Clone, Debug, clap::Args)]
-pub struct Demo {
-    /// The question.
-    #[arg(value_name = "QUESTION")]
-    pub question: Vec<String>,
-    /// What the turn may do.
-    #[command(flatten)]
-    pub bounds: Bounds,
-    /// How the answer is shown.
-    #[command(flatten)]
-    pub output: Output,
-}
-
-/// `jackfield mcp`
-#[derive(Clone, Debug, Subcommand)]
-pub enum Mcp {
-    /// Start all servers, and list them: how each is, how it speaks, how many tools it has.
-    #[command(after_help = MCP_LIST_EXAMPLES)]
-    List {
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show what a server says on standard error when it is started.
-    #[command(after_help = MCP_LOGS_EXAMPLES)]
-    Logs {
-        /// The server, by its id.
-        server: String,
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Start servers, and say what to do about those that fail.
-    #[command(after_help = MCP_TEST_EXAMPLES)]
-    Test {
-        /// The servers, by their ids; all that are switched on if none is named.
-        #[arg(value_name = "SERVER")]
-        servers: Vec<String>,
-        /// Where the configuration is.
-        #[command(flatten)]
-        source: Source,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-}
-
-/// `jackfield tools`
-#[derive(Clone, Debug, Subcommand)]
-pub enum Tools {
-    /// List all tools: where each comes from, and whether it may run.
-    #[command(after_help = LIST_EXAMPLES)]
-    List {
-        /// Where the configuration is, and what it says about tools.
-        #[command(flatten)]
-        setup: Setup,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Show everything about one tool.
-    #[command(after_help = SHOW_EXAMPLES)]
-    Show {
-        /// The tool, by the name that models see.
-        name: String,
-        /// Where the configuration is, and what it says about tools.
-        #[command(flatten)]
-        setup: Setup,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
-    /// Call a tool by hand; you are asked for no approval.
-    #[command(after_help = CALL_EXAMPLES)]
-    Call {
-        /// The tool, by the name that models see.
-        name: String,
-        /// The arguments: one JSON object, or key=value pairs.
-        #[arg(value_name = "JSON | KEY=VALUE")]
-        arguments: Vec<String>,
-        /// Where the configuration is, and what it says about tools.
-        #[command(flatten)]
-        setup: Setup,
-        /// Print JSON.
-        #[arg(long)]
-        json: bool,
-    },
 }
 
 /// What a turn may do.
@@ -289,69 +176,3 @@ Examples:
   export ANTHROPIC_API_KEY=...
   jackfield ask \"What is 15% of 2500, and what time is it in Tokyo?\"
   jackfield tools list";
-
-const ASK_EXAMPLES: &str = "\
-Examples:
-  jackfield ask \"What is 15% of 2500?\"
-  jackfield ask -m claude/claude-haiku-5-5 \"What time is it in Tokyo?\"
-  git diff | jackfield ask \"What does this change?\"
-  jackfield ask - < question.txt > answer.txt
-  jackfield ask --strict=quality \"Sum this up as JSON.\" < report.txt
-  jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
-
-The answer goes to standard output; calls, notes and use go to standard error.";
-
-const DEMO_EXAMPLES: &str = "\
-Examples:
-  jackfield demo
-  jackfield demo \"What is 12 * 12?\"
-  jackfield demo --json";
-
-const MCP_EXAMPLES: &str = "\
-Examples:
-  jackfield mcp list
-  jackfield mcp test weather
-  jackfield mcp logs weather --mcp-config mcp-servers.json";
-
-const MCP_LIST_EXAMPLES: &str = "\
-Examples:
-  jackfield mcp list
-  jackfield mcp list --json | jq -r '.[] | select(.state == \"failed\") | .id'";
-
-const MCP_LOGS_EXAMPLES: &str = "\
-Examples:
-  jackfield mcp logs weather
-  jackfield mcp logs weather --json | jq -r '.lines[]'";
-
-const MCP_TEST_EXAMPLES: &str = "\
-Examples:
-  jackfield mcp test
-  jackfield mcp test weather github
-  jackfield mcp test --mcp-config mcp-servers.json --json
-
-The exit code is 8 if a server cannot be used.";
-
-const TOOLS_EXAMPLES: &str = "\
-Examples:
-  jackfield tools list
-  jackfield tools show calculator
-  jackfield tools call calculator expression='15% of 2500'
-  jackfield tools call calculator '{\"expression\": \"15% of 2500\"}' --json";
-
-const LIST_EXAMPLES: &str = "\
-Examples:
-  jackfield tools list
-  jackfield tools list --json | jq -r '.[].name'";
-
-const SHOW_EXAMPLES: &str = "\
-Examples:
-  jackfield tools show calculator
-  jackfield tools show calculator --json | jq .input_schema";
-
-const CALL_EXAMPLES: &str = "\
-Examples:
-  jackfield tools call calculator expression='15% of 2500'
-  jackfield tools call current_datetime timezone=Asia/Tokyo
-  jackfield tools call calculator '{\"expression\": \"15% of 2500\"}' --json
-
-The exit code is 7 if the tool says that it failed.";

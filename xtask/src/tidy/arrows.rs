@@ -88,6 +88,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-store-sqlite",
             "jackfield-tools-builtin",
             "jackfield-tools-mcp",
+            "jackfield-tools-web",
         ],
     ),
     (
@@ -203,6 +204,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-tools-mcp",
+        &[
+            "jackfield-domain",
+            "jackfield-ports",
+            "jackfield-provider-kit",
+        ],
+    ),
+    (
+        "jackfield-tools-web",
         &[
             "jackfield-domain",
             "jackfield-ports",

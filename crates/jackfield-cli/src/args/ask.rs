@@ -1,0 +1,40 @@
+//! What can be asked of `jackfield ask`.
+
+use super::{Bounds, Output, Setup};
+
+/// `jackfield ask`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Ask {
+    /// The question. Standard input comes after it if it is a pipe or a file; `-` waits for it in any case.
+    #[arg(value_name = "QUESTION")]
+    pub question: Vec<String>,
+    /// The model: an alias of the configuration, or provider/model.
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// The system prompt, in place of the configured one; "" for none.
+    #[arg(long, value_name = "TEXT")]
+    pub system: Option<String>,
+    /// Say yes to every call that needs approval; what is denied stays denied.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// What the turn may do.
+    #[command(flatten)]
+    pub bounds: Bounds,
+    /// Where the configuration is, and what it says about tools.
+    #[command(flatten)]
+    pub setup: Setup,
+    /// How the answer is shown.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield ask \"What is 15% of 2500?\"
+  jackfield ask -m claude/claude-haiku-5-5 \"What time is it in Tokyo?\"
+  git diff | jackfield ask \"What does this change?\"
+  jackfield ask - < question.txt > answer.txt
+  jackfield ask --strict=quality \"Sum this up as JSON.\" < report.txt
+  jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
+
+The answer goes to standard output; calls, notes and use go to standard error.";

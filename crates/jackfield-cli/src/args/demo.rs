@@ -1,0 +1,23 @@
+//! What can be asked of `jackfield demo`.
+
+use super::{Bounds, Output};
+
+/// `jackfield demo`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Demo {
+    /// The question.
+    #[arg(value_name = "QUESTION")]
+    pub question: Vec<String>,
+    /// What the turn may do.
+    #[command(flatten)]
+    pub bounds: Bounds,
+    /// How the answer is shown.
+    #[command(flatten)]
+    pub output: Output,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield demo
+  jackfield demo \"What is 12 * 12?\"
+  jackfield demo --json";

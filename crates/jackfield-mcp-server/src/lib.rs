@@ -1,0 +1,1 @@
+//! Tools of ours as an MCP server.

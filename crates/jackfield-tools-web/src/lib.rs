@@ -1,0 +1,1 @@
+//! Web APIs as tools, by configuration.
