@@ -18,7 +18,7 @@ pub(crate) enum Verb {
     Bench(Passed),
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
-        after_help = "Needs rustfmt, clippy and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
+        after_help = "Needs rustfmt, clippy, git, node with npm, and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
     /// List the contracts of the ports with all their clauses, or prove that each clause catches something.
@@ -31,9 +31,9 @@ pub(crate) enum Verb {
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
     )]
     Mutants(Mutants),
-    /// Run what needs Python: what we put on the wire, judged by the official SDK's types.
+    /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
-        after_help = "Makes an environment below target/slices with `python3 -m venv`, once per requirements.\n\nExample:\n  cargo xtask slices"
+        after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"
     )]
     Slices,
     /// Build and run every test and doctest of the workspace; needs nothing but Rust.

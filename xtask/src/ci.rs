@@ -52,14 +52,24 @@ const STAGES: &[Stage] = &[
     stage("mutants", |root| crate::mutants::run(root, None)),
 ];
 
+/// What the stages need beside Rust, and in which version.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("git", "git"),
+    ("node", "Node.js (20 or later)"),
+    ("npm", "npm, the package manager of Node.js"),
+    ("python3", "python3 (3.11 or later) with its venv module"),
+];
+
 /// Says what is missing before half an hour has gone by, and that `Cargo.lock` is current.
 fn tools(root: &Path) -> anyhow::Result<()> {
     for component in ["fmt", "clippy"] {
         run::output(&mut run::cargo(root, [component, "--version"]))
             .context("install the components with `rustup component add rustfmt clippy`")?;
     }
-    run::output(&mut run::command("python3", root, ["--version"]))
-        .context("install python3 (3.11 or later) with its venv module")?;
+    for (program, advice) in PROGRAMS {
+        run::output(&mut run::command(program, root, ["--version"]))
+            .with_context(|| format!("install {advice}"))?;
+    }
     let mut locked = run::cargo(root, ["metadata", "--format-version", "1", "--locked"]);
     run::output(&mut locked).context("Cargo.lock does not fit the manifests: commit it")?;
     Ok(())
@@ -71,6 +81,8 @@ fn format(root: &Path) -> anyhow::Result<()> {
 
 fn clippy(root: &Path) -> anyhow::Result<()> {
     let mut clippy = run::cargo(root, ["clippy", "--workspace", "--all-targets"]);
+    // The slices with real servers are behind a feature, and no others.
+    clippy.args(["--features", "jackfield-tests/real-servers"]);
     run::succeed(clippy.args(["--", "--deny", "warnings"]))
 }
 

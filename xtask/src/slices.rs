@@ -1,21 +1,24 @@
-//! `cargo xtask slices`: what needs Python.
+//! `cargo xtask slices`: what needs Python and Node.
 //!
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
+//! Then the slices of `tests/real` use the MCP servers of `tests/servers` as their users do.
+
+mod install;
+mod servers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Context as _, bail};
-use sha2::{Digest as _, Sha256};
 
 use crate::run;
 
 /// Runs every slice.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
-    let python = environment(root)?;
+    let python = install::python(root, "tests/python/requirements.txt")?.join("bin/python");
     let wire = root.join("target/slices/wire");
     emit(root, &wire)?;
     for judgement in JUDGEMENTS {
@@ -29,35 +32,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         script.arg(Path::new("tests/python").join(judgement.script));
         run::succeed(script.args(folders).args(judgement.options))?;
     }
+    servers::run(root)?;
     eprintln!("slices: {}", run::spoken(started.elapsed()));
     Ok(())
-}
-
-/// Makes the Python environment unless it is there; returns its interpreter.
-fn environment(root: &Path) -> anyhow::Result<PathBuf> {
-    let requirements = root.join("tests/python/requirements.txt");
-    let wanted = fs::read(&requirements)
-        .with_context(|| format!("cannot read {}", requirements.display()))?;
-    let venv = root.join("target/slices").join(venv_name(&wanted));
-    let python = venv.join("bin/python");
-    let complete = venv.join("complete");
-    if complete.exists() {
-        return Ok(python);
-    }
-    eprintln!("making {}", venv.display());
-    let mut make = run::command("python3", root, ["-m", "venv", "--clear"]);
-    run::succeed(make.arg(&venv)).context(
-        "a Python environment is needed: install python3 (3.11 or later) with its venv module",
-    )?;
-    // The file names everything, so nothing is resolved.
-    let mut install = run::command(&python, root, ["-m", "pip", "install", "--no-deps"]);
-    install.args(["--quiet", "--disable-pip-version-check", "--requirement"]);
-    run::succeed(install.arg(&requirements))?;
-    let mut check = run::command(&python, root, ["-m", "pip", "check"]);
-    run::output(check.arg("--disable-pip-version-check"))
-        .context("tests/python/requirements.txt names not all, or versions that do not fit")?;
-    fs::write(&complete, "").context("cannot mark the environment as complete")?;
-    Ok(python)
 }
 
 /// Lets the tests write what they put on the wire into an empty folder.
@@ -78,17 +55,6 @@ fn emit(root: &Path, wire: &Path) -> anyhow::Result<()> {
         );
     }
     Ok(())
-}
-
-/// The environment of other requirements is another environment.
-fn venv_name(requirements: &[u8]) -> String {
-    let digest = Sha256::digest(requirements);
-    let hex: String = digest
-        .iter()
-        .take(6)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
-    format!("venv-{hex}")
 }
 
 /// A script, and what it judges.
@@ -154,13 +120,7 @@ const JUDGEMENTS: &[Judgement] = &[
 mod tests {
     use std::path::Path;
 
-    use super::{JUDGEMENTS, venv_name};
-
-    #[test]
-    fn other_requirements_mean_another_environment() {
-        assert_eq!(venv_name(b"a==1"), venv_name(b"a==1"));
-        assert_ne!(venv_name(b"a==1"), venv_name(b"a==2"));
-    }
+    use super::JUDGEMENTS;
 
     #[test]
     fn every_script_is_there() {

@@ -38,6 +38,7 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
                 .tests
                 .iter()
                 .map(|(name, _)| name.as_str())
+                .filter(|name| !asks_for_features(&manifest, name))
                 .collect();
             if names != ["it"] {
                 let names = names.join("`, `");
@@ -58,6 +59,16 @@ pub(crate) fn check(packages: &[Package]) -> Vec<Finding> {
     findings
 }
 
+/// Whether this test binary is built only where a feature is asked for, so that nobody links it by chance.
+fn asks_for_features(manifest: &toml::Table, test: &str) -> bool {
+    let tests = manifest.get("test").and_then(toml::Value::as_array);
+    let named =
+        |entry: &&toml::Value| entry.get("name").and_then(toml::Value::as_str) == Some(test);
+    let entry = tests.and_then(|tests| tests.iter().find(named));
+    let features = entry.and_then(|entry| entry.get("required-features")?.as_array());
+    features.is_some_and(|features| !features.is_empty())
+}
+
 fn setting<'a>(table: &'a toml::Table, keys: &[&str]) -> Option<&'a toml::Value> {
     let (first, rest) = keys.split_first()?;
     let value = table.get(*first)?;
@@ -73,7 +84,7 @@ const LINTS: Rule = Rule {
 };
 const ONE_BINARY: Rule = Rule {
     name: "one-test-binary",
-    mend: "write `autotests = false` and one `[[test]]` with `name = \"it\"`; the tests are modules of tests/it/main.rs",
+    mend: "write `autotests = false` and one `[[test]]` with `name = \"it\"`; the tests are modules of tests/it/main.rs, and another one has `required-features`",
 };
 const NO_VERSION: Rule = Rule {
     name: "no-dev-version",
@@ -125,6 +136,11 @@ mod tests {
             .tests
             .push(("more".to_owned(), "tests/more.rs".into()));
         assert_eq!(rules(&package), [("one-test-binary", 1)]);
+        let entry = "[[test]]\nname = \"more\"\nrequired-features = ";
+        package.manifest = format!("{}{entry}[]\n", package.manifest);
+        assert_eq!(rules(&package), [("one-test-binary", 1)]);
+        package.manifest = format!("{}{entry}[\"real\"]\n", sound().manifest);
+        assert_eq!(rules(&package), []);
     }
 
     #[test]

@@ -1,0 +1,25 @@
+//! The slices with real MCP servers: those of `tests/servers`, driven by `tests/real`.
+
+use std::path::Path;
+use std::time::Instant;
+
+use super::install;
+use crate::run;
+
+/// Installs the servers, and runs the slices with them.
+pub(super) fn run(root: &Path) -> anyhow::Result<()> {
+    let node = install::node(root, "tests/servers")?;
+    let python = install::python(root, "tests/servers/requirements.txt")?;
+    // The slices start what is built here.
+    let build = ["build", "--package", "jackfield-cli"];
+    let mut build = run::cargo(root, build);
+    run::succeed(build.args(["--package", "jackfield-testservers"]))?;
+    let started = Instant::now();
+    let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
+    test.args(["--features", "real-servers", "--test", "real"])
+        .env("JACKFIELD_REAL_NODE", node)
+        .env("JACKFIELD_REAL_PYTHON", python);
+    run::succeed(&mut test)?;
+    eprintln!("real servers: {}", run::spoken(started.elapsed()));
+    Ok(())
+}
