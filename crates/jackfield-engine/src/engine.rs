@@ -15,7 +15,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::SystemPrompt;
-use jackfield_domain::tool::{ToolChoice, UnknownPolicy};
+use jackfield_domain::tool::{CatalogEntry, ToolChoice, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel};
 use jackfield_ports::journal::{Delivered, Journal, JournalError, Loaded};
@@ -24,6 +24,7 @@ use serde_json::{Map, Value};
 
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clock::{Clock, SystemClock};
+use crate::direct::DirectCall;
 use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::news::{News, Observer};
@@ -335,7 +336,20 @@ impl Engine {
                 name: name.to_owned(),
             });
         };
-        Ok(crate::perform::call_once(&self.shared, tool, arguments, &options.limits).await)
+        Ok(self
+            .call_offered(options, tool, DirectCall::new(arguments))
+            .await)
+    }
+
+    /// Runs one tool of what [`Engine::tools`] offered, outside any turn. The policy is not asked: what
+    /// it decided stands in the tool's permission. Dropping the future aborts the tool.
+    pub async fn call_offered(
+        &self,
+        options: &TurnOptions,
+        tool: &CatalogEntry,
+        call: DirectCall,
+    ) -> ToolResult {
+        crate::perform::call_once(&self.shared, tool, call, &options.limits).await
     }
 
     pub(crate) fn model(&self, provider: &Arc<str>) -> Result<&Arc<dyn ChatModel>, EngineError> {

@@ -6,6 +6,7 @@
 mod catalog;
 mod clock;
 mod commit;
+mod direct;
 mod driver;
 mod engine;
 mod error;
@@ -16,6 +17,7 @@ mod validate;
 
 pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};
+pub use self::direct::{DirectCall, Progress};
 pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
 pub use self::error::EngineError;
 pub use self::news::{News, Observer};

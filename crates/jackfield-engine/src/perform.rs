@@ -21,10 +21,10 @@ use jackfield_domain::tool_loop::{Action, Input};
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
-use serde_json::{Map, Value};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 
+use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
 use crate::news::{News, Observer};
 
@@ -292,9 +292,14 @@ async fn run_tool(
 pub(crate) async fn call_once(
     shared: &Arc<Shared>,
     tool: &CatalogEntry,
-    arguments: Map<String, Value>,
+    call: DirectCall,
     limits: &Limits,
 ) -> ToolResult {
+    let DirectCall {
+        arguments,
+        key,
+        progress,
+    } = call;
     let Ok(call) = ToolCallId::parse(&call_by_hand(shared.clock.now().wall)) else {
         return ToolResult::error("the call has no id");
     };
@@ -302,7 +307,7 @@ pub(crate) async fn call_once(
     let run = ToolRun {
         fresh: false,
         input: ToolInput::Json(JsonInput::from(arguments)),
-        key: IdempotencyKey::derive(&call),
+        key: key.unwrap_or_else(|| IdempotencyKey::derive(&call)),
         max_bytes: limits.stored,
         time_limit,
         tool: tool.origin.clone(),
@@ -312,8 +317,12 @@ pub(crate) async fn call_once(
     let (shared, tool) = (Arc::clone(shared), tool.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
-        let events: &mut dyn ToolEvents = &mut ();
-        tokio::time::timeout(time_limit, run_tool(&shared, Some(&tool), &run, events)).await
+        let mut events = Told(progress);
+        tokio::time::timeout(
+            time_limit,
+            run_tool(&shared, Some(&tool), &run, &mut events),
+        )
+        .await
     });
     match task.join_next().await {
         Some(Ok(Ok(Ok(ToolEnd::Finished(result))))) => result,

@@ -1,0 +1,64 @@
+//! A call of a tool outside any turn, by somebody who is no model.
+
+use std::fmt;
+
+use async_trait::async_trait;
+use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::toolbox::ToolEvents;
+use serde_json::{Map, Value};
+
+/// A call of a tool outside any turn.
+pub struct DirectCall {
+    /// What the tool is given; checked against its schema.
+    pub arguments: Map<String, Value>,
+    /// By what the tool may recognise the same call again; one of its own if there is none.
+    pub key: Option<IdempotencyKey>,
+    /// Where is told how far it is; must not wait.
+    pub progress: Box<dyn FnMut(Progress) + Send>,
+}
+
+/// How far a call is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Progress {
+    /// How much is done.
+    pub done: f64,
+    /// A word about it.
+    pub message: Option<String>,
+    /// How much there is to do, if that is known.
+    pub of: Option<f64>,
+}
+
+impl DirectCall {
+    /// A call of which nobody wants to know how far it is.
+    #[must_use]
+    pub fn new(arguments: Map<String, Value>) -> Self {
+        Self {
+            arguments,
+            key: None,
+            progress: Box::new(drop),
+        }
+    }
+}
+
+impl fmt::Debug for DirectCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("DirectCall")
+            .field("arguments", &self.arguments)
+            .field("key", &self.key)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Tells the caller what happens on the way.
+pub(crate) struct Told(pub(crate) Box<dyn FnMut(Progress) + Send>);
+
+#[async_trait]
+impl ToolEvents for Told {
+    // There is no journal that could keep it.
+    async fn accepted(&mut self, _handle: JobHandle) {}
+
+    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+        (self.0)(Progress { done, message, of });
+    }
+}
