@@ -1,1 +1,44 @@
-//! Tools of ours as an MCP server.
+//! Tools of ours as an MCP server: whatever an engine offers, over any two streams.
+//!
+//! A [`McpServer`] speaks both eras of the protocol at once (MCP specification, revisions 2024-11-05 to
+//! 2026-07-28): a client that begins with `initialize` gets a handshake, and one that says its version
+//! with every request needs none. A call goes through the engine like any other: arguments are checked
+//! against the tool's schema, time and size are limited, the policy holds.
+//!
+//! Over this protocol nobody can be asked before a call. So a tool that needs an approval is not
+//! offered, and neither is one that takes anything but a JSON object.
+//!
+//! ```no_run
+//! use jackfield_engine::{Engine, TurnOptions};
+//! use jackfield_mcp_server::McpServer;
+//!
+//! # async fn serve(engine: Engine, options: TurnOptions) {
+//! let server = McpServer::new(engine, options).offering(["builtin/*"]);
+//! let never = std::future::pending();
+//! server.serve(tokio::io::stdin(), tokio::io::stdout(), never).await;
+//! # }
+//! ```
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `lines`, `heard` | what a client says, read within bounds |
+//! | `writer` | what it is told, line by line |
+//! | `transport` | `rmcp` over both: ids, cancellation, how much may be open at once |
+//! | `handler` | the requests: what there is, and calls |
+//! | `offer` | which tools are offered |
+//! | `definition`, `outcome` | tools and what they give, in the words of the protocol |
+//! | `life` | that everything ends when the connection does |
+
+mod definition;
+mod handler;
+mod heard;
+mod life;
+mod lines;
+mod offer;
+mod outcome;
+mod server;
+mod transport;
+mod writer;
+
+pub use self::offer::{Offer, Withheld};
+pub use self::server::{McpServer, Settings};

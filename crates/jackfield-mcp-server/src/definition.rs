@@ -1,0 +1,58 @@
+//! A tool of ours in the words of the protocol.
+
+use std::sync::Arc;
+
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use rmcp::model::{Tool, ToolAnnotations};
+use serde_json::{Map, Value};
+
+/// The definition of a tool; `legacy` says that the client knows none but objects as structured content.
+pub(crate) fn tool(entry: &CatalogEntry, legacy: bool) -> Tool {
+    let definition = &entry.definition;
+    let input = match &definition.input {
+        InputFormat::Json(schema) => schema.as_object().cloned(),
+        InputFormat::Text(_) => None,
+    };
+    let mut input = input.unwrap_or_default();
+    // The protocol wants it said.
+    input
+        .entry("type")
+        .or_insert_with(|| Value::String("object".to_owned()));
+    let mut tool = Tool::new(
+        definition.name.to_string(),
+        definition.description.to_string(),
+        Arc::new(input),
+    );
+    tool.annotations = Some(annotations(entry));
+    tool.output_schema = output(entry, legacy).map(|schema| Arc::new(schema.clone()));
+    tool.title = entry.title.as_deref().map(str::to_owned);
+    tool
+}
+
+/// The schema of a tool's structured content, as far as it can be told.
+pub(crate) fn output(entry: &CatalogEntry, legacy: bool) -> Option<&Map<String, Value>> {
+    let schema = entry.definition.output.as_deref()?.as_object()?;
+    let of_objects = schema.get("type").and_then(Value::as_str) == Some("object");
+    (of_objects || !legacy).then_some(schema)
+}
+
+/// What we know of a tool ourselves: what a server says about its own is believed only if it is trusted.
+fn annotations(entry: &CatalogEntry) -> ToolAnnotations {
+    let mut hints = ToolAnnotations::new();
+    hints.title = entry.title.as_deref().map(str::to_owned);
+    match entry.safety {
+        Safety::Idempotent => {
+            hints.read_only_hint = Some(false);
+            hints.idempotent_hint = Some(true);
+        }
+        Safety::ReadOnly => {
+            hints.read_only_hint = Some(true);
+            hints.idempotent_hint = Some(true);
+        }
+        Safety::Unknown => {
+            hints.read_only_hint = Some(false);
+            hints.idempotent_hint = Some(false);
+        }
+    }
+    hints
+}

@@ -1,0 +1,239 @@
+//! The requests of a client: what there is, and calls.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::IdempotencyKey;
+use jackfield_engine::{DirectCall, Engine, Progress, TurnOptions};
+use rmcp::model::{
+    CacheScope, CallToolRequestParams, CallToolResponse, CompleteRequestMethod,
+    CompleteRequestParams, CompleteResult, DiscoverResult, ErrorCode, ErrorData, Implementation,
+    InitializeRequestParams, InitializeResult, ListPromptsRequestMethod, ListPromptsResult,
+    ListResourceTemplatesRequestMethod, ListResourceTemplatesResult, ListResourcesRequestMethod,
+    ListResourcesResult, ListToolsResult, MetaObject, PaginatedRequestParams, ProgressToken,
+    ProtocolVersion, ServerCapabilities, ServerConfig,
+};
+use rmcp::service::RequestContext;
+use rmcp::{RoleServer, ServerHandler};
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+
+use crate::life::Life;
+use crate::offer::Offer;
+use crate::server::Settings;
+use crate::writer::Aside;
+use crate::{definition, outcome};
+
+/// Answers the requests of one client.
+pub(crate) struct Handler {
+    pub(crate) aside: Aside,
+    pub(crate) engine: Engine,
+    pub(crate) life: Life,
+    pub(crate) options: TurnOptions,
+    pub(crate) patterns: Arc<[Arc<str>]>,
+    pub(crate) settings: Settings,
+    /// One for each call that may run at once.
+    pub(crate) turns: Semaphore,
+}
+
+impl Handler {
+    async fn offer(&self) -> Offer {
+        Offer::of(self.engine.tools(&self.options).await, &self.patterns)
+    }
+
+    async fn call(
+        &self,
+        request: CallToolRequestParams,
+        context: &RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        let offer = self.offer().await;
+        let Some(tool) = offer.tool(&request.name) else {
+            let complaint = offer.complaint(&request.name);
+            return Err(ErrorData::invalid_params(complaint, None));
+        };
+        // Nobody closes the semaphore.
+        let _turn = self.turns.acquire().await;
+        let key = context.meta.get(IDEMPOTENCY_KEY).and_then(Value::as_str);
+        let call = DirectCall {
+            arguments: request.arguments.unwrap_or_default(),
+            key: key.and_then(|key| IdempotencyKey::parse(key).ok()),
+            progress: match context.meta.get_progress_token() {
+                Some(token) => told(token, self.aside.clone()),
+                None => Box::new(drop),
+            },
+        };
+        let result = self.engine.call_offered(&self.options, tool, call).await;
+        let legacy = is_legacy(context);
+        let promised = definition::output(tool, legacy).is_some();
+        let mut result = outcome::result(&result, promised, legacy);
+        result.meta = self.meta(legacy);
+        Ok(result.into())
+    }
+
+    /// What a result of the newer era says of whose it is.
+    fn meta(&self, legacy: bool) -> Option<MetaObject> {
+        let server = serde_json::to_value(self.implementation()).ok()?;
+        (!legacy).then(|| {
+            let mut meta = MetaObject::new();
+            meta.insert(SERVER_INFO.to_owned(), server);
+            meta
+        })
+    }
+
+    fn implementation(&self) -> Implementation {
+        Implementation::new(self.settings.name.clone(), self.settings.version.clone())
+    }
+}
+
+impl ServerHandler for Handler {
+    fn get_info(&self) -> ServerConfig {
+        let capabilities = ServerCapabilities::builder().enable_tools().build();
+        let mut info = ServerConfig::new(capabilities).with_server_info(self.implementation());
+        info.protocol_version = ProtocolVersion::LATEST_WITH_INITIALIZE;
+        info
+    }
+
+    async fn initialize(
+        &self,
+        mut request: InitializeRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<InitializeResult, ErrorData> {
+        let result = self.negotiate_initialize(&request)?;
+        // From here on this is what is spoken, whatever was asked for.
+        request.protocol_version = result.protocol_version.clone();
+        context.peer.set_peer_info(request);
+        Ok(result)
+    }
+
+    async fn discover(
+        &self,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<DiscoverResult, ErrorData> {
+        let versions = self.supported_protocol_versions().into_owned();
+        Ok(DiscoverResult::from_server_info(versions, self.get_info()).with_ttl_ms(DISCOVER_TTL))
+    }
+
+    async fn list_tools(
+        &self,
+        request: Option<PaginatedRequestParams>,
+        context: RequestContext<RoleServer>,
+    ) -> Result<ListToolsResult, ErrorData> {
+        if request.is_some_and(|request| request.cursor.is_some()) {
+            let message = "there is one page, so there is no such cursor";
+            return Err(ErrorData::invalid_params(message, None));
+        }
+        let legacy = is_legacy(&context);
+        let offer = tokio::select! {
+            offer = self.offer() => offer,
+            () = self.life.too_late(self.settings.grace) => return Err(ending()),
+            () = context.ct.cancelled() => return Err(cancelled()),
+        };
+        let tools = offer.tools.iter();
+        let tools = tools.map(|tool| definition::tool(tool, legacy)).collect();
+        let mut result = ListToolsResult::with_all_items(tools);
+        if !legacy {
+            result.cache_scope = Some(CacheScope::Private);
+            result.ttl_ms = Some(LIST_TTL);
+            result.meta = self.meta(legacy);
+        }
+        Ok(result)
+    }
+
+    async fn call_tool(
+        &self,
+        request: CallToolRequestParams,
+        context: RequestContext<RoleServer>,
+    ) -> Result<CallToolResponse, ErrorData> {
+        tokio::select! {
+            answer = self.call(request, &context) => answer,
+            // Dropping the call aborts the tool.
+            () = self.life.too_late(self.settings.grace) => Err(ending()),
+            () = context.ct.cancelled() => Err(cancelled()),
+        }
+    }
+
+    // `rmcp` would answer these with nothing, where there is no such thing.
+
+    async fn complete(
+        &self,
+        _request: CompleteRequestParams,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<CompleteResult, ErrorData> {
+        Err(ErrorData::method_not_found::<CompleteRequestMethod>())
+    }
+
+    async fn list_prompts(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListPromptsResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListPromptsRequestMethod>())
+    }
+
+    async fn list_resource_templates(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourceTemplatesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<
+            ListResourceTemplatesRequestMethod,
+        >())
+    }
+
+    async fn list_resources(
+        &self,
+        _request: Option<PaginatedRequestParams>,
+        _context: RequestContext<RoleServer>,
+    ) -> Result<ListResourcesResult, ErrorData> {
+        Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
+    }
+}
+
+/// Whether the client speaks a revision with a handshake.
+fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
+    let version = context.protocol_version();
+    version.is_none_or(|version| version.has_initialize())
+}
+
+/// Tells a client how far a call is. It must increase (MCP, "Progress"), and what the client is too
+/// slow to read is left out.
+fn told(token: ProgressToken, aside: Aside) -> Box<dyn FnMut(Progress) + Send> {
+    let mut last = f64::NEG_INFINITY;
+    let token = token.0.into_json_value();
+    Box::new(move |progress| {
+        if !(progress.done.is_finite() && progress.done > last) {
+            return;
+        }
+        last = progress.done;
+        let mut params = json!({ "progressToken": token, "progress": progress.done });
+        if let Some(total) = progress.of.filter(|total| total.is_finite()) {
+            params["total"] = json!(total);
+        }
+        if let Some(message) = progress.message {
+            params["message"] = json!(message);
+        }
+        let note =
+            json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params });
+        aside.say(note.to_string().into_bytes());
+    })
+}
+
+/// Said to nobody: a request that was taken back has no answer.
+fn cancelled() -> ErrorData {
+    ErrorData::internal_error("cancelled", None)
+}
+
+fn ending() -> ErrorData {
+    let message = "the server ends; whether the tool took effect is not known";
+    ErrorData::new(ErrorCode(ENDING), message, None)
+}
+
+/// How long a client may rely on what the server is, in milliseconds: it is another one then.
+const DISCOVER_TTL: u64 = 3_600_000;
+/// A code of no meaning that everybody knows.
+const ENDING: i32 = -32000;
+/// Under this key of `_meta` a call may bear an idempotency key: the same for every try at it.
+const IDEMPOTENCY_KEY: &str = "jackfield/idempotencyKey";
+/// How long a client may rely on the list of tools, in milliseconds.
+const LIST_TTL: u64 = 60_000;
+/// Under this key of `_meta` a result says whose it is (MCP 2026-07-28).
+const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";

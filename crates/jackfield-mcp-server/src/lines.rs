@@ -1,0 +1,67 @@
+//! A client's input, line by line, with a bound on what is kept of a line.
+
+use std::io;
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+/// Lines of bytes. [`Lines::next`] may be dropped at any time without losing any.
+pub(crate) struct Lines<R> {
+    kept: Vec<u8>,
+    max: usize,
+    /// Whether the line has had more than that.
+    over: bool,
+    source: R,
+}
+
+/// One line, without its end.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) enum Line {
+    /// One that was too long, and is gone.
+    TooLong,
+    /// All of it.
+    Whole(Vec<u8>),
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    pub(crate) const fn new(source: R, max: usize) -> Self {
+        Self {
+            kept: Vec::new(),
+            max,
+            over: false,
+            source,
+        }
+    }
+
+    /// The next line that is not empty, the last one also without its end; `None` when there is none.
+    pub(crate) async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            let piece = self.source.fill_buf().await?;
+            if piece.is_empty() {
+                return Ok(self.take());
+            }
+            let end = piece.iter().position(|byte| *byte == b'\n');
+            let piece = piece.get(..end.unwrap_or(piece.len())).unwrap_or_default();
+            let read = piece.len() + usize::from(end.is_some());
+            self.over |= self.kept.len() + piece.len() > self.max;
+            if self.over {
+                self.kept = Vec::new();
+            } else {
+                self.kept.extend_from_slice(piece);
+            }
+            self.source.consume(read);
+            if end.is_some()
+                && let Some(line) = self.take()
+            {
+                return Ok(Some(line));
+            }
+        }
+    }
+
+    fn take(&mut self) -> Option<Line> {
+        let kept = std::mem::take(&mut self.kept);
+        if std::mem::take(&mut self.over) {
+            return Some(Line::TooLong);
+        }
+        (!kept.trim_ascii().is_empty()).then_some(Line::Whole(kept))
+    }
+}

@@ -1,0 +1,106 @@
+//! Which of an engine's tools are offered.
+
+use std::sync::Arc;
+
+use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use jackfield_engine::{Offered, Problem};
+
+/// The tools of an engine, as a server sees them.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Offer {
+    /// The patterns that no tool has.
+    pub idle: Vec<Arc<str>>,
+    /// The toolboxes whose tools could not be had.
+    pub problems: Vec<Problem>,
+    /// What is offered, by name.
+    pub tools: Vec<CatalogEntry>,
+    /// What was asked for and is not offered.
+    pub withheld: Vec<Withheld>,
+}
+
+/// A tool that is not offered.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Withheld {
+    /// Its name for models.
+    pub name: String,
+    /// Why, and what would change that.
+    pub why: String,
+}
+
+impl Offer {
+    pub(crate) fn of(offered: Offered, patterns: &[Arc<str>]) -> Self {
+        let mut offer = Self {
+            problems: offered.problems,
+            ..Self::default()
+        };
+        let tools: Vec<&CatalogEntry> = offered.catalog.iter().collect();
+        for pattern in patterns {
+            if !tools.iter().any(|tool| fits(pattern, tool)) {
+                offer.idle.push(Arc::clone(pattern));
+            }
+        }
+        for tool in tools {
+            if !patterns.iter().any(|pattern| fits(pattern, tool)) {
+                continue;
+            }
+            match reason(tool) {
+                None => offer.tools.push(tool.clone()),
+                Some(why) => offer.withheld.push(Withheld {
+                    name: tool.definition.name.to_string(),
+                    why,
+                }),
+            }
+        }
+        offer
+    }
+
+    /// The tool of this name.
+    pub(crate) fn tool(&self, name: &str) -> Option<&CatalogEntry> {
+        let mut tools = self.tools.iter();
+        tools.find(|tool| tool.definition.name.as_str() == name)
+    }
+
+    /// What is to be said of a name that is not offered.
+    pub(crate) fn complaint(&self, name: &str) -> String {
+        let shown: String = name.chars().take(LONGEST_NAME).collect();
+        if let Some(withheld) = self.withheld.iter().find(|tool| tool.name == name) {
+            return format!("the tool `{shown}` is not offered: {}", withheld.why);
+        }
+        let names = self.tools.iter().map(|tool| tool.definition.name.as_str());
+        let known: Vec<&str> = names.take(MOST_NAMES).collect();
+        format!(
+            "there is no tool `{shown}`; there are: {}",
+            known.join(", ")
+        )
+    }
+}
+
+/// Why a tool cannot be offered, if it cannot.
+fn reason(tool: &CatalogEntry) -> Option<String> {
+    match (&tool.permission, &tool.definition.input) {
+        (Permission::Deny(why), _) => Some(why.to_string()),
+        (Permission::Ask, _) => Some("it needs approval, and nobody can be asked".to_owned()),
+        (Permission::Allow, InputFormat::Json(schema)) if schema.is_object() => None,
+        (Permission::Allow, _) => Some("it takes something else than a JSON object".to_owned()),
+    }
+}
+
+/// Whether a tool is of a pattern over `toolbox/tool`: just as a rule of the policy would see it.
+fn fits(pattern: &Arc<str>, tool: &CatalogEntry) -> bool {
+    let rule = PolicyRule {
+        pattern: Arc::clone(pattern),
+        verdict: Verdict::Allow,
+    };
+    let policy = Policy {
+        can_ask: false,
+        rules: vec![rule],
+    };
+    policy.permission(&tool.origin, Safety::Unknown, false) == Permission::Allow
+}
+
+/// No name for models is longer.
+const LONGEST_NAME: usize = 128;
+/// How many names an error lists.
+const MOST_NAMES: usize = 50;

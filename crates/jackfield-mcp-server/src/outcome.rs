@@ -1,0 +1,85 @@
+//! What a tool gave, in the words of the protocol.
+
+use jackfield_domain::media::{Audio, Document, Image, MediaSource};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
+
+/// The result of a call. `promised` says that the tool declares structured content, `legacy` that the
+/// client takes none but objects.
+pub(crate) fn result(result: &ToolResult, promised: bool, legacy: bool) -> CallToolResult {
+    let mut content: Vec<ContentBlock> = result.content.iter().map(part).collect();
+    let structured = result.structured.as_deref();
+    let structured = structured.filter(|value| !legacy || value.is_object());
+    let is_broken = promised && structured.is_none() && !result.is_error;
+    if is_broken {
+        // Clients refuse such a result whole, so what there is of it would be lost.
+        content.push(ContentBlock::text(NO_STRUCTURE));
+    }
+    if content.is_empty() {
+        let said = structured.map(ToString::to_string);
+        content.extend(said.map(ContentBlock::text));
+    }
+    let mut told = CallToolResult::success(content);
+    told.is_error = Some(result.is_error || is_broken);
+    told.structured_content = structured.cloned();
+    told
+}
+
+fn part(part: &OutcomePart) -> ContentBlock {
+    match part {
+        OutcomePart::Audio(Audio { source, transcript }) => match source {
+            MediaSource::Base64 { data, media_type } => {
+                ContentBlock::audio(data.to_string(), media_type.to_string())
+            }
+            MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
+                match transcript {
+                    Some(words) => ContentBlock::text(words.to_string()),
+                    None => elsewhere("sound", source),
+                }
+            }
+        },
+        OutcomePart::Document(document) => self::document(document),
+        OutcomePart::Image(Image { source, .. }) => match source {
+            MediaSource::Base64 { data, media_type } => {
+                ContentBlock::image(data.to_string(), media_type.to_string())
+            }
+            MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
+                elsewhere("image", source)
+            }
+        },
+        OutcomePart::Text(text) => ContentBlock::text(text.to_string()),
+    }
+}
+
+fn document(document: &Document) -> ContentBlock {
+    let title = document.title.as_deref().unwrap_or_default();
+    // A resource has an address; a title that is none becomes the end of one.
+    let uri = match title {
+        "" => "jackfield:document".to_owned(),
+        title if title.contains(':') => title.to_owned(),
+        title => format!("jackfield:{}", title.replace(char::is_whitespace, "-")),
+    };
+    match &document.source {
+        MediaSource::Base64 { data, media_type } => ContentBlock::resource(
+            ResourceContents::blob(data.to_string(), uri).with_mime_type(media_type.to_string()),
+        ),
+        MediaSource::Text(text) => {
+            ContentBlock::resource(ResourceContents::text(text.to_string(), uri))
+        }
+        MediaSource::File { .. } | MediaSource::Url(_) => elsewhere("document", &document.source),
+    }
+}
+
+/// What is not here: a link where there is one.
+fn elsewhere(what: &str, source: &MediaSource) -> ContentBlock {
+    match source {
+        MediaSource::Url(url) => ContentBlock::resource_link(Resource::new(url.to_string(), what)),
+        MediaSource::Text(text) => ContentBlock::text(text.to_string()),
+        MediaSource::Base64 { .. } | MediaSource::File { .. } => {
+            ContentBlock::text(format!("[{what}: kept by a provider]"))
+        }
+    }
+}
+
+/// What is added where a tool declares structured content and gives none, or too much of it.
+const NO_STRUCTURE: &str = "[the tool gave no structured content, or more than may be shown]";

@@ -1,0 +1,230 @@
+//! The way between a client's two streams and `rmcp`.
+//!
+//! Every request gets an id of ours on the way in and its own on the way out, because `rmcp` keeps
+//! what is open by id: what a client says of one request cannot reach another that bears the same id,
+//! before or after it.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use rmcp::RoleServer;
+use rmcp::model::{
+    CancelledNotification, CancelledNotificationParam, ClientJsonRpcMessage, ClientRequest,
+    ErrorCode, ErrorData, GetMeta as _, JsonRpcMessage, RequestId, ServerJsonRpcMessage,
+};
+use rmcp::transport::Transport;
+use serde_json::json;
+use tokio::io::AsyncBufRead;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::heard::Heard;
+use crate::life::Life;
+use crate::lines::Lines;
+use crate::writer::{Message, Writer};
+
+/// A client's two streams as `rmcp` wants them.
+pub(crate) struct Pipes<R> {
+    /// Whether there was a handshake.
+    introduced: bool,
+    life: Life,
+    lines: Lines<R>,
+    max_line: usize,
+    next: i64,
+    open: Open,
+    /// A refusal that waits for its place in the queue.
+    pending: Option<Vec<u8>>,
+    room: Arc<Semaphore>,
+    writer: Writer,
+}
+
+/// The requests without an answer.
+#[derive(Default)]
+struct Open {
+    by_ours: HashMap<i64, (RequestId, OwnedSemaphorePermit)>,
+    by_theirs: HashMap<RequestId, i64>,
+}
+
+impl<R> Pipes<R> {
+    pub(crate) fn new(
+        lines: Lines<R>,
+        writer: Writer,
+        life: Life,
+        (max_line, most_open): (usize, usize),
+    ) -> Self {
+        Self {
+            introduced: false,
+            life,
+            lines,
+            max_line,
+            next: 0,
+            open: Open::default(),
+            pending: None,
+            room: Arc::new(Semaphore::new(most_open)),
+            writer,
+        }
+    }
+
+    /// What `rmcp` is to see of it; what it is not to see is answered here.
+    fn pass(&mut self, heard: Heard) -> Option<ClientJsonRpcMessage> {
+        match heard {
+            Heard::Cancelled(id) => {
+                let (ours, _room) = self.open.take_theirs(&id)?;
+                let params = CancelledNotificationParam::new(Some(RequestId::Number(ours)), None);
+                let note = CancelledNotification::new(params);
+                Some(JsonRpcMessage::notification(note.into()))
+            }
+            Heard::Ignored => None,
+            Heard::Notification(note) => Some(JsonRpcMessage::notification(*note)),
+            Heard::Refused { error, id } => self.refuse(&error, id),
+            Heard::Request { id, request } => match self.admit(&id, &request) {
+                Ok(room) => {
+                    let ours = self.next;
+                    self.next += 1;
+                    self.open.add(id, ours, room);
+                    let ours = RequestId::Number(ours);
+                    Some(JsonRpcMessage::request(*request, ours))
+                }
+                Err(error) => self.refuse(&error, Some(id)),
+            },
+        }
+    }
+
+    /// Whether a request may be made now, and the room for it.
+    fn admit(
+        &mut self,
+        id: &RequestId,
+        request: &ClientRequest,
+    ) -> Result<OwnedSemaphorePermit, ErrorData> {
+        if self.open.by_theirs.contains_key(id) {
+            let message = format!("a request of the id `{id}` is under way");
+            return Err(ErrorData::invalid_request(message, None));
+        }
+        self.introduced |= matches!(request, ClientRequest::InitializeRequest(_));
+        // `ping` may come at any time, and `rmcp` tells whoever wants to discover what is missing.
+        let first = matches!(
+            request,
+            ClientRequest::DiscoverRequest(_) | ClientRequest::PingRequest(_)
+        );
+        // `rmcp` checks the rest of what a request has to say of itself.
+        if !first && !self.introduced && request.get_meta().protocol_version().is_none() {
+            return Err(ErrorData::invalid_params(NOT_INTRODUCED, None));
+        }
+        Arc::clone(&self.room).try_acquire_owned().map_err(|_| {
+            let code = ErrorCode(TOO_MANY);
+            ErrorData::new(code, "too many requests are under way; wait for one", None)
+        })
+    }
+
+    fn refuse(&mut self, error: &ErrorData, id: Option<RequestId>) -> Option<ClientJsonRpcMessage> {
+        let id = id.map(RequestId::into_json_value);
+        let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
+        self.pending = Some(answer.to_string().into_bytes());
+        None
+    }
+}
+
+impl Open {
+    fn add(&mut self, theirs: RequestId, ours: i64, room: OwnedSemaphorePermit) {
+        self.by_theirs.insert(theirs.clone(), ours);
+        self.by_ours.insert(ours, (theirs, room));
+    }
+
+    fn take_theirs(&mut self, theirs: &RequestId) -> Option<(i64, OwnedSemaphorePermit)> {
+        let ours = self.by_theirs.remove(theirs)?;
+        let (_, room) = self.by_ours.remove(&ours)?;
+        Some((ours, room))
+    }
+
+    fn take_ours(&mut self, ours: &RequestId) -> Option<(RequestId, OwnedSemaphorePermit)> {
+        let RequestId::Number(ours) = ours else {
+            return None;
+        };
+        let (theirs, room) = self.by_ours.remove(ours)?;
+        self.by_theirs.remove(&theirs);
+        Some((theirs, room))
+    }
+}
+
+impl<R: AsyncBufRead + Send + Unpin + 'static> Transport<RoleServer> for Pipes<R> {
+    type Error = io::Error;
+
+    fn send(
+        &mut self,
+        mut message: ServerJsonRpcMessage,
+    ) -> impl Future<Output = io::Result<()>> + Send + 'static {
+        let ours = match &mut message {
+            JsonRpcMessage::Error(error) => error.id.as_mut(),
+            JsonRpcMessage::Response(response) => Some(&mut response.id),
+            JsonRpcMessage::Notification(_) | JsonRpcMessage::Request(_) => None,
+        };
+        // An answer that nobody waits for has no other id to bear.
+        let (wanted, room) = match ours {
+            Some(id) => match self.open.take_ours(id) {
+                Some((theirs, room)) => {
+                    *id = theirs;
+                    (true, Some(room))
+                }
+                None => (false, None),
+            },
+            None => (true, None),
+        };
+        let bytes = serde_json::to_vec(&message).map_err(io::Error::from);
+        let (queue, life) = (self.writer.queue(), self.life.clone());
+        async move {
+            let (true, Some(queue)) = (wanted, queue) else {
+                return Ok(());
+            };
+            let message = Message {
+                bytes: bytes?,
+                room,
+            };
+            let gone = || io::Error::from(io::ErrorKind::BrokenPipe);
+            tokio::select! {
+                biased;
+                sent = queue.send(message) => sent.map_err(|_| gone()),
+                () = life.over() => Err(gone()),
+            }
+        }
+    }
+
+    async fn receive(&mut self) -> Option<ClientJsonRpcMessage> {
+        loop {
+            if self.pending.is_some() {
+                let queue = self.writer.queue()?;
+                // While the client does not read what it is told, it is not heard either.
+                let place = tokio::select! {
+                    () = self.life.over() => return None,
+                    place = queue.reserve() => place.ok()?,
+                };
+                if let Some(bytes) = self.pending.take() {
+                    place.send(Message { bytes, room: None });
+                }
+            }
+            let line = tokio::select! {
+                biased;
+                () = self.life.over() => return None,
+                line = self.lines.next() => line,
+            };
+            let Ok(Some(line)) = line else {
+                self.life.end();
+                return None;
+            };
+            if let Some(message) = self.pass(Heard::read(line, self.max_line)) {
+                return Some(message);
+            }
+        }
+    }
+
+    async fn close(&mut self) -> io::Result<()> {
+        self.life.stop();
+        self.writer.close().await;
+        Ok(())
+    }
+}
+
+/// What a request is told that comes before anybody has said which revision is spoken.
+const NOT_INTRODUCED: &str = "say which revision of the protocol you speak: with \
+     `io.modelcontextprotocol/protocolVersion` in `_meta`, or once with `initialize`";
+/// A code of no meaning that everybody knows.
+const TOO_MANY: i32 = -32000;

@@ -1,0 +1,10 @@
+//! The tests of this crate: a client on the other end of a pipe in memory.
+#![expect(clippy::expect_used, reason = "a test that cannot go on is over")]
+
+mod calls;
+mod eras;
+mod harness;
+mod hostile;
+mod mapping;
+mod offering;
+mod rmcp_client;
