@@ -11,10 +11,12 @@ use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
-    Catalog, CatalogEntry, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
+    Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
 use jackfield_ports::toolbox::Toolbox;
 use tokio::task::JoinSet;
+
+use crate::validate::schema::refused;
 
 /// A toolbox of the engine.
 #[derive(Clone)]
@@ -112,6 +114,10 @@ pub(crate) async fn gather(
             instructions.push(part(toolbox, said.trim()));
         }
         for tool in tools {
+            if let Some(why) = unusable(&tool) {
+                problem(why);
+                continue;
+            }
             let entry = entry(toolbox, registered, tool, policy, when_unknown);
             // The first one keeps the name: a call must not reach another tool than the one shown.
             match entries.entry(entry.definition.name.clone()) {
@@ -132,6 +138,24 @@ pub(crate) async fn gather(
         instructions,
         problems,
     }
+}
+
+/// Why a tool is left out, whatever toolbox it is of: each turn takes its schemas along, and each call
+/// is checked against them.
+fn unusable(tool: &ToolSpec) -> Option<String> {
+    let input = match &tool.input {
+        InputFormat::Json(schema) => refused(schema).map(|why| ("input", why)),
+        InputFormat::Text(_) => None,
+    };
+    let output = || {
+        let schema = tool.output.as_ref()?;
+        refused(schema).map(|why| ("output", why))
+    };
+    let (what, why) = input.or_else(output)?;
+    let shown: String = tool.name.chars().take(80).collect();
+    Some(format!(
+        "its tool `{shown}` is left out: its {what} schema {why}"
+    ))
 }
 
 /// A server's own words, told apart from ours.

@@ -15,7 +15,7 @@ use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
 use jackfield_domain::time::WallTime;
-use jackfield_domain::tool::{Catalog, CatalogEntry};
+use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input};
 use jackfield_domain::wait::JobHandle;
@@ -23,6 +23,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
+use tokio::time::Instant;
 
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
@@ -160,23 +161,23 @@ impl Workers {
                 attempt,
                 handle,
                 tool,
-            } => self.tasks.spawn(async move {
-                let mut events = Events {
-                    attempt: attempt.clone(),
-                    sender: sender.clone(),
-                };
-                let ended = match toolbox(&shared, &tool.toolbox) {
-                    Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
-                    Err(failure) => Err(failure.into()),
-                };
-                send(&sender, ended_input(attempt, ended)).await;
-            }),
+            } => {
+                let entry = self.entry(&tool);
+                self.tasks.spawn(async move {
+                    let mut events = Events {
+                        attempt: attempt.clone(),
+                        sender: sender.clone(),
+                    };
+                    let ended = match toolbox(&shared, &tool.toolbox) {
+                        Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
+                        Err(failure) => Err(failure.into()),
+                    };
+                    let ended = checked(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
+                    send(&sender, ended_input(attempt, ended)).await;
+                })
+            }
             Action::RunTool(run) => {
-                let tool = self
-                    .catalog
-                    .iter()
-                    .find(|tool| tool.origin == run.tool)
-                    .cloned();
+                let tool = self.entry(&run.tool);
                 self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = Events {
@@ -192,6 +193,11 @@ impl Workers {
         // A try that is taken up again is no longer the task that asked a question and ended.
         self.running.retain(|_, (other, _)| *other != attempt);
         self.running.insert(handle.id(), (attempt, handle));
+    }
+
+    fn entry(&self, origin: &ToolOrigin) -> Option<CatalogEntry> {
+        let mut tools = self.catalog.iter();
+        tools.find(|tool| tool.origin == *origin).cloned()
     }
 
     fn abort(&mut self, attempt: &Attempt) {
@@ -272,20 +278,41 @@ async fn call_model(
     .await;
 }
 
-/// Checks the arguments, then runs the tool.
+/// Checks the arguments, then runs the tool, then checks what it gave.
 async fn run_tool(
     shared: &Shared,
     tool: Option<&CatalogEntry>,
     run: &ToolRun,
     events: &mut dyn ToolEvents,
 ) -> Result<ToolEnd, ToolError> {
+    let deadline = Instant::now() + run.time_limit.min(A_DAY);
     let toolbox = toolbox(shared, &run.tool.toolbox)?;
     if let Some(tool) = tool {
         // Shorter than the whole, so that a schema that takes for ever is told from a tool that does.
         let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
         shared.validators.check(tool, &run.input, limit).await?;
     }
-    toolbox.call(run, events).await
+    let ended = toolbox.call(run, events).await;
+    // An outcome that comes just in time must not be lost to the check of it.
+    let left = deadline.saturating_duration_since(Instant::now());
+    let limit = left.mul_f64(CHECK_SHARE).min(LONGEST_LAST_CHECK);
+    checked(shared, tool, ended, limit).await
+}
+
+/// What a tool gave, if it is what the tool says that it gives; it stays its outcome in any case.
+async fn checked(
+    shared: &Shared,
+    tool: Option<&CatalogEntry>,
+    ended: Result<ToolEnd, ToolError>,
+    limit: Duration,
+) -> Result<ToolEnd, ToolError> {
+    match (tool, ended) {
+        (Some(tool), Ok(ToolEnd::Finished(result))) => {
+            let checked = shared.validators.checked(tool, result, limit).await;
+            Ok(ToolEnd::Finished(checked))
+        }
+        (_, ended) => ended,
+    }
 }
 
 /// Runs one tool outside any turn, within its time limit. Dropping it aborts the tool.
@@ -444,10 +471,15 @@ impl ToolEvents for Events {
     }
 }
 
+/// No tool runs for longer.
+const A_DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The part of a tool's time that checking its arguments may take.
 const CHECK_SHARE: f64 = 0.8;
-/// No check is given more than its part of this, whatever time the tool has.
-const LONGEST_CHECK: Duration = Duration::from_secs(30);
+/// No check is given more than its part of this, whatever time the tool has: a good one takes
+/// milliseconds, and a bad one holds a thread meanwhile.
+const LONGEST_CHECK: Duration = Duration::from_secs(8);
+/// How long the check of what a tool gave may take.
+const LONGEST_LAST_CHECK: Duration = Duration::from_secs(2);
 /// How many events may wait for the driver: a reader of the network waits from there on.
 const QUEUE: usize = 256;
 /// How long aborted tasks have to end.

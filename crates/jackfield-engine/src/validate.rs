@@ -1,4 +1,5 @@
-//! Arguments against a tool's JSON Schema: before anything runs, off the async threads.
+//! Values against a tool's JSON Schemas, off the async threads: arguments before anything runs, and
+//! structured outcomes after.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -7,6 +8,7 @@ use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_domain::tool_input::ToolInput;
 use jsonschema::Validator;
@@ -14,11 +16,23 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use self::watch::{Bounds, Stopped, watched};
+
+pub(crate) mod schema;
+mod watch;
+
 /// Schemas, by the digest of their tool.
 pub(crate) struct Validators {
-    schemas: Mutex<HashMap<Digest, Arc<Schema>>>,
+    schemas: Mutex<HashMap<(Digest, Side), Arc<Schema>>>,
     /// Bounds the threads that hostile schemas can hold together.
     threads: Arc<Semaphore>,
+}
+
+/// Which of a tool's schemas.
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
+enum Side {
+    Input,
+    Output,
 }
 
 /// A schema, compiled when it is first needed.
@@ -26,6 +40,19 @@ struct Schema {
     compiled: OnceLock<Result<Validator, String>>,
     /// A few checks at a time, so that a hostile schema cannot hold every thread.
     turn: Arc<Semaphore>,
+}
+
+/// What a check came to.
+enum Verdict {
+    /// There was no time left to begin.
+    Busy,
+    Crashed,
+    Fits,
+    Late,
+    /// What is wrong with the value, in words that a model can act on.
+    Misfit(String),
+    /// Why the schema cannot be used.
+    Unusable(String),
 }
 
 impl Default for Schema {
@@ -61,80 +88,175 @@ impl Validators {
         let Ok(fields) = json.object() else {
             return Err(invalid("the arguments are not a JSON object".to_owned()));
         };
-        let name = tool.definition.name.clone();
-        let known = self.schema(tool.digest);
+        let arguments = Arc::new(Value::Object((**fields).clone()));
+        let place = (tool.digest, Side::Input);
+        let name = &tool.definition.name;
+        Err(match self.fits(place, schema, arguments, limit).await {
+            Verdict::Busy => late(format!(
+                "the arguments of `{name}` could not be checked: other checks take too long"
+            )),
+            Verdict::Crashed => unusable("checking the arguments crashed".to_owned()),
+            Verdict::Fits => return Ok(()),
+            Verdict::Late => late(format!(
+                "checking the arguments against the schema of `{name}` takes too long"
+            )),
+            Verdict::Misfit(text) => invalid(format!(
+                "The call was not run: {text} Correct the arguments."
+            )),
+            Verdict::Unusable(why) => {
+                unusable(format!("the schema of `{name}` cannot be used: {why}"))
+            }
+        })
+    }
+
+    /// Checks what a tool gave against what it says that it gives, within this time.
+    ///
+    /// The tool did run, so nothing of what it gave is lost: what does not fit is given as text, since
+    /// as structured content it would be taken for what the schema promises.
+    pub(crate) async fn checked(
+        &self,
+        tool: &CatalogEntry,
+        mut result: ToolResult,
+        limit: Duration,
+    ) -> ToolResult {
+        let (Some(schema), Some(structured)) = (&tool.definition.output, &result.structured) else {
+            return result;
+        };
+        // A failure need not look like what the tool gives when it works.
+        if result.is_error {
+            return result;
+        }
+        let (structured, place) = (Arc::clone(structured), (tool.digest, Side::Output));
+        let given = Arc::clone(&structured);
+        let unchecked = match self.fits(place, schema, given, limit).await {
+            Verdict::Fits => return result,
+            Verdict::Misfit(what) => {
+                let text = structured.to_string();
+                let told = |part: &OutcomePart| part.as_text() == Some(&*text);
+                if !result.content.iter().any(told) {
+                    result.content.push(OutcomePart::Text(text.into()));
+                }
+                result.structured = None;
+                let note = format!(
+                    "[the structured answer is not what the tool says that it gives, and is given \
+                     as text: {what}]"
+                );
+                result.content.push(OutcomePart::Text(note.into()));
+                return result;
+            }
+            Verdict::Busy | Verdict::Late => "that takes too long".to_owned(),
+            Verdict::Crashed => "that crashed".to_owned(),
+            Verdict::Unusable(why) => why,
+        };
+        let note = format!(
+            "[the structured answer could not be checked against the tool's own schema: {unchecked}]"
+        );
+        result.content.push(OutcomePart::Text(note.into()));
+        result
+    }
+
+    async fn fits(
+        &self,
+        place: (Digest, Side),
+        schema: &Arc<Value>,
+        value: Arc<Value>,
+        limit: Duration,
+    ) -> Verdict {
+        let known = self.schema(place);
         let deadline = Instant::now() + limit;
         let permits = async {
             let turn = Arc::clone(&known.turn).acquire_owned().await;
             (turn, Arc::clone(&self.threads).acquire_owned().await)
         };
-        let (Ok(turn), Ok(thread)) = timeout_at(deadline, permits).await.map_err(|_| {
-            late(format!(
-                "the arguments of `{name}` could not be checked: other checks take too long"
-            ))
-        })?
-        else {
-            // Nobody closes the semaphores.
-            return Ok(());
+        let Ok((Ok(turn), Ok(thread))) = timeout_at(deadline, permits).await else {
+            return Verdict::Busy;
         };
-        let (schema, arguments) = (Arc::clone(schema), Value::Object((**fields).clone()));
+        let schema = Arc::clone(schema);
+        let until = std::time::Instant::now() + (deadline - Instant::now());
         let checked = tokio::task::spawn_blocking(move || {
             let _permits = (turn, thread);
-            match known.compiled.get_or_init(|| compile(&schema)) {
-                Err(fault) => Err(ToolFailure::not_sent(
-                    ToolFailureKind::ProtocolViolation,
-                    format!("the schema of `{name}` cannot be used: {fault}"),
-                )),
-                Ok(validator) => complaints(validator, &arguments).map_or(Ok(()), |text| {
-                    Err(invalid(format!(
-                        "The call was not run: {text} Correct the arguments."
-                    )))
-                }),
-            }
+            let whole = match place.1 {
+                Side::Input => "the arguments",
+                Side::Output => "the answer",
+            };
+            known.look(&schema, (&value, whole), until)
         });
         match timeout_at(deadline, checked).await {
             Ok(Ok(verdict)) => verdict,
-            Ok(Err(_)) => Err(ToolFailure::not_sent(
-                ToolFailureKind::ProtocolViolation,
-                "checking the arguments crashed",
-            )),
-            Err(_) => {
-                let name = &tool.definition.name;
-                Err(late(format!(
-                    "checking the arguments against the schema of `{name}` takes too long"
-                )))
-            }
+            Ok(Err(_)) => Verdict::Crashed,
+            Err(_) => Verdict::Late,
         }
     }
 
-    fn schema(&self, digest: Digest) -> Arc<Schema> {
+    fn schema(&self, place: (Digest, Side)) -> Arc<Schema> {
         let mut schemas = self.schemas.lock().unwrap_or_else(PoisonError::into_inner);
-        if schemas.len() >= MOST_SCHEMAS && !schemas.contains_key(&digest) {
+        if schemas.len() >= MOST_SCHEMAS && !schemas.contains_key(&place) {
             schemas.clear();
         }
-        Arc::clone(schemas.entry(digest).or_default())
+        Arc::clone(schemas.entry(place).or_default())
     }
 }
 
-fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::validator_for(schema).map_err(|error| error.to_string())
+impl Schema {
+    /// Checks a value, on a thread that may be held up until then.
+    fn look(
+        &self,
+        schema: &Value,
+        (value, whole): (&Value, &str),
+        until: std::time::Instant,
+    ) -> Verdict {
+        let compiled = match self.compiled.get() {
+            Some(compiled) => compiled,
+            None => {
+                let steps = MOST_NODES;
+                let built = match watched(Bounds { steps, until }, || schema::compile(schema)) {
+                    Ok(built) => built,
+                    // The next one may have more time.
+                    Err(Stopped::Late) => return Verdict::Late,
+                    Err(stopped @ (Stopped::TooDeep | Stopped::TooMuch)) => {
+                        Err(stopped.to_string())
+                    }
+                };
+                self.compiled.get_or_init(|| built)
+            }
+        };
+        let validator = match compiled {
+            Ok(validator) => validator,
+            Err(fault) => return Verdict::Unusable(fault.clone()),
+        };
+        let steps = u64::MAX;
+        match watched(Bounds { steps, until }, || validator.is_valid(value)) {
+            Ok(true) => return Verdict::Fits,
+            Ok(false) => {}
+            Err(Stopped::Late | Stopped::TooMuch) => return Verdict::Late,
+            Err(Stopped::TooDeep) => return Verdict::Unusable(Stopped::TooDeep.to_string()),
+        }
+        // All that is wrong is collected at once, and may be more than fits into memory.
+        let steps = MOST_LOOKED_AT;
+        let complaints = watched(Bounds { steps, until }, || {
+            complaints(validator, value, whole)
+        });
+        let complaints = complaints.ok().filter(|text| !text.is_empty());
+        Verdict::Misfit(complaints.unwrap_or_else(|| format!("{whole} do not fit the schema.")))
+    }
 }
 
-/// What is wrong with the arguments, in words that a model can act on; `None` if nothing is.
-fn complaints(validator: &Validator, arguments: &Value) -> Option<String> {
+/// What is wrong with a value, in words that a model can act on.
+fn complaints(validator: &Validator, value: &Value, whole: &str) -> String {
     let mut text = String::new();
-    for error in validator.iter_errors(arguments).take(MOST_COMPLAINTS) {
+    for error in validator.iter_errors(value).take(MOST_COMPLAINTS) {
         let place = error.instance_path().to_string();
         let place = if place.is_empty() {
-            "the arguments".to_owned()
+            whole.to_owned()
         } else {
             format!("`{place}`")
         };
-        let what: String = error.to_string().chars().take(LONGEST_COMPLAINT).collect();
+        let what = schema::without_marks(&error.to_string());
+        let what: String = what.chars().take(LONGEST_COMPLAINT).collect();
         // Writing to a string cannot fail.
         let _ignored = write!(text, "{place}: {what}. ");
     }
-    (!text.is_empty()).then(|| text.trim_end().to_owned())
+    text.trim_end().to_owned()
 }
 
 fn invalid(message: String) -> ToolFailure {
@@ -145,8 +267,16 @@ fn late(message: String) -> ToolFailure {
     ToolFailure::not_sent(ToolFailureKind::Timeout, message)
 }
 
+fn unusable(message: String) -> ToolFailure {
+    ToolFailure::not_sent(ToolFailureKind::ProtocolViolation, message)
+}
+
 const LONGEST_COMPLAINT: usize = 300;
 const MOST_COMPLAINTS: usize = 5;
-const MOST_OF_ONE_SCHEMA: usize = 3;
+/// How many schemas within a schema are looked at for what is wrong.
+const MOST_LOOKED_AT: u64 = 100_000;
+/// How many validators a schema may become.
+const MOST_NODES: u64 = 50_000;
+const MOST_OF_ONE_SCHEMA: usize = 2;
 const MOST_SCHEMAS: usize = 4096;
-const MOST_THREADS: usize = 8;
+const MOST_THREADS: usize = 16;

@@ -12,4 +12,5 @@ mod generated;
 mod ordering;
 mod robustness;
 mod running;
+mod schemas;
 mod script;
