@@ -14,6 +14,7 @@
 //! Facts about the wire are those of the Claude Messages API, version 2026-10-21, unless said otherwise.
 
 pub mod error;
+pub mod models;
 pub mod options;
 pub mod reply;
 pub mod request;

@@ -18,6 +18,7 @@
 pub mod chat;
 pub mod error;
 mod json_word;
+pub mod models;
 pub mod profile;
 pub mod responses;
 pub mod schema;

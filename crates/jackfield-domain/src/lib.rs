@@ -13,6 +13,7 @@ pub mod fact;
 pub mod failure;
 pub mod ids;
 pub mod limits;
+pub mod listing;
 pub mod media;
 pub mod message;
 pub mod naming;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::limits::{Allowance, Limits};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
@@ -17,7 +18,7 @@ use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{CatalogEntry, ToolChoice, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
-use jackfield_ports::chat_model::{Capabilities, ChatModel};
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{Delivered, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
@@ -297,6 +298,18 @@ impl Engine {
             .models
             .get(provider)
             .map(|model| model.capabilities())
+    }
+
+    /// The models that a provider says it has; costs nothing. `None` if there is no such provider.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`], classified; `Unsupported` where there is no such list.
+    pub async fn models(&self, provider: &str) -> Option<Result<Vec<ListedModel>, ModelError>> {
+        match self.shared.models.get(provider) {
+            Some(model) => Some(model.models().await),
+            None => None,
+        }
     }
 
     /// The tools that a turn with these options would be offered, and the toolboxes that failed.

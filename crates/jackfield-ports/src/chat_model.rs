@@ -3,7 +3,8 @@
 use std::fmt;
 
 use async_trait::async_trait;
-use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
@@ -23,6 +24,8 @@ use crate::delta_sink::DeltaSink;
 /// - What the model cannot be asked MUST be refused as `Unsupported`, or noted; never dropped silently.
 /// - A request that is strict about the effect of a note MUST be refused as `Unsupported` before anything
 ///   is sent.
+/// - Models MUST be listed in the server's order and all of them, or not at all: as `Unsupported`, without
+///   asking anybody. Asking MUST cost nothing and fail as a reply does.
 /// - Dropping the call MUST close the connection.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
 /// - Unknown events and fields MUST be ignored; broken ones MUST be a `ProtocolViolation`.
@@ -33,6 +36,17 @@ pub trait ChatModel: Send + Sync {
 
     /// Whose opaque state this model writes and reads, when it is asked as `model`.
     fn state_owner(&self, model: &str) -> StateOwner;
+
+    /// The models that the server says it has; costs nothing. Cancelled by dropping the future.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`], classified; `Unsupported` where there is no such list.
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        let kind = ModelFailureKind::Unsupported;
+        let message = "this provider does not list its models";
+        Err(ModelFailure::new(kind, Phase::BeforeSend, message).into())
+    }
 
     /// Asks the model. Cancelled by dropping the future.
     ///

@@ -5,8 +5,9 @@ use std::fmt;
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue};
 use jackfield_dialect_claude::stream::Decoder;
-use jackfield_dialect_claude::{DIALECT, error, request, wire};
+use jackfield_dialect_claude::{DIALECT, error, models, request, wire};
 use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
@@ -108,6 +109,30 @@ impl ChatModel for Claude {
         }
     }
 
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        let mut headers = self.headers.clone();
+        let version = self.config.profile.usual().api_version;
+        headers
+            .entry(VERSION)
+            .or_insert(HeaderValue::from_static(version));
+        let first = format!("{}?limit={PAGE}", self.config.base_url.join(MODELS));
+        let mut url = first.clone();
+        let mut all = Vec::new();
+        for _ in 0..PAGES {
+            let body = exchange::read(self, &self.transport, &url, headers.clone()).await?;
+            let (page, more) = models::from_wire(&body)
+                .map_err(|error| exchange::unreadable("the list of models", &error))?;
+            let is_empty = page.is_empty();
+            all.extend(page);
+            match more {
+                Some(last) if !is_empty => url = format!("{first}&after_id={}", encoded(&last)),
+                Some(_) | None => return Ok(all),
+            }
+        }
+        let why = format!("there are more than {PAGES} pages of it");
+        Err(exchange::unreadable("the list of models", &why).into())
+    }
+
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -125,4 +150,22 @@ impl fmt::Debug for Claude {
     }
 }
 
+/// A text as part of a query (RFC 3986, section 2.1).
+fn encoded(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~".contains(&byte);
+    let bytes = text.bytes().map(|byte| {
+        if plain(byte) {
+            char::from(byte).to_string()
+        } else {
+            format!("%{byte:02X}")
+        }
+    });
+    bytes.collect()
+}
+
+const MODELS: &str = "/v1/models";
+/// The most models that the vendor puts on a page.
+const PAGE: usize = 1000;
+/// The most pages that are asked for.
+const PAGES: usize = 20;
 const PATH: &str = "/v1/messages";

@@ -22,6 +22,8 @@ pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
+use bytes::Bytes;
+use http::{HeaderMap, Request};
 use jackfield_dialect_kit::strict;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
@@ -57,6 +59,54 @@ pub async fn reply<A: Adapter>(
     }
     .instrument(span)
     .await
+}
+
+/// Reads a document of the provider's that is no reply, such as its list of models. Makes one request and
+/// never retries; cancelled by dropping, which closes the connection.
+///
+/// # Errors
+///
+/// [`ModelError`], classified, and without the adapter's key.
+pub async fn read<A: Adapter>(
+    adapter: &A,
+    transport: &Transport,
+    url: &str,
+    headers: HeaderMap,
+) -> Result<Bytes, ModelError> {
+    let read = document(adapter, transport, url, headers).await;
+    read.map_err(|error| told(adapter, error, false))
+}
+
+async fn document<A: Adapter>(
+    adapter: &A,
+    transport: &Transport,
+    url: &str,
+    headers: HeaderMap,
+) -> Result<Bytes, ModelError> {
+    if let (None, Some(why)) = (adapter.key(), adapter.missing_key()) {
+        let kind = ModelFailureKind::Unauthenticated;
+        return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
+    }
+    let request = Request::get(url).body(Bytes::new()).map_err(|error| {
+        let message = format!("the request cannot be written: {error}");
+        ModelFailure::new(ModelFailureKind::InvalidRequest, Phase::BeforeSend, message)
+    });
+    let mut request = request?;
+    *request.headers_mut() = headers;
+    let incoming = transport.send(request).await?;
+    let is_json = incoming.media_type().as_deref() == Some("application/json");
+    if !(incoming.status().is_success() && is_json) {
+        return Err(refusal::refused(adapter, incoming, url).await);
+    }
+    incoming.into_body().await
+}
+
+/// The failure of a document that is not what was asked for.
+#[must_use]
+pub fn unreadable(what: &str, why: &dyn std::fmt::Display) -> ModelFailure {
+    let kind = ModelFailureKind::ProtocolViolation;
+    let message = format!("{what} cannot be read: {why}");
+    ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
 }
 
 /// Warns where a key and every conversation can be read on their way. For adapters, when they are set up.

@@ -6,8 +6,9 @@ use async_trait::async_trait;
 use http::{HeaderMap, StatusCode};
 use jackfield_dialect_openai::error::{self, ErrorBody, ErrorDetail};
 use jackfield_dialect_openai::profile::{ReasoningEcho, StructuredOutput, ToolChoiceForms};
-use jackfield_dialect_openai::{chat, responses};
+use jackfield_dialect_openai::{chat, models, responses};
 use jackfield_domain::failure::{ModelFailure, Phase};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
@@ -132,6 +133,14 @@ impl ChatModel for OpenAi {
         }
     }
 
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        let url = self.config.base_url.join(MODELS);
+        let headers = self.headers.clone();
+        let body = exchange::read(self, &self.transport, &url, headers).await?;
+        let models = models::from_wire(&body);
+        Ok(models.map_err(|error| exchange::unreadable("the list of models", &error))?)
+    }
+
     async fn reply(
         &self,
         request: &ModelRequest,
@@ -148,6 +157,8 @@ impl fmt::Debug for OpenAi {
             .finish_non_exhaustive()
     }
 }
+
+const MODELS: &str = "/models";
 
 /// Whether an error is of the server's paths and not of its API, and so says nothing about models: that
 /// of FastAPI (vLLM, SGLang) and that of llama.cpp (2026-11).

@@ -10,6 +10,7 @@ mod corpus;
 mod errors;
 mod examples;
 mod goldens;
+mod models;
 mod profiles;
 mod reply_laws;
 mod request_laws;

@@ -138,6 +138,17 @@ impl ChatModelHarness for ClaudeHarness {
         wire
     }
 
+    fn render_models(&self, ids: &[&str]) -> Option<Vec<WireReply>> {
+        // A page for each, which nobody's list is long enough for.
+        let pages = ids.iter().enumerate().map(|(nth, id)| {
+            let model = json!({ "type": "model", "id": id, "display_name": "One" });
+            let more = nth + 1 < ids.len();
+            let page = json!({ "data": [model], "has_more": more, "first_id": id, "last_id": id });
+            WireReply::json(200, page.to_string())
+        });
+        Some(pages.collect())
+    }
+
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
         Some(event(&failed(failure).1))
     }

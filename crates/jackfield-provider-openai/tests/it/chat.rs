@@ -185,6 +185,10 @@ impl ChatModelHarness for ChatHarness {
         failed(failure)
     }
 
+    fn render_models(&self, ids: &[&str]) -> Option<Vec<WireReply>> {
+        Some(vec![harness::models(ids)])
+    }
+
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
         let body = failed(failure).pieces.concat();
         Some(data(&serde_json::from_slice(&body).unwrap()))

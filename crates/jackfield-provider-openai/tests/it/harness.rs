@@ -37,6 +37,13 @@ pub(crate) fn connect_keeping(config: OpenAiConfig) -> OpenAi {
     OpenAi::new(config, Transport::new(settings).unwrap()).unwrap()
 }
 
+/// The list of models: one page, the same in both languages (OpenAPI description 2.3.0).
+pub(crate) fn models(ids: &[&str]) -> WireReply {
+    let model = |id: &&str| json!({ "id": id, "object": "model", "created": 1_793_491_200, "owned_by": "openai" });
+    let models: Vec<Value> = ids.iter().map(model).collect();
+    WireReply::json(200, json!({ "object": "list", "data": models }).to_string())
+}
+
 /// The answer with a failure: the same in both languages (openai-python 3.54.0, errors page 2026-11).
 pub(crate) fn failed(failure: &ScriptedFailure) -> WireReply {
     let (status, kind, code) = match failure.kind {

@@ -156,6 +156,10 @@ impl ChatModelHarness for ResponsesHarness {
         failed(failure)
     }
 
+    fn render_models(&self, ids: &[&str]) -> Option<Vec<WireReply>> {
+        Some(vec![harness::models(ids)])
+    }
+
     fn render_failure_event(&self, failure: &ScriptedFailure) -> Option<Bytes> {
         let code = match failure.kind {
             ScriptedFailureKind::Forbidden => "unsupported_country_region_territory",

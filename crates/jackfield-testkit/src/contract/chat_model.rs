@@ -156,6 +156,8 @@ macro_rules! chat_model_clauses {
             malformed_arguments_are_kept_as_text
             /// A failure that is told inside of a stream is classified like one that is told by a status.
             mid_stream_error_event_is_classified
+            /// All models of the server are listed, in order and with no more requests than pages, or none and nobody is asked.
+            models_are_listed_whole_or_not_at_all
             /// The name of a call may come late or again and again, and is the same.
             names_in_any_manner_come_whole_and_once
             /// One call makes one HTTP request, whatever comes of it.

@@ -4,6 +4,7 @@ mod calls;
 mod changes;
 mod echoes;
 mod failures;
+mod listing;
 mod manners;
 mod replies;
 mod requests;
@@ -27,6 +28,7 @@ pub(super) use self::failures::{
     rate_limit_reports_the_servers_delay, refused_requests_are_never_retryable,
     server_errors_are_retryable,
 };
+pub(super) use self::listing::models_are_listed_whole_or_not_at_all;
 pub(super) use self::manners::{
     a_missing_end_marker_loses_nothing, a_reply_cut_at_any_event_is_an_error_or_whole,
     a_reply_that_is_not_streamed_is_told_the_same, arguments_in_any_manner_are_the_same,

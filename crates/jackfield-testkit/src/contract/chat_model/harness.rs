@@ -68,6 +68,12 @@ pub trait ChatModelHarness: Sync {
         Vec::new()
     }
 
+    /// How the vendor would list models of these names, in more than one page if it can; `None` if the
+    /// adapter lists none.
+    fn render_models(&self, _ids: &[&str]) -> Option<Vec<WireReply>> {
+        None
+    }
+
     /// How the vendor would answer with this failure.
     fn render_failure(&self, failure: &ScriptedFailure) -> WireReply;
 

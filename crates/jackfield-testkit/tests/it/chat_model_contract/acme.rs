@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
@@ -52,6 +53,7 @@ pub(super) enum Fault {
     JoinsNames,
     KeepsLastName,
     KeepsLastPiece,
+    ListsNothing,
     LosesNewlines,
     MendsArguments,
     MindsExtras,
@@ -111,6 +113,14 @@ impl ChatModel for Acme {
             endpoint: format!("http://{}", self.address).into(),
             model: model.into(),
         }
+    }
+
+    async fn models(&self) -> Result<Vec<ListedModel>, ModelError> {
+        if self.has(Fault::ListsNothing) {
+            return Ok(Vec::new());
+        }
+        let message = "acme lists no models";
+        Err(ModelFailure::new(Kind::Unsupported, Phase::BeforeSend, message).into())
     }
 
     async fn reply(
