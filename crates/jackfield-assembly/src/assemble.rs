@@ -32,9 +32,38 @@ pub struct Assembled {
     pub missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// What turns are sent with, unless they say otherwise.
     pub options: TurnOptions,
+    /// The providers, by name.
+    pub providers: BTreeMap<Arc<str>, ProviderState>,
     /// The MCP servers, those that are switched off included. They are started by whoever needs them
     /// first; [`Server::stop`] ends them.
     pub servers: Vec<Server>,
+}
+
+/// A provider of an assembly.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ProviderState {
+    /// Whether a file says anything about it; some are there without.
+    pub configured: bool,
+    /// The wire language that it is asked in.
+    pub dialect: Arc<str>,
+    /// Where it is, without path, user and password.
+    pub endpoint: Arc<str>,
+    /// How it stands with its key.
+    pub key: KeyState,
+    /// What it is: a name of the registry.
+    pub kind: Arc<str>,
+}
+
+/// How a provider stands with its key.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum KeyState {
+    /// It is there and can be sent: the environment variable or the file that holds it.
+    Found(String),
+    /// It is needed, and not there or not fit to be sent.
+    Missing(MissingKey),
+    /// None is needed.
+    NotNeeded,
 }
 
 /// A key that is needed and not there.
@@ -68,7 +97,7 @@ impl Registry {
             .builtins(Arc::new(Builtins::default()));
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
         let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
-        let mut keys_found = BTreeSet::new();
+        let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {
                 // A registry of somebody's own need not know what stands here by default.
@@ -77,12 +106,26 @@ impl Registry {
             match self.make(name, provider, environment, &transport) {
                 Ok(made) => {
                     let owner = made.model.state_owner(&options.model.model);
-                    dialects.insert(Arc::clone(name), owner.dialect);
+                    dialects.insert(Arc::clone(name), Arc::clone(&owner.dialect));
                     builder = builder.model(Arc::clone(name), made.model);
-                    if made.has_key {
-                        keys_found.insert(Arc::clone(name));
+                    match &made.key {
+                        KeyState::Found(_) => {
+                            keys_found.insert(Arc::clone(name));
+                        }
+                        KeyState::Missing(missing) => {
+                            missing_keys.insert(Arc::clone(name), missing.clone());
+                        }
+                        KeyState::NotNeeded => {}
                     }
-                    missing_keys.extend(made.missing.map(|missing| (Arc::clone(name), missing)));
+                    let kind = provider.kind.as_ref().map_or(name, |(kind, _)| kind);
+                    let state = ProviderState {
+                        configured: !provider.is_default(),
+                        dialect: owner.dialect,
+                        endpoint: owner.endpoint,
+                        key: made.key,
+                        kind: Arc::clone(kind),
+                    };
+                    providers.insert(Arc::clone(name), state);
                 }
                 Err(more) => problems.extend(more),
             }
@@ -111,6 +154,7 @@ impl Registry {
             keys_found,
             missing_keys,
             options,
+            providers,
             servers,
         })
     }
@@ -139,12 +183,11 @@ impl Registry {
             vec![Problem::new(place.clone(), message)]
         })?;
         unknown_options(&**factory, provider)?;
-        let (key, missing) = match find_key(&**factory, provider, environment) {
-            Key::Found(key) => (Some(key), None),
-            Key::Missing(missing) => (None, Some(missing)),
-            Key::NotNeeded => (None, None),
+        let (key, state) = find_key(&**factory, provider, environment);
+        let missing_key = match &state {
+            KeyState::Missing(missing) => Some(missing.why.clone()),
+            KeyState::Found(_) | KeyState::NotNeeded => None,
         };
-        let has_key = key.is_some();
         let options = provider
             .options
             .iter()
@@ -152,7 +195,7 @@ impl Registry {
         let settings = ProviderSettings {
             base_url: provider.base_url.clone(),
             key,
-            missing_key: missing.as_ref().map(|missing| missing.why.clone()),
+            missing_key,
             name: Arc::clone(name),
             options: options.collect(),
             transport: transport.clone(),
@@ -165,11 +208,7 @@ impl Registry {
                 None => problem,
             }]
         })?;
-        Ok(Made {
-            has_key,
-            missing,
-            model,
-        })
+        Ok(Made { key: state, model })
     }
 }
 
@@ -248,19 +287,24 @@ fn unknown_options(
     }
 }
 
-/// The key, or why there is none.
+/// The key if there is one, and how it stands.
 fn find_key(
     factory: &dyn ProviderFactory,
     provider: &ProviderConfig,
     environment: &Environment,
-) -> Key {
+) -> (Option<Secret>, KeyState) {
     let source = match (&provider.key, factory.key_variable()) {
         (Some(source), _) => source.clone(),
         (None, Some(variable)) => KeySource::Variable(variable.into()),
         (None, None) => KeySource::None,
     };
+    let found = match &source {
+        KeySource::None => String::new(),
+        KeySource::File(path) => format!("the file `{}`", path.display()),
+        KeySource::Variable(name) => name.to_string(),
+    };
     let (text, variable, none) = match source {
-        KeySource::None => return Key::NotNeeded,
+        KeySource::None => return (None, KeyState::NotNeeded),
         KeySource::File(path) => {
             let shown = path.display();
             let bytes = read_small(&path);
@@ -291,27 +335,20 @@ fn find_key(
     };
     if let Some(why) = why {
         let page = factory.key_page().map(str::to_owned);
-        return Key::Missing(MissingKey {
+        let missing = MissingKey {
             page,
             variable,
             why,
-        });
+        };
+        return (None, KeyState::Missing(missing));
     }
-    Key::Found(key)
+    (Some(key), KeyState::Found(found))
 }
 
 /// A provider that was made.
 struct Made {
-    has_key: bool,
-    missing: Option<MissingKey>,
+    key: KeyState,
     model: Arc<dyn ChatModel>,
-}
-
-/// What was found where a key should be.
-enum Key {
-    Found(Secret),
-    Missing(MissingKey),
-    NotNeeded,
 }
 
 /// The dialects that come with Jackfield.

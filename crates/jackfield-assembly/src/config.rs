@@ -40,6 +40,9 @@ pub struct Config {
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
     /// What was found and is not used, and what to do about that.
     pub remarks: Vec<Problem>,
+    /// What files, environment and flags say, by key, as it is written, and where. For people to be shown
+    /// through [`Config::explain`], which leaves out what is secret.
+    pub(crate) said: BTreeMap<String, (Value, Place)>,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServer>,
 }
@@ -104,12 +107,20 @@ impl Default for Config {
             options,
             providers: providers.collect(),
             remarks: Vec::new(),
+            said: BTreeMap::new(),
             servers: BTreeMap::new(),
         }
     }
 }
 
 impl Config {
+    /// Keeps what is said of a key, over what was said before.
+    pub(crate) fn say(&mut self, value: Value, place: Place) {
+        if let Some(key) = place.key.clone() {
+            self.said.insert(key, (value, place));
+        }
+    }
+
     /// Finds a model by an alias or by `provider/model`.
     ///
     /// # Errors
@@ -206,7 +217,7 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
 
 /// What a model is told where nothing is said. Which tools there are, the request itself says.
-const DEFAULT_PROMPT: &str = "\
+pub(crate) const DEFAULT_PROMPT: &str = "\
 You answer the question of a person, and you may call the tools that come with this request.
 
 - Call a tool whenever the answer depends on a calculation, on the present time, or on anything else \

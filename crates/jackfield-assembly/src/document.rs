@@ -4,18 +4,32 @@ use std::cell::RefCell;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::near::did_you_mean;
 use crate::place::{Origin, Place, Problem};
+use crate::values::any;
 
 /// Reads one file, and collects everything that is wrong with it.
 pub(crate) struct Reader<'a> {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
     problems: RefCell<Vec<Problem>>,
+    said: RefCell<Vec<(Value, Place)>>,
     text: &'a str,
+}
+
+/// What was read of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Read {
+    /// Every key that was asked for.
+    pub(crate) asked: Vec<String>,
+    /// What is wrong.
+    pub(crate) problems: Vec<Problem>,
+    /// Every value that was understood, as it is written, and where it stands.
+    pub(crate) said: Vec<(Value, Place)>,
 }
 
 impl<'a> Reader<'a> {
@@ -25,12 +39,13 @@ impl<'a> Reader<'a> {
             asked: RefCell::default(),
             file: file.into(),
             problems: RefCell::default(),
+            said: RefCell::default(),
             text,
         }
     }
 
-    /// Parses the file and has all of it read; gives the problems.
-    pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> (Vec<String>, Vec<Problem>) {
+    /// Parses the file and has all of it read.
+    pub(crate) fn read(self, all: impl FnOnce(Section<'_>)) -> Read {
         let (table, errors) = DeTable::parse_recoverable(self.text);
         if errors.is_empty() {
             all(Section {
@@ -52,7 +67,11 @@ impl<'a> Reader<'a> {
             let problem = Problem::new(place, format!("this is not TOML: {message}"));
             self.problem(problem.with_help(help));
         }
-        (self.asked.into_inner(), self.problems.into_inner())
+        Read {
+            asked: self.asked.into_inner(),
+            problems: self.problems.into_inner(),
+            said: self.said.into_inner(),
+        }
     }
 
     fn place(&self, at: usize, key: Option<String>) -> Place {
@@ -111,6 +130,11 @@ impl<'a> Section<'a> {
     ) -> Option<(T, Place)> {
         let (place, value) = self.find(name)?;
         self.parsed(place, value, parse)
+    }
+
+    /// Where a key stands whose value is none of ours to keep.
+    pub(crate) fn place_of(&mut self, name: &'static str) -> Option<Place> {
+        Some(self.find(name)?.0)
     }
 
     /// The table of this name.
@@ -216,7 +240,12 @@ impl<'a> Section<'a> {
         parse: impl FnOnce(&DeValue<'_>) -> Result<T, String>,
     ) -> Option<(T, Place)> {
         match parse(value.get_ref()) {
-            Ok(parsed) => Some((parsed, place)),
+            Ok(parsed) => {
+                let said = any(value.get_ref()).ok();
+                let said = said.map(|said| (said, place.clone()));
+                self.reader.said.borrow_mut().extend(said);
+                Some((parsed, place))
+            }
             Err(message) => {
                 self.problem(Problem::new(place, message));
                 None
@@ -237,15 +266,20 @@ impl<'a> Section<'a> {
     }
 
     fn key(&self, name: &str) -> String {
-        let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        let quote = if name.chars().all(plain) && !name.is_empty() {
-            ""
-        } else {
-            "\""
-        };
         let dot = if self.path.is_empty() { "" } else { "." };
-        format!("{}{dot}{quote}{name}{quote}", self.path)
+        format!("{}{dot}{}", self.path, quoted(name))
     }
+}
+
+/// A part of a key as it would be written.
+pub(crate) fn quoted(name: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    let quote = if name.chars().all(plain) && !name.is_empty() {
+        ""
+    } else {
+        "\""
+    };
+    format!("{quote}{name}{quote}")
 }
 
 /// The name of a kind of value, with its article.

@@ -13,7 +13,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
 
 use crate::config::{Config, parse_model, system_prompt};
-use crate::document::{Reader, Section, line_of};
+use crate::document::{Read, Reader, Section, line_of};
 use crate::place::{Origin, Place, Problem};
 use crate::values;
 
@@ -62,8 +62,20 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
             return Vec::new();
         }
     };
-    let (asked, problems) = Reader::new(shown, text).read(|root| top(draft, root, trust));
+    let Read {
+        asked,
+        problems,
+        said,
+    } = Reader::new(shown, text).read(|root| top(draft, root, trust));
     draft.problems.extend(problems);
+    for (value, place) in said {
+        // A rule of a file that was merely found gives way to the user's own of the same pattern.
+        let key = place.key.as_deref().unwrap_or_default();
+        let is_weak = trust == Trust::Found && value == "ask" && key.starts_with("policy.tools.");
+        if !(is_weak && draft.config.said.contains_key(key)) {
+            draft.config.say(value, place);
+        }
+    }
     asked
 }
 

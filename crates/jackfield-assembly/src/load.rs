@@ -8,7 +8,11 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::system_prompt::PartOrigin;
 
+use serde_json::Value;
+
 use crate::config::{Config, system_prompt};
+use crate::document::quoted;
+use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
 use crate::place::{ConfigError, Origin, Place, Problem};
 use crate::surroundings::{Surroundings, read_small};
@@ -227,14 +231,56 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
     };
     let (model, system) = (variable("JACKFIELD_MODEL"), variable("JACKFIELD_SYSTEM"));
     if let Some(model) = model {
-        draft.model = Some((model.into(), Origin::Variable("JACKFIELD_MODEL").into()));
+        let origin = Origin::Variable("JACKFIELD_MODEL");
+        say(draft, "model", model.as_str(), origin.clone());
+        draft.model = Some((model.into(), origin.into()));
     }
     if let Some(system) = system {
+        let origin = Origin::Variable("JACKFIELD_SYSTEM");
+        say(draft, "system.prompt", system.as_str(), origin);
         draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
     }
 }
 
+/// Takes down what is said of a key elsewhere than in a file.
+fn say(draft: &mut Draft, key: &str, value: impl Into<Value>, origin: Origin) {
+    let place = Place {
+        key: Some(key.to_owned()),
+        ..origin.into()
+    };
+    draft.config.say(value.into(), place);
+}
+
+/// Takes down what flags say.
+fn say_flags(draft: &mut Draft, flags: &Flags) {
+    if let Some(model) = &flags.model {
+        say(draft, "model", model.as_str(), Origin::Flag("--model"));
+    }
+    if let Some(system) = &flags.system {
+        let origin = Origin::Flag("--system");
+        say(draft, "system.prompt", system.as_str(), origin);
+    }
+    if let Some(rounds) = flags.rounds {
+        say(draft, "limits.rounds", rounds, Origin::Flag("--max-rounds"));
+    }
+    if let Some(strict) = flags.strict {
+        let strict = strict.map_or(Value::Bool(false), |effect| effect_word(effect).into());
+        say(draft, "settings.strict", strict, Origin::Flag("--strict"));
+    }
+    let lists = [
+        (&flags.allow, "allow", "--allow"),
+        (&flags.deny, "deny", "--deny"),
+    ];
+    for (patterns, verdict, flag) in lists {
+        for pattern in patterns {
+            let key = format!("policy.tools.{}", quoted(pattern));
+            say(draft, &key, verdict, Origin::Flag(flag));
+        }
+    }
+}
+
 fn apply(draft: &mut Draft, flags: &Flags) {
+    say_flags(draft, flags);
     let options = &mut draft.config.options;
     if let Some(model) = &flags.model {
         draft.model = Some((model.as_str().into(), Origin::Flag("--model").into()));

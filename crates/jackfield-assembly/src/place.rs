@@ -44,6 +44,18 @@ impl From<Origin> for Place {
 }
 
 impl Place {
+    /// Where it is in a word or two, without the key: `jackfield.toml:12`, `JACKFIELD_MODEL`, `--model`,
+    /// `default`.
+    #[must_use]
+    pub fn short(&self) -> String {
+        match (&self.origin, self.line) {
+            (Origin::Default, _) => "default".to_owned(),
+            (Origin::File(path), Some(line)) => format!("{}:{line}", path.display()),
+            (Origin::File(path), None) => path.display().to_string(),
+            (Origin::Flag(name) | Origin::Variable(name), _) => (*name).to_owned(),
+        }
+    }
+
     /// What it stands in, as people are shown it.
     pub(crate) fn origin_in_words(&self) -> String {
         let origin = Self::from(self.origin.clone());

@@ -1,7 +1,11 @@
 //! What can be asked for on the command line; no behaviour.
 
 mod ask;
+mod completions;
+pub mod config;
 mod demo;
+mod doctor;
+mod man;
 mod mcp;
 mod tools;
 
@@ -11,7 +15,11 @@ use clap::{Parser, Subcommand, ValueEnum};
 use jackfield_domain::note::NoteEffect;
 
 pub use self::ask::Ask;
+pub use self::completions::Completions;
+pub use self::config::Config;
 pub use self::demo::Demo;
+pub use self::doctor::Doctor;
+pub use self::man::Man;
 pub use self::mcp::Mcp;
 pub use self::tools::Tools;
 use crate::exit;
@@ -41,9 +49,21 @@ pub enum Command {
     /// Ask a question; the model may call tools until it can answer.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),
+    /// Print the completions of a shell.
+    #[command(after_help = completions::EXAMPLES)]
+    Completions(Completions),
+    /// Look at the configuration: what holds, and where it comes from.
+    #[command(subcommand, after_help = config::EXAMPLES)]
+    Config(Config),
     /// See it work without key and network: a demo model that follows rules.
     #[command(after_help = demo::EXAMPLES)]
     Demo(Demo),
+    /// Check everything that can be wrong, and say what to do about it.
+    #[command(after_help = with_exit_codes(doctor::EXAMPLES))]
+    Doctor(Doctor),
+    /// Print the manual pages.
+    #[command(after_help = man::EXAMPLES)]
+    Man(Man),
     /// Look at the MCP servers, and try them.
     #[command(subcommand, after_help = mcp::EXAMPLES)]
     Mcp(Mcp),

@@ -1,9 +1,15 @@
 //! The commands.
 
 pub mod ask;
+pub mod completions;
+pub mod config;
 pub mod demo;
+pub mod doctor;
+pub mod man;
 pub mod mcp;
 mod patterns;
+mod printed;
+mod reach;
 mod servers;
 pub mod tools;
 
@@ -21,7 +27,11 @@ use crate::fault::Fault;
 pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
         Command::Ask(ask) => ask::run(ask, registry).await,
+        Command::Completions(completions) => completions::run(&completions),
+        Command::Config(config) => config::run(&config),
         Command::Demo(demo) => demo::run(demo).await,
+        Command::Doctor(doctor) => doctor::run(doctor, registry).await,
+        Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
     }

@@ -1,6 +1,8 @@
 //! The only place that prints: answers to standard output, everything else to standard error.
 
 mod blocks;
+mod config;
+mod doctor;
 pub mod event;
 pub mod human;
 pub mod json;
@@ -16,6 +18,8 @@ use std::io::{self, IsTerminal as _, Write};
 use jackfield_domain::wait::Wait;
 use jackfield_engine::TurnReport;
 
+pub use self::config::{places, settings};
+pub use self::doctor::{checked, checks};
 pub use self::event::Event;
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};

@@ -45,8 +45,7 @@ fn provider_table(provider: &mut ProviderConfig, mut table: Section<'_>) {
     table.set("base_url", values::filled, &mut provider.base_url);
     let variable = table.take("api_key_env", values::shared);
     let file = table.take("api_key_file", values::filled);
-    let inline = table.take("api_key", |_| Ok(()));
-    if let Some((_, place)) = inline {
+    if let Some(place) = table.place_of("api_key") {
         let problem = Problem::new(
             place,
             "a key does not belong in a file that is shown, copied and committed",

@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod documented;
+mod explain;
 mod layers;
 mod openai;
 mod registry;

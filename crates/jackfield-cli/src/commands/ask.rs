@@ -194,15 +194,7 @@ fn asks(output: &Output, yes: bool) -> Asks {
 }
 
 fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fault {
-    let page = missing
-        .page
-        .as_ref()
-        .map(|page| format!(" (get a key at {page})"))
-        .unwrap_or_default();
-    let way = match &missing.variable {
-        Some(variable) => format!("export {variable}=...{page}"),
-        None => format!("put the key where the configuration says{page}"),
-    };
+    let way = key_help(missing);
     Fault::new(
         Exit::Configuration,
         format!("there is no key for `{provider}`: {}", missing.why),
@@ -213,6 +205,19 @@ fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fau
         }
         None => format!("{way}; or run `jackfield demo`, which needs none"),
     })
+}
+
+/// What to do about a key that is not there.
+pub(crate) fn key_help(missing: &MissingKey) -> String {
+    let page = missing
+        .page
+        .as_ref()
+        .map(|page| format!(" (get a key at {page})"))
+        .unwrap_or_default();
+    match &missing.variable {
+        Some(variable) => format!("export {variable}=...{page}"),
+        None => format!("put the key where the configuration says{page}"),
+    }
 }
 
 /// A session of its own for each run, as ids and idempotency keys are made of it.

@@ -3,6 +3,9 @@
 
 mod approvals;
 mod asking;
+mod commands;
+mod configuration;
+mod doctor;
 mod exits;
 mod help;
 mod process;

@@ -59,6 +59,14 @@ impl Jackfield {
         self
     }
 
+    /// Writes a file beside it.
+    pub(crate) fn beside_config(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        let path = self.config_file().with_file_name(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
     /// Has a key and a provider at this address.
     pub(crate) fn at(self, base_url: &str) -> Self {
         self.configured_at(base_url, "")

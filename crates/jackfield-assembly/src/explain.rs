@@ -1,0 +1,160 @@
+//! The configuration as people are shown it: each value, and where it comes from.
+
+use std::time::Duration;
+
+use jackfield_domain::limits::{Limits, OnLimit};
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::tool::UnknownPolicy;
+use jackfield_provider_kit::transport::TransportSettings;
+use serde_json::{Value, json};
+
+use crate::config::{Config, DEFAULT_PROMPT};
+use crate::place::{Origin, Place};
+use crate::redact;
+use crate::servers::McpServer;
+
+/// A value that holds, and where it comes from.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Explained {
+    /// Its key, with dots, as in `limits.rounds`.
+    pub key: String,
+    /// Where it comes from.
+    pub place: Place,
+    /// The value as it would be written, without what is secret in it.
+    pub value: Value,
+}
+
+impl Config {
+    /// Every value that holds, by key: what files, environment and flags say, and defaults for the rest.
+    ///
+    /// What is neither said nor has a default is left out, and what is secret is hidden.
+    #[must_use]
+    pub fn explain(&self) -> Vec<Explained> {
+        let said = self.said.iter().map(|(key, (value, place))| Explained {
+            key: key.clone(),
+            place: place.clone(),
+            value: redact::value(key, value),
+        });
+        let defaults = defaults();
+        let unsaid = defaults.into_iter();
+        let unsaid = unsaid.filter(|(key, _)| !self.said.contains_key(*key));
+        let unsaid = unsaid.map(|(key, value)| Explained {
+            key: key.to_owned(),
+            place: Origin::Default.into(),
+            value,
+        });
+        let mut all: Vec<Explained> = said.chain(unsaid).collect();
+        all.sort_by(|a, b| a.key.cmp(&b.key));
+        all
+    }
+}
+
+impl McpServer {
+    /// The command as it is configured, without what is secret in its arguments.
+    #[must_use]
+    pub fn shown_command(&self) -> Vec<String> {
+        let arguments = self.arguments.iter().map(|argument| &**argument);
+        let mut shown = vec![redact::text(&self.command)];
+        shown.extend(redact::arguments(arguments));
+        shown
+    }
+}
+
+/// What holds where nothing is said, by key, as it would be written in a file.
+pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
+    let config = Config::default();
+    let Limits {
+        approval,
+        client_tool,
+        model_retries,
+        model_idle,
+        on_limit,
+        parallel_calls,
+        repeats,
+        retry_after,
+        rounds,
+        shown,
+        stored,
+        tool_call,
+    } = config.options.limits;
+    let model = &config.options.model;
+    let on_limit = match on_limit {
+        OnLimit::Answer => "answer",
+        OnLimit::Error => "error",
+    };
+    let unknown = match config.options.when_unknown {
+        UnknownPolicy::Ask => "ask",
+        UnknownPolicy::Report => "report",
+        UnknownPolicy::Retry => "retry",
+    };
+    vec![
+        ("limits.approval", time(approval)),
+        ("limits.client_tool", time(client_tool)),
+        ("limits.model_idle", time(model_idle)),
+        ("limits.model_retries", json!(model_retries)),
+        ("limits.on_limit", json!(on_limit)),
+        ("limits.parallel_calls", json!(parallel_calls)),
+        ("limits.repeats", json!(repeats)),
+        ("limits.retry_after", time(retry_after)),
+        ("limits.rounds", json!(rounds)),
+        ("limits.shown", size(shown)),
+        ("limits.stored", size(stored)),
+        ("limits.tool_call", time(tool_call)),
+        (
+            "model",
+            json!(format!("{}/{}", model.provider, model.model)),
+        ),
+        (
+            "network.connect_timeout",
+            time(TransportSettings::default().connect_timeout),
+        ),
+        (
+            "policy.tools_after_first_round",
+            json!(config.options.tools_after_first_round),
+        ),
+        ("policy.unknown", json!(unknown)),
+        ("settings.response_format", json!("text")),
+        (
+            "settings.strict",
+            config
+                .options
+                .strict
+                .map_or(json!(false), |effect| json!(effect_word(effect))),
+        ),
+        ("system.prompt", json!(DEFAULT_PROMPT)),
+        ("trusted_projects", json!([])),
+    ]
+}
+
+/// The word of an effect, as files have it.
+pub(crate) const fn effect_word(effect: NoteEffect) -> &'static str {
+    match effect {
+        NoteEffect::Cosmetic => "cosmetic",
+        NoteEffect::Cost => "cost",
+        NoteEffect::Meaning => "meaning",
+        NoteEffect::Quality => "quality",
+    }
+}
+
+fn time(time: Duration) -> Value {
+    // In one unit, as people write it.
+    let seconds = time.as_secs();
+    let text = match seconds {
+        _ if time.subsec_nanos() > 0 => humantime::format_duration(time).to_string(),
+        seconds if seconds > 0 && seconds % 3600 == 0 => format!("{}h", seconds / 3600),
+        seconds if seconds > 0 && seconds % 60 == 0 => format!("{}m", seconds / 60),
+        seconds => format!("{seconds}s"),
+    };
+    text.into()
+}
+
+fn size(bytes: usize) -> Value {
+    const KIB: usize = 1 << 10;
+    const MIB: usize = 1 << 20;
+    match bytes {
+        _ if bytes > 0 && bytes.is_multiple_of(MIB) => format!("{}MiB", bytes / MIB).into(),
+        _ if bytes > 0 && bytes.is_multiple_of(KIB) => format!("{}KiB", bytes / KIB).into(),
+        _ => bytes.into(),
+    }
+}

@@ -1,0 +1,112 @@
+//! What is secret in a configuration, taken out before people are shown it.
+//!
+//! Keys do not belong into these files, and most of them are refused there. This is for the places
+//! where one can stand all the same: addresses, fields that only a provider knows, arguments of servers.
+
+use serde_json::Value;
+
+/// A value of a key, without what is secret in it.
+pub(crate) fn value(key: &str, value: &Value) -> Value {
+    match value {
+        Value::String(_) if is_about_secrets(key) => HIDDEN.into(),
+        Value::String(said) => text(said).into(),
+        Value::Array(items) => items.iter().map(|item| self::value(key, item)).collect(),
+        Value::Object(fields) => fields
+            .iter()
+            .map(|(name, field)| (name.clone(), self::value(name, field)))
+            .collect(),
+        Value::Bool(_) | Value::Null | Value::Number(_) => value.clone(),
+    }
+}
+
+/// A text, without the password of an address and without what looks like a key.
+pub(crate) fn text(said: &str) -> String {
+    if said.split_whitespace().any(looks_like_a_key) {
+        return HIDDEN.to_owned();
+    }
+    let Some((scheme, rest)) = said.split_once("://") else {
+        return said.to_owned();
+    };
+    let (place, query) = match rest.split_once('?') {
+        Some((place, _)) => (place, "?…"),
+        None => (rest, ""),
+    };
+    let (host, path) = place.split_at(place.find('/').unwrap_or(place.len()));
+    match host.rsplit_once('@') {
+        Some((_, host)) => format!("{scheme}://{HIDDEN}@{host}{path}{query}"),
+        None => format!("{scheme}://{place}{query}"),
+    }
+}
+
+/// The arguments of a program, without what is secret in them; `${NAME}` says nothing secret.
+pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let mut hidden = false;
+    let shown = arguments.into_iter().map(|argument| {
+        let is_flag = argument.starts_with('-');
+        let hides = std::mem::replace(&mut hidden, false) && !is_flag;
+        if let Some((name, said)) = argument.split_once('=')
+            && is_about_secrets(name)
+        {
+            return format!("{name}={}", unless_named(said));
+        }
+        hidden = is_flag && is_about_secrets(argument);
+        if hides {
+            return unless_named(argument).to_owned();
+        }
+        text(argument)
+    });
+    shown.collect()
+}
+
+/// What is hidden, unless it only names a variable.
+fn unless_named(said: &str) -> &str {
+    let only_named = said.starts_with("${") && said.ends_with('}') && !said.contains(":-");
+    if only_named { said } else { HIDDEN }
+}
+
+/// Whether what has this name is likely to be secret. The names of our own keys are not, and say where
+/// a secret is.
+fn is_about_secrets(name: &str) -> bool {
+    let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
+    let ours = ["api_key_env", "api_key_file", "key_header"];
+    let plural = last.ends_with("tokens");
+    !ours.contains(&&*last) && !plural && WORDS.iter().any(|word| last.contains(word))
+}
+
+fn looks_like_a_key(word: &str) -> bool {
+    let key = word.trim_matches(|c: char| !c.is_ascii_alphanumeric());
+    key.len() >= 16 && BEGINNINGS.iter().any(|begin| key.starts_with(begin))
+}
+
+/// What stands in place of a secret.
+const HIDDEN: &str = "[hidden]";
+
+/// Parts of the names of secrets.
+const WORDS: &[&str] = &[
+    "api-key",
+    "api_key",
+    "apikey",
+    "auth",
+    "bearer",
+    "cookie",
+    "credential",
+    "password",
+    "secret",
+    "token",
+];
+
+/// How keys of well-known services begin (their documentation, 2026-11).
+const BEGINNINGS: &[&str] = &[
+    "AIza",
+    "AKIA",
+    "eyJ",
+    "ghp_",
+    "github_pat_",
+    "glpat-",
+    "gsk_",
+    "hf_",
+    "sk-",
+    "tvly-",
+    "xoxb-",
+    "xoxp-",
+];

@@ -1,0 +1,17 @@
+//! What can be asked of `jackfield completions`.
+
+use clap_complete::Shell;
+
+/// `jackfield completions`
+#[derive(Clone, Copy, Debug, clap::Args)]
+pub struct Completions {
+    /// The shell: bash, elvish, fish, powershell or zsh.
+    #[arg(value_enum, hide_possible_values = true)]
+    pub shell: Shell,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield completions bash > ~/.local/share/bash-completion/completions/jackfield
+  jackfield completions zsh > ~/.zfunc/_jackfield
+  jackfield completions fish > ~/.config/fish/completions/jackfield.fish";

@@ -1,0 +1,136 @@
+//! `jackfield doctor`: everything that can be wrong, and what to do about it.
+
+mod check;
+mod network;
+mod pending;
+mod places;
+mod setup;
+mod tools;
+
+pub use self::check::{Area, Check, Page, Verdict};
+
+use jackfield_assembly::{Assembled, Config, Registry, Surroundings, load};
+use tokio::task::JoinSet;
+
+use self::pending::Pending;
+use crate::args::Doctor;
+use crate::commands::{ask, config, printed, servers};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Checks everything, and prints what came of it.
+///
+/// # Errors
+///
+/// A [`Fault`] if nothing can be looked at, or the result cannot be written.
+pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, Fault> {
+    let surroundings = config::surroundings()?;
+    let flags = ask::flags_of(&doctor.source);
+    let out = &mut anstream::stdout();
+    let mut report = Report::new(doctor.json);
+    report.tell(vec![setup::version()])?;
+    report.tell(places::all(&surroundings))?;
+    let config = match load(&surroundings, &flags) {
+        Ok(config) => config,
+        Err(error) => {
+            report.tell(setup::wrong(error))?;
+            return report.end(out);
+        }
+    };
+    report.tell(setup::files(&config))?;
+    match registry.assemble(&config, &surroundings.environment) {
+        Ok(assembled) => examine(doctor, &surroundings, &config, assembled, &mut report).await?,
+        Err(error) => report.tell(setup::wrong(error))?,
+    }
+    report.end(out)
+}
+
+/// Checks what the configuration names: all of it at once, told in its order.
+async fn examine(
+    doctor: Doctor,
+    surroundings: &Surroundings,
+    config: &Config,
+    assembled: Assembled,
+    report: &mut Report,
+) -> Result<(), Fault> {
+    let chosen = network::chosen(config, &assembled);
+    report.tell(network::keys(&assembled, &chosen))?;
+    let pending = Pending::default();
+    let mut checking = JoinSet::new();
+    let mut order = 0;
+    if !doctor.offline {
+        for provider in chosen.iter().cloned() {
+            let task = network::provider(config, &assembled, provider, &pending);
+            checking.spawn(async move { (order, task.await) });
+            order += 1;
+        }
+    }
+    for server in assembled.servers.iter().cloned() {
+        let task = tools::server(server, &pending);
+        checking.spawn(async move { (order, task.await) });
+        order += 1;
+    }
+    let told = pending.tell();
+    let mut done = checking.join_all().await;
+    drop(told);
+    done.sort_by_key(|(order, _)| *order);
+    let all_servers = assembled.servers.clone();
+    for (_, checks) in done {
+        report.tell(checks)?;
+    }
+    let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
+    report.tell(checks)?;
+    report.tell(tools::limits(config))?;
+    report.tell(setup::terminal(surroundings))?;
+    servers::stop(all_servers).await;
+    Ok(())
+}
+
+/// What was found so far. For people it is told as it is found.
+struct Report {
+    area: Option<Area>,
+    checks: Vec<Check>,
+    json: bool,
+}
+
+impl Report {
+    const fn new(json: bool) -> Self {
+        Self {
+            area: None,
+            checks: Vec::new(),
+            json,
+        }
+    }
+
+    fn tell(&mut self, checks: Vec<Check>) -> Result<(), Fault> {
+        if !self.json {
+            let out = &mut anstream::stdout();
+            for check in &checks {
+                let is_first = self.area.replace(check.area) != Some(check.area);
+                // Whoever reads no further is told the end by the exit code.
+                printed::ended(render::checked(out, check, is_first), Exit::Answered)?;
+            }
+        }
+        self.checks.extend(checks);
+        Ok(())
+    }
+
+    fn has_failed(&self, area: Area) -> bool {
+        let mut failed = self.failed();
+        failed.any(|check| check.area == area)
+    }
+
+    fn failed(&self) -> impl Iterator<Item = &Check> {
+        let checks = self.checks.iter();
+        checks.filter(|check| check.verdict == Verdict::Failed)
+    }
+
+    fn end(self, out: &mut impl std::io::Write) -> Result<Exit, Fault> {
+        let exit = self
+            .failed()
+            .next()
+            .map_or(Exit::Answered, |check| check.area.exit());
+        printed::ended(render::checks(out, &self.checks, self.json), exit)
+    }
+}

@@ -1,0 +1,193 @@
+//! Keys, providers and models.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jackfield_assembly::{Assembled, Config, KeyState, ProviderState};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::listing::ListedModel;
+use jackfield_domain::request::ModelRef;
+
+use super::check::{Area, Check, Page};
+use super::pending::Pending;
+use crate::commands::ask::key_help;
+use crate::commands::reach::{Reached, reach};
+use crate::render::words;
+
+/// The providers that are looked at, that of the model first: those that are configured, that a model is
+/// named of, or that have a key. Of the others nobody has said that they are wanted.
+pub(super) fn chosen(config: &Config, assembled: &Assembled) -> Vec<Arc<str>> {
+    let first = &config.options.model.provider;
+    let named: BTreeSet<&Arc<str>> = config
+        .aliases
+        .values()
+        .map(|model| &model.provider)
+        .collect();
+    let others = assembled.providers.iter().filter(|(name, state)| {
+        let has_key = matches!(state.key, KeyState::Found(_));
+        *name != first && (state.configured || has_key || named.contains(name))
+    });
+    let others = others.map(|(name, _)| Arc::clone(name));
+    std::iter::once(Arc::clone(first)).chain(others).collect()
+}
+
+/// The keys of these providers; never what they are.
+pub(super) fn keys(assembled: &Assembled, chosen: &[Arc<str>]) -> Vec<Check> {
+    let first = &assembled.options.model.provider;
+    let states = chosen
+        .iter()
+        .filter_map(|name| Some((name, assembled.providers.get(name)?)));
+    let checks = states.map(|(name, state)| match &state.key {
+        KeyState::Found(place) => {
+            let says = format!("the key of `{name}` is in {place}");
+            Check::fine(Area::Keys, says)
+        }
+        KeyState::Missing(missing) => {
+            let says = format!("there is no key for `{name}`: {}", missing.why);
+            let help = key_help(missing);
+            if name == first {
+                Check::failed(Area::Keys, says, help).see(Page::Keys)
+            } else {
+                Check::warning(Area::Keys, says, help).see(Page::Keys)
+            }
+        }
+        KeyState::NotNeeded => Check::fine(Area::Keys, format!("`{name}` needs no key")),
+    });
+    checks.collect()
+}
+
+/// A provider, tried by asking for its models, and the models of it that are configured.
+pub(super) fn provider(
+    config: &Config,
+    assembled: &Assembled,
+    name: Arc<str>,
+    pending: &Pending,
+) -> impl Future<Output = Vec<Check>> + Send + use<> {
+    let engine = assembled.engine.clone();
+    let state = assembled.providers.get(&name).cloned();
+    let is_first = config.options.model.provider == name;
+    let wanted = wanted(config, &name);
+    let pending = pending.clone();
+    async move {
+        let has_no_key = |state: &ProviderState| matches!(state.key, KeyState::Missing(_));
+        let Some(state) = state.filter(|state| !has_no_key(state)) else {
+            let says = format!("`{name}` was not asked: it has no key");
+            return vec![Check::skipped(Area::Providers, says)];
+        };
+        let waiting = pending.wait(format!("the provider `{name}`"));
+        let reached = reach(engine, Arc::clone(&name)).await;
+        drop(waiting);
+        let mut checks = vec![reachable(&name, &state, &reached, is_first)];
+        if let Ok(listed) = &reached.listed {
+            checks.extend(wanted.iter().map(|wanted| model(wanted, listed)));
+        }
+        checks
+    }
+}
+
+fn reachable(name: &str, state: &ProviderState, reached: &Reached, is_first: bool) -> Check {
+    let endpoint = &state.endpoint;
+    let took = reached.took;
+    let check = match &reached.listed {
+        Ok(models) => {
+            let key = match state.key {
+                KeyState::Found(_) => " and takes the key",
+                KeyState::Missing(_) | KeyState::NotNeeded => "",
+            };
+            let models = words::counted(models.len() as u64, "model");
+            let says = format!("`{name}` at {endpoint} answers{key}: {models}");
+            Check::fine(Area::Providers, says)
+        }
+        Err(failure) if reached.is_well() => {
+            let says = format!("`{name}` was not asked: {}", failure.message);
+            Check::skipped(Area::Providers, says)
+        }
+        Err(failure) => {
+            let says = format!("`{name}` at {endpoint}: {}", failure.message);
+            let help = help(failure, name);
+            let check = if is_first {
+                Check::failed(Area::Providers, says, help)
+            } else {
+                Check::warning(Area::Providers, says, help)
+            };
+            check.see(page(failure))
+        }
+    };
+    check.in_time(took)
+}
+
+fn help(failure: &ModelFailure, name: &str) -> String {
+    if failure.kind == ModelFailureKind::Timeout {
+        return format!(
+            "see whether something slow or silent stands between: the network, a proxy, or \
+             `base_url` under [providers.{name}]"
+        );
+    }
+    let nothing = ModelRef {
+        model: "".into(),
+        provider: name.into(),
+    };
+    words::help(failure, &nothing)
+}
+
+const fn page(failure: &ModelFailure) -> Page {
+    match failure.kind {
+        ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated => Page::Keys,
+        ModelFailureKind::ContextTooLong { .. }
+        | ModelFailureKind::Interrupted
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::Overloaded
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::Timeout
+        | ModelFailureKind::Transport
+        | ModelFailureKind::Unsupported => Page::Providers,
+    }
+}
+
+/// The models of a provider that are configured, each with what names it.
+fn wanted(config: &Config, provider: &str) -> Vec<(String, Arc<str>)> {
+    let chosen = &config.options.model;
+    let chosen = [("the model".to_owned(), chosen)].into_iter();
+    let aliases = config.aliases.iter();
+    let aliases = aliases.map(|(alias, model)| (format!("the alias `{alias}`"), model));
+    let all = chosen.chain(aliases);
+    all.filter(|(_, model)| &*model.provider == provider)
+        .map(|(what, model)| (what, Arc::clone(&model.model)))
+        .collect()
+}
+
+fn model((what, model): &(String, Arc<str>), listed: &[ListedModel]) -> Check {
+    if listed.iter().any(|listed| is_named(&listed.id, model)) {
+        return Check::fine(Area::Models, format!("{what} is `{model}`, which is there"));
+    }
+    let says = format!("{what} is `{model}`, which the provider does not list");
+    let mut near: Vec<&str> = listed.iter().map(|listed| &*listed.id).collect();
+    near.sort_by_key(|id| std::cmp::Reverse(common(id, model)));
+    near.truncate(MOST_NAMED);
+    let help = if near.is_empty() {
+        "it may be known by this name all the same; the provider lists no models".to_owned()
+    } else {
+        format!(
+            "it may be known all the same; there are, among others: {}",
+            near.join(", ")
+        )
+    };
+    Check::warning(Area::Models, says, help).see(Page::Models)
+}
+
+/// Whether a listed model is meant: many are listed with a date or a tag behind the name.
+fn is_named(listed: &str, model: &str) -> bool {
+    let rest = listed.strip_prefix(model);
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', ':', '@']))
+}
+
+/// How many characters two names begin with in common.
+fn common(one: &str, other: &str) -> usize {
+    let pairs = one.chars().zip(other.chars());
+    pairs.take_while(|(a, b)| a == b).count()
+}
+
+/// The most models that are named.
+const MOST_NAMED: usize = 4;

@@ -1,0 +1,73 @@
+//! What is still waited for: whoever waits long is told for what.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::task::JoinHandle;
+use tokio::time::sleep;
+
+use crate::render;
+
+/// What is waited for, in a few words each.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Pending(Arc<Mutex<BTreeSet<String>>>);
+
+/// Something that is waited for, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Wait {
+    all: Pending,
+    what: String,
+}
+
+/// Tells what is waited for, until it is dropped.
+#[derive(Debug)]
+pub(super) struct Telling(JoinHandle<()>);
+
+impl Pending {
+    /// Begins to wait for something.
+    pub(super) fn wait(&self, what: String) -> Wait {
+        self.with(|waits| waits.insert(what.clone()));
+        Wait {
+            all: self.clone(),
+            what,
+        }
+    }
+
+    /// Tells again and again what is waited for.
+    pub(super) fn tell(&self) -> Telling {
+        let all = self.clone();
+        Telling(tokio::spawn(async move {
+            let mut pause = FIRST;
+            loop {
+                sleep(pause).await;
+                pause = LATER;
+                let waits = all.with(|waits| waits.iter().cloned().collect::<Vec<_>>());
+                if !waits.is_empty() {
+                    render::remark(&format!("waiting for {}", waits.join(", ")));
+                }
+            }
+        }))
+    }
+
+    fn with<T>(&self, act: impl FnOnce(&mut BTreeSet<String>) -> T) -> T {
+        act(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        self.all.with(|waits| waits.remove(&self.what));
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// How long is waited in silence.
+const FIRST: Duration = Duration::from_secs(2);
+/// How long until it is said again.
+const LATER: Duration = Duration::from_secs(10);

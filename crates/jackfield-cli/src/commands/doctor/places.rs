@@ -1,0 +1,79 @@
+//! The folders of the user: whether they are there, and can be written.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::Path;
+
+use jackfield_assembly::Surroundings;
+
+use super::check::{Area, Check, Page};
+
+/// All folders.
+pub(super) fn all(surroundings: &Surroundings) -> Vec<Check> {
+    let mut checks = vec![home(surroundings)];
+    if let Some(folder) = &surroundings.cache_directory {
+        checks.push(cache(&folder.join("jackfield")));
+    }
+    if let Some(folder) = &surroundings.config_directory {
+        checks.push(config(&folder.join("jackfield")));
+    }
+    checks
+}
+
+fn home(surroundings: &Surroundings) -> Check {
+    let failing = |says: String| {
+        let help = "set HOME to a folder of yours; without, there is no configuration of your own, \
+                    and nothing is remembered";
+        Check::warning(Area::Folders, says, help).see(Page::Folders)
+    };
+    match &surroundings.home {
+        None => failing("there is no home folder".to_owned()),
+        Some(home) if !home.is_dir() => {
+            failing(format!("the home folder {} is not there", home.display()))
+        }
+        Some(home) => Check::fine(Area::Folders, format!("home is {}", home.display())),
+    }
+}
+
+/// What servers offered last is kept there; it is made when it is needed.
+fn cache(folder: &Path) -> Check {
+    let shown = folder.display();
+    match fs::create_dir_all(folder).and_then(|()| can_be_written(folder)) {
+        Ok(()) => Check::fine(Area::Folders, format!("{shown} can be written")),
+        Err(error) => Check::warning(
+            Area::Folders,
+            format!("{shown} cannot be written: {error}"),
+            "give yourself the right to write there, or set XDG_CACHE_HOME to another folder; \
+             without, servers are asked anew each time what they offer",
+        )
+        .see(Page::Folders),
+    }
+}
+
+/// It is only read, so that it need not be writable.
+fn config(folder: &Path) -> Check {
+    let shown = folder.display();
+    match fs::read_dir(folder) {
+        Ok(_) => Check::fine(Area::Folders, format!("{shown} can be read")),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            let says = format!("{shown} is not there: there is no configuration of your own");
+            Check::fine(Area::Folders, says)
+        }
+        Err(error) => Check::failed(
+            Area::Folders,
+            format!("{shown} cannot be read: {error}"),
+            "give yourself the right to read it, or set XDG_CONFIG_HOME to another folder",
+        )
+        .see(Page::Folders),
+    }
+}
+
+/// Whether a file can be made there: rights alone do not say so.
+fn can_be_written(folder: &Path) -> io::Result<()> {
+    let file = folder.join(format!(".doctor-{}", std::process::id()));
+    OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&file)?;
+    fs::remove_file(file)
+}

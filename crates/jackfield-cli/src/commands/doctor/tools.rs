@@ -1,0 +1,167 @@
+//! MCP servers, and the five problems that people have with tools.
+
+use std::time::Duration;
+
+use jackfield_assembly::{Assembled, Config, Server, ServerState};
+use jackfield_domain::policy::Permission;
+use tokio::time::timeout;
+
+use super::check::{Area, Check, Page};
+use super::pending::Pending;
+use crate::render::words;
+
+/// A server, tried as `mcp test` does.
+pub(super) fn server(
+    server: Server,
+    pending: &Pending,
+) -> impl Future<Output = Vec<Check>> + Send + use<> {
+    let pending = pending.clone();
+    async move {
+        let id = server.config.id.clone();
+        if !server.config.enabled {
+            let says = format!("`{id}` is switched off");
+            return vec![Check::skipped(Area::Servers, says)];
+        }
+        let waiting = pending.wait(format!("the MCP server `{id}`"));
+        let tried = timeout(LONGEST, server.test()).await;
+        drop(waiting);
+        let Ok(tested) = tried else {
+            let says = format!(
+                "`{id}` neither started nor failed within {} s",
+                LONGEST.as_secs()
+            );
+            let help = format!("see what it says: jackfield mcp logs {id}");
+            return vec![Check::failed(Area::Servers, says, help).see(Page::Servers)];
+        };
+        let check = match &tested.state {
+            ServerState::Failed { advice, reason } => {
+                let says = format!("`{id}`: {reason}");
+                Check::failed(Area::Servers, says, advice.clone()).see(Page::Servers)
+            }
+            ServerState::Off
+            | ServerState::Ready { .. }
+            | ServerState::Starting
+            | ServerState::Stopped => {
+                let tools = words::counted(tested.tools.len() as u64, "tool");
+                let says = format!("`{id}` offers {tools}");
+                if tested.usable {
+                    Check::fine(Area::Servers, says)
+                } else {
+                    let help = format!("see what it says: jackfield mcp test {id}");
+                    let says = format!("`{id}` does not list its tools");
+                    Check::failed(Area::Servers, says, help).see(Page::Servers)
+                }
+            }
+        };
+        let mut checks = vec![check.in_time(tested.took)];
+        checks.extend(tested.problems.iter().map(|problem| {
+            let help = format!("see what it says: jackfield mcp logs {id}");
+            Check::warning(Area::Servers, format!("`{id}`: {problem}"), help).see(Page::Servers)
+        }));
+        checks
+    }
+}
+
+/// Whether tools reach the model.
+pub(super) async fn offered(assembled: &Assembled, servers_failed: bool) -> Vec<Check> {
+    let mut options = assembled.options.clone();
+    // What holds where somebody can be asked.
+    options.policy.can_ask = true;
+    let provider = &options.model.provider;
+    let takes_tools = assembled
+        .engine
+        .capabilities(provider)
+        .is_none_or(|can| can.tools);
+    if !takes_tools {
+        let says = format!("models of `{provider}` are offered no tools");
+        let help = format!("take out `tools = false` under [providers.{provider}]");
+        return vec![Check::warning(Area::Tools, says, help).see(Page::Tools)];
+    }
+    if servers_failed {
+        let says = "what the model is offered: the servers have to work first";
+        return vec![Check::skipped(Area::Tools, says)];
+    }
+    let Ok(offered) = timeout(OFFERED, assembled.engine.tools(&options)).await else {
+        let says = format!("the tools could not be had within {} s", OFFERED.as_secs());
+        let help = "see which server is slow: jackfield mcp test";
+        return vec![Check::warning(Area::Tools, says, help).see(Page::Tools)];
+    };
+    let denied = offered.catalog.iter();
+    let denied = denied.filter(|tool| matches!(tool.permission, Permission::Deny(_)));
+    let denied: Vec<&str> = denied.map(|tool| tool.definition.name.as_str()).collect();
+    let count = offered.catalog.iter().count();
+    let tools = words::counted(count as u64, "tool");
+    let mut checks = vec![Check::fine(
+        Area::Tools,
+        format!("the model is offered {tools}"),
+    )];
+    if !denied.is_empty() {
+        let names = words::shortened(&denied.join(", "), NAMES);
+        let help = "see which rule it is: jackfield tools show NAME";
+        let says = format!("denied by the policy: {names}");
+        checks.push(Check::warning(Area::Tools, says, help).see(Page::Tools));
+    }
+    checks.extend(offered.problems.iter().map(|problem| {
+        let help = "see what is left: jackfield tools list";
+        Check::warning(Area::Tools, words::problem(problem), help).see(Page::Tools)
+    }));
+    checks
+}
+
+/// Limits that lead to what people complain about.
+pub(super) fn limits(config: &Config) -> Vec<Check> {
+    let limits = &config.options.limits;
+    let mut checks = Vec::new();
+    let mut warn = |says: String, help: &str, page| {
+        checks.push(Check::warning(Area::Tools, says, help).see(page));
+    };
+    if limits.rounds > MANY_ROUNDS {
+        let says = format!("a turn may have {} rounds", limits.rounds);
+        warn(
+            says,
+            "lower `limits.rounds`, or set a [budget]",
+            Page::Loops,
+        );
+    }
+    if limits.repeats > MANY_REPEATS {
+        let says = format!("a call may have the same outcome {} times", limits.repeats);
+        warn(says, "lower `limits.repeats`", Page::Loops);
+    }
+    if limits.shown < LITTLE {
+        let says = format!("a model sees {} bytes of an outcome", limits.shown);
+        warn(says, "raise `limits.shown`", Page::Results);
+    }
+    if limits.parallel_calls == 1 {
+        let says = "calls run one after another".to_owned();
+        warn(
+            says,
+            "raise `limits.parallel_calls`",
+            Page::CallsOneAfterAnother,
+        );
+    }
+    if config.options.settings.parallel_calls == Some(false) {
+        let says = "models are told to make one call at a time".to_owned();
+        let help = "take out `parallel_calls = false` under [settings]";
+        warn(says, help, Page::CallsOneAfterAnother);
+    }
+    if checks.is_empty() {
+        checks.push(Check::fine(
+            Area::Tools,
+            "the limits of a turn are sensible",
+        ));
+    }
+    checks
+}
+
+/// No server may take longer than two minutes to start, and a little more to list its tools.
+const LONGEST: Duration = Duration::from_secs(150);
+/// Servers that have just listed their tools are asked again.
+const OFFERED: Duration = Duration::from_secs(15);
+/// The most characters of names.
+const NAMES: usize = 200;
+/// More rounds than a turn of sense has.
+const MANY_ROUNDS: u32 = 100;
+/// More repetitions than lead anywhere.
+const MANY_REPEATS: u32 = 20;
+/// Fewer bytes than most outcomes have.
+const LITTLE: usize = 1024;

@@ -1,0 +1,82 @@
+//! `jackfield man`: the manual pages, made of the same words as `--help`.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+
+use crate::args::{Args, Man};
+use crate::commands::printed;
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// Prints a page, or writes all of them.
+///
+/// # Errors
+///
+/// A [`Fault`] if there is no such command, or the pages cannot be written.
+pub fn run(man: &Man) -> Result<Exit, Fault> {
+    let mut all = Args::command().disable_help_subcommand(true);
+    all.build();
+    if let Some(folder) = &man.out {
+        return write_all(&all, folder);
+    }
+    let mut command = &all;
+    for name in &man.command {
+        command = command.find_subcommand(name).ok_or_else(|| {
+            let known: Vec<&str> = command.get_subcommands().map(Command::get_name).collect();
+            let message = format!("there is no command `{name}` here");
+            let fault = Fault::new(Exit::Usage, message);
+            if known.is_empty() {
+                return fault.with_help(format!(
+                    "`{}` has no commands of its own",
+                    command.get_name()
+                ));
+            }
+            fault.with_help(format!("there are: {}", known.join(", ")))
+        })?;
+    }
+    let page = page(command).map_err(|error| unwritable(&error))?;
+    let mut out = io::stdout();
+    printed::ended(
+        out.write_all(&page).and_then(|()| out.flush()),
+        Exit::Answered,
+    )
+}
+
+/// Writes the page of every command into a folder, which is made if it is not there.
+fn write_all(all: &Command, folder: &Path) -> Result<Exit, Fault> {
+    let written = || -> io::Result<()> {
+        std::fs::create_dir_all(folder)?;
+        let mut left = vec![all];
+        while let Some(command) = left.pop() {
+            let name = format!("{}.1", full_name(command));
+            std::fs::write(folder.join(name), page(command)?)?;
+            left.extend(command.get_subcommands());
+        }
+        Ok(())
+    };
+    written().map(|()| Exit::Answered).map_err(|error| {
+        let message = format!("the pages cannot be written into `{}`", folder.display());
+        let fault = Fault::new(Exit::Internal, message).because(&error);
+        fault.with_help("name a folder that you may write into with `--out`")
+    })
+}
+
+fn page(command: &Command) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    clap_mangen::Man::new(command.clone()).render(&mut page)?;
+    Ok(page)
+}
+
+/// `jackfield-mcp-list`, as its page is called.
+fn full_name(command: &Command) -> String {
+    let name = command
+        .get_display_name()
+        .unwrap_or_else(|| command.get_name());
+    name.to_owned()
+}
+
+fn unwritable(error: &io::Error) -> Fault {
+    Fault::new(Exit::Internal, "the page cannot be made").because(error)
+}

@@ -1,0 +1,56 @@
+//! Providers asked for their models: the cheapest thing that shows whether they can be asked at all.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::listing::ListedModel;
+use jackfield_engine::Engine;
+use tokio::time::timeout;
+
+/// What came of asking a provider.
+#[derive(Clone, Debug)]
+pub(crate) struct Reached {
+    /// Its models, or why there are none.
+    pub(crate) listed: Result<Vec<ListedModel>, ModelFailure>,
+    /// How long it took.
+    pub(crate) took: Duration,
+}
+
+impl Reached {
+    /// Whether the provider is there, and takes our key: also if it has no list to show.
+    pub(crate) fn is_well(&self) -> bool {
+        match &self.listed {
+            Ok(_) => true,
+            Err(failure) => failure.kind == ModelFailureKind::Unsupported,
+        }
+    }
+}
+
+/// Asks a provider, and waits no longer than [`LIMIT`].
+pub(crate) async fn reach(engine: Engine, provider: Arc<str>) -> Reached {
+    let since = Instant::now();
+    let listed = match timeout(LIMIT, engine.models(&provider)).await {
+        Ok(Some(Ok(models))) => Ok(models),
+        Ok(Some(Err(error))) => Err(error.failure),
+        Ok(None) => Err(failure(
+            ModelFailureKind::Unsupported,
+            format!("there is no provider `{provider}`"),
+        )),
+        Err(_) => Err(failure(
+            ModelFailureKind::Timeout,
+            format!("it gave no list of its models within {} s", LIMIT.as_secs()),
+        )),
+    };
+    Reached {
+        listed,
+        took: since.elapsed(),
+    }
+}
+
+fn failure(kind: ModelFailureKind, message: String) -> ModelFailure {
+    ModelFailure::new(kind, Phase::BeforeSend, message)
+}
+
+/// How long a provider may take to list its models.
+pub(crate) const LIMIT: Duration = Duration::from_secs(10);

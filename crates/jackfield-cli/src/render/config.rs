@@ -1,0 +1,149 @@
+//! The configuration, for people and for programs.
+
+use std::io::{self, Write};
+
+use jackfield_assembly::{Config, Explained, FileState, LookedFor, McpServer, Origin, Place};
+use serde_json::{Value, json};
+
+use crate::render::plain::{DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+use crate::render::words;
+
+/// Prints every value that holds, with its origin.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn settings(out: &mut impl Write, config: &Config, as_json: bool) -> io::Result<()> {
+    let explained = config.explain();
+    if as_json {
+        return document(
+            out,
+            &json!({
+                "files": config.files,
+                "values": explained.iter().map(described).collect::<Vec<_>>(),
+                "servers": config.servers.values().map(server).collect::<Vec<_>>(),
+                "remarks": config.remarks.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            }),
+        );
+    }
+    if config.files.is_empty() {
+        writeln!(
+            out,
+            "{DIM}# no file is read; `jackfield config path` says where they are looked for{DIM:#}"
+        )?;
+    }
+    for file in &config.files {
+        let file = file.display().to_string();
+        writeln!(out, "{DIM}# read: {}{DIM:#}", words::printable(&file))?;
+    }
+    for value in &explained {
+        let written = words::shortened(&toml(&value.value), LONGEST);
+        let origin = value.place.short();
+        writeln!(
+            out,
+            "{NAME}{}{NAME:#} = {written}  {DIM}# {}{DIM:#}",
+            words::printable(&value.key),
+            words::printable(&origin)
+        )?;
+    }
+    if !config.servers.is_empty() {
+        writeln!(out, "\n{DIM}# MCP servers{DIM:#}")?;
+    }
+    for server in config.servers.values() {
+        let (state, style) = if server.enabled {
+            ("on", GOOD)
+        } else {
+            ("off", WARM)
+        };
+        let command = words::shortened(&server.shown_command().join(" "), LONGEST);
+        writeln!(
+            out,
+            "{NAME}{}{NAME:#}  {style}{state}{style:#}  {command}  {DIM}# {}{DIM:#}",
+            server.id,
+            words::printable(&server.place.short())
+        )?;
+    }
+    out.flush()
+}
+
+/// Prints where files are looked for.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn places(out: &mut impl Write, looked: &[LookedFor], as_json: bool) -> io::Result<()> {
+    if as_json {
+        let all = looked.iter().map(|looked| {
+            json!({
+                "path": looked.path,
+                "state": state(looked.state).0,
+                "what": looked.what,
+            })
+        });
+        return document(out, &all.collect());
+    }
+    for looked in looked {
+        let (_, words, style) = state(looked.state);
+        let path = looked.path.display().to_string();
+        writeln!(
+            out,
+            "{style}{words:9}{style:#}  {}  {DIM}# {}{DIM:#}",
+            words::printable(&path),
+            looked.what
+        )?;
+    }
+    out.flush()
+}
+
+const fn state(state: FileState) -> (&'static str, &'static str, anstyle::Style) {
+    match state {
+        FileState::Missing => ("missing", "not there", DIM),
+        FileState::Read => ("read", "read", GOOD),
+        FileState::Unused => ("unused", "not used", WARM),
+    }
+}
+
+fn described(value: &Explained) -> Value {
+    json!({ "key": value.key, "value": value.value, "origin": origin(&value.place) })
+}
+
+fn server(server: &McpServer) -> Value {
+    json!({
+        "id": server.id.as_str(),
+        "enabled": server.enabled,
+        "command": server.shown_command(),
+        "origin": origin(&server.place),
+    })
+}
+
+/// Where a value comes from, for programs.
+pub(super) fn origin(place: &Place) -> Value {
+    match &place.origin {
+        Origin::File(path) => json!({ "kind": "file", "file": path, "line": place.line }),
+        Origin::Flag(name) => json!({ "kind": "flag", "name": name }),
+        Origin::Variable(name) => json!({ "kind": "environment", "name": name }),
+        Origin::Default | _ => json!({ "kind": "default" }),
+    }
+}
+
+/// A value as it would be written in a file.
+fn toml(value: &Value) -> String {
+    match value {
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(toml).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::Object(fields) if fields.is_empty() => "{}".to_owned(),
+        Value::Object(fields) => {
+            let fields = fields
+                .iter()
+                .map(|(name, field)| format!("{name} = {}", toml(field)));
+            format!("{{ {} }}", fields.collect::<Vec<_>>().join(", "))
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => value.to_string(),
+    }
+}
+
+/// The most characters of a value.
+const LONGEST: usize = 100;

@@ -1,0 +1,86 @@
+//! What was checked, for people and for programs.
+
+use std::io::{self, Write};
+
+use serde_json::{Value, json};
+
+use crate::commands::doctor::{Check, Verdict};
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+use crate::render::words;
+
+/// Prints one check; the first one of an area after its heading.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn checked(out: &mut impl Write, check: &Check, is_first: bool) -> io::Result<()> {
+    if is_first {
+        writeln!(out, "{NAME}{}{NAME:#}", check.area.word())?;
+    }
+    let (sign, word, style) = match check.verdict {
+        Verdict::Failed => ("✗", "failed: ", BAD),
+        Verdict::Fine => ("✓", "", GOOD),
+        Verdict::Skipped => ("-", "skipped: ", DIM),
+        Verdict::Warning => ("!", "warning: ", WARM),
+    };
+    let took = check.took.map(|took| format!(" ({})", words::time(took)));
+    writeln!(
+        out,
+        "  {style}{sign} {word}{style:#}{}{DIM}{}{DIM:#}",
+        words::printable(&check.says),
+        took.unwrap_or_default()
+    )?;
+    if let Some(help) = check.help.as_ref().filter(|help| !help.is_empty()) {
+        writeln!(out, "    {GOOD}help{GOOD:#}: {}", words::printable(help))?;
+    }
+    if let Some(page) = check.page {
+        writeln!(out, "    {DIM}see {}{DIM:#}", page.link())?;
+    }
+    out.flush()
+}
+
+/// Prints how many checks failed; all of them for programs.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn checks(out: &mut impl Write, checks: &[Check], as_json: bool) -> io::Result<()> {
+    let count = |verdict| {
+        checks
+            .iter()
+            .filter(|check| check.verdict == verdict)
+            .count()
+    };
+    let (failed, warnings) = (count(Verdict::Failed), count(Verdict::Warning));
+    if as_json {
+        let all: Vec<Value> = checks.iter().map(described).collect();
+        return document(
+            out,
+            &json!({ "failed": failed, "warnings": warnings, "checks": all }),
+        );
+    }
+    let warnings = match warnings {
+        0 => String::new(),
+        warnings => format!(", {}", words::counted(warnings as u64, "warning")),
+    };
+    match failed {
+        0 => writeln!(out, "\n{GOOD}nothing failed{GOOD:#}{warnings}")?,
+        failed => writeln!(out, "\n{BAD}{failed} failed{BAD:#}{warnings}")?,
+    }
+    out.flush()
+}
+
+fn described(check: &Check) -> Value {
+    let took = check
+        .took
+        .map(|took| u64::try_from(took.as_millis()).unwrap_or(u64::MAX));
+    json!({
+        "area": check.area.word(),
+        "verdict": check.verdict.word(),
+        "says": check.says,
+        "help": check.help.as_ref().filter(|help| !help.is_empty()),
+        "see": check.page.map(crate::commands::doctor::Page::link),
+        "took_ms": took,
+    })
+}
