@@ -13,6 +13,7 @@ mod asking_openai;
 mod bad_input;
 mod bad_server;
 mod breaking_off;
+mod containers;
 mod events;
 mod harness;
 mod interrupting;

@@ -9,6 +9,10 @@
 )]
 
 mod asking;
+mod carried;
+mod leaving;
+mod servers;
+mod troubles;
 mod world;
 
 /// What both kinds of slices need.

@@ -89,6 +89,11 @@ impl Child {
         }
     }
 
+    /// The code that it ended with, once it has.
+    pub(crate) fn code(&mut self) -> Option<i32> {
+        self.process.try_wait().ok().flatten()?.code()
+    }
+
     /// Waits until it has ended by itself, for its input has ended; then ends it, within bounds.
     pub(crate) async fn end(mut self) {
         if timeout(self.grace, self.process.wait()).await.is_ok() {

@@ -15,6 +15,7 @@ use tokio::time::{sleep, timeout};
 
 use crate::child::{Child, Streams};
 use crate::config::{ServerConfig, Settings};
+use crate::container;
 use crate::error::Fault;
 use crate::handshake::{Era, LOOK_AT_THE_LOG, Missed, client_capabilities, meet};
 use crate::lines::Lines;
@@ -75,6 +76,8 @@ impl Running {
                 Fault::new("it ended before it had answered", LOOK_AT_THE_LOG)
             }
             Ok(Err(Missed::Fault(fault))) => fault,
+            // It says all that there is to say.
+            Ok(Err(Missed::Outside(fault))) => return Err(fault),
             Err(_) => Fault::new(
                 format!(
                     "it did not answer within {} s",
@@ -124,7 +127,13 @@ impl Running {
                 // What it said last is about to be read.
                 let _late = timeout(FAREWELL, follower).await;
                 drop(writer);
+                let code = child.code();
                 tokio::spawn(child.end());
+                if ended.is_some()
+                    && let Some(fault) = container::explain(config, code, &log.lines())
+                {
+                    return Err(Missed::Outside(fault));
+                }
                 return Err(match (missed, ended) {
                     (Missed::Fault(fault), Some(ended)) => Missed::Fault(Fault::new(
                         format!("{}: {ended}", fault.reason),

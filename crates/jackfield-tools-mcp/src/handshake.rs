@@ -40,6 +40,8 @@ pub(crate) enum Missed {
     EndedAtProbe,
     /// Anything else.
     Fault(Fault),
+    /// The server never ran: its container is why.
+    Outside(Fault),
 }
 
 /// Finds out how the server speaks, and says hello where that is done.

@@ -38,6 +38,7 @@
 //! | `transport`, `handshake`, `connection`, `request` | `rmcp` over all that |
 //! | `listing`, `mapping` | its tools, and what they give |
 //! | `call`, `run`, `jobs` | a call: its time, its progress, its tasks and questions |
+//! | `container` | what went wrong around it, where it is in a container |
 //! | `supervisor`, `toolbox`, `state` | its life, and the port |
 
 mod call;
@@ -45,6 +46,7 @@ mod child;
 mod clock;
 mod config;
 mod connection;
+mod container;
 mod environment;
 mod error;
 pub mod guard;

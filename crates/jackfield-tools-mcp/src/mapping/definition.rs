@@ -16,6 +16,8 @@ struct Definition<'a> {
     annotations: Option<Value>,
     #[serde(default)]
     description: Option<String>,
+    #[serde(default)]
+    execution: Option<Value>,
     #[serde(borrow, default)]
     input_schema: Option<&'a RawValue>,
     #[serde(default)]
@@ -44,9 +46,15 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolS
         ));
     }
     let left_out = |what: &str, why: String| {
-        let shown: String = name.chars().take(80).collect();
-        format!("its tool `{shown}` is left out: its {what} {why}")
+        format!("its tool `{}` is left out: its {what} {why}", shown(&name))
     };
+    let execution = definition.execution.as_ref();
+    let task = execution.and_then(|execution| execution.get("taskSupport"));
+    if task.and_then(Value::as_str) == Some("required") {
+        // The tasks of 2025-11-25, an experiment that 2026-07-28 replaced by others.
+        let why = "it runs only as a task of 2025-11-25, which is not known here";
+        return Err(format!("its tool `{}` is left out: {why}", shown(&name)));
+    }
     let input = match definition.input_schema {
         None => json!({ "type": "object" }),
         Some(text) => schema(text.get()).map_err(|why| left_out("input schema", why))?,
@@ -85,6 +93,11 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolS
         time_limit: Some(longest),
         title: title.filter(|title| !title.is_empty()).map(Into::into),
     })
+}
+
+/// A name, short enough for a message.
+fn shown(name: &str) -> String {
+    name.chars().take(80).collect()
 }
 
 /// A schema within bounds.

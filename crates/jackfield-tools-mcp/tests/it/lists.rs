@@ -167,13 +167,16 @@ async fn what_makes_no_sense_is_left_out_and_the_rest_stays() {
         "no tool at all",
         tool("twice"),
         { "name": "twice", "description": "the second one" },
-        { "name": "odd", "annotations": "none", "icons": 7, "unknown": {} },
+        { "name": "odd", "annotations": "none", "icons": 7, "unknown": {}, "execution": "none" },
+        { "name": "task", "execution": { "taskSupport": "required" } },
+        { "name": "task or not", "execution": { "taskSupport": "optional" } },
     ]))
     .await;
     let kept: Vec<_> = listed.iter().map(|tool| &*tool.name).collect();
     let enough = ["deep enough", "large enough", "references enough"];
     assert_eq!(kept[..3], enough);
-    assert_eq!(kept[3..], ["no type", "no schema", "twice", "odd"]);
+    let last = ["no type", "no schema", "twice", "odd", "task or not"];
+    assert_eq!(kept[3..], last);
     assert_eq!(&*listed[5].description, "Scripted.");
     let InputFormat::Json(schema) = &listed[3].input else {
         panic!("{:?}", listed[3]);
@@ -191,6 +194,7 @@ async fn what_makes_no_sense_is_left_out_and_the_rest_stays() {
         "cannot be read",
         "cannot be read",
         "offers `twice` twice",
+        "`task` is left out: it runs only as a task of 2025-11-25",
     ];
     assert_eq!(problems.len(), said.len(), "{problems:#?}");
     for (problem, said) in problems.iter().zip(said) {
