@@ -1,5 +1,7 @@
 //! The port to where facts are kept: owned by one, appended by its owner, delivered to by anybody.
 
+pub mod waits;
+
 use std::sync::Arc;
 
 use async_trait::async_trait;

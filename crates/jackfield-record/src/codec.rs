@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jackfield_domain::fact::Envelope;
-use jackfield_domain::wait::Delivery;
+use jackfield_domain::wait::{Delivery, Wait};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
@@ -65,6 +65,28 @@ pub fn decode_delivery(bytes: &[u8]) -> Result<Delivery, DecodeError> {
     Ok(Delivery::of(record.delivery)?)
 }
 
+/// Writes the question of a wait, for the row that a store keeps of it.
+///
+/// # Errors
+///
+/// [`EncodeError`] for a value that JSON cannot hold.
+pub fn encode_wait(wait: &Wait) -> Result<Vec<u8>, EncodeError> {
+    encode(&WaitRecord {
+        v: VERSION,
+        wait: wait.form(),
+    })
+}
+
+/// Reads the question of a wait.
+///
+/// # Errors
+///
+/// [`DecodeError`], which says whether a newer build may know more.
+pub fn decode_wait(bytes: &[u8]) -> Result<Wait, DecodeError> {
+    let record: WaitRecord<_> = decode(bytes)?;
+    Ok(Wait::of(record.wait)?)
+}
+
 /// A step, with its version in front.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
@@ -79,6 +101,14 @@ struct StepRecord<T> {
 struct DeliveryRecord<T> {
     v: u64,
     delivery: T,
+}
+
+/// The question of a wait, with its version in front.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct WaitRecord<T> {
+    v: u64,
+    wait: T,
 }
 
 /// What every record of every version has.

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::waits::Taken;
 use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
 use jackfield_record::EncodeError;
 use tokio::sync::Notify;
 
-use crate::waits::{Taken, Waits};
+use crate::waits::Waits;
 
 /// A record, as it would be stored.
 #[derive(Clone, Eq, PartialEq)]

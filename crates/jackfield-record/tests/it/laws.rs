@@ -6,7 +6,8 @@ use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Setup;
 use jackfield_record::{
-    DecodeError, EncodeError, decode_delivery, decode_envelope, encode_delivery, encode_envelope,
+    DecodeError, EncodeError, decode_delivery, decode_envelope, decode_wait, encode_delivery,
+    encode_envelope, encode_wait,
 };
 use jackfield_testkit::arb;
 use proptest::collection::vec;
@@ -25,6 +26,13 @@ proptest! {
     fn a_delivery_comes_back_equal(delivery in arb::delivery()) {
         let bytes = encode_delivery(&delivery).expect("a form");
         prop_assert_eq!(decode_delivery(&bytes).expect("a record"), delivery);
+    }
+
+
+    #[test]
+    fn a_wait_comes_back_equal(wait in arb::wait()) {
+        let bytes = encode_wait(&wait).expect("a form");
+        prop_assert_eq!(decode_wait(&bytes).expect("a record"), wait);
     }
 
     #[test]

@@ -1,0 +1,174 @@
+//! Who waits for deliveries, and how they hear of those that other processes made.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jackfield_domain::ids::SessionId;
+use rusqlite::Connection;
+use tokio::sync::Notify;
+
+use crate::schema;
+
+/// How long after it was committed a delivery of another process is noticed at the latest, by a
+/// process that is not held up otherwise.
+pub const NOTICED: Duration = Duration::from_millis(50);
+
+/// Those who wait, by session.
+#[derive(Default)]
+pub(crate) struct Arrivals {
+    changed: Condvar,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    closed: bool,
+    waiting: HashMap<SessionId, (usize, Arc<Notify>)>,
+}
+
+/// One who waits; counted out when dropped.
+pub(crate) struct Waiting {
+    arrivals: Arc<Arrivals>,
+    pub(crate) arrived: Arc<Notify>,
+    session: SessionId,
+}
+
+impl Arrivals {
+    /// Counts somebody in who waits for a session's deliveries.
+    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId) -> Waiting {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let (count, arrived) = state.waiting.entry(session.clone()).or_default();
+        *count += 1;
+        let arrived = Arc::clone(arrived);
+        drop(state);
+        self.changed.notify_all();
+        Waiting {
+            arrivals: Arc::clone(self),
+            arrived,
+            session: session.clone(),
+        }
+    }
+
+    /// Tells those who wait for this session.
+    pub(crate) fn tell(&self, session: &SessionId) {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, arrived)) = state.waiting.get(session) {
+            arrived.notify_waiters();
+        }
+    }
+
+    /// Lets nobody wait any more.
+    pub(crate) fn close(&self) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.closed = true;
+        for (_, arrived) in state.waiting.values() {
+            arrived.notify_waiters();
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Starts the thread that looks at what other processes deliver, as long as somebody waits.
+    pub(crate) fn watch(self: &Arc<Self>, database: &Path) -> Result<JoinHandle<()>, WatchError> {
+        let connection = schema::connect(database, false)?;
+        let mut watch = Watch {
+            arrivals: Arc::downgrade(self),
+            newest: newest(&connection)?,
+            connection,
+            version: 0,
+        };
+        let arrivals = Arc::clone(self);
+        let builder = std::thread::Builder::new().name("jackfield-arrivals".to_owned());
+        Ok(builder.spawn(move || {
+            while arrivals.is_time_to_look() {
+                if let Err(error) = watch.look() {
+                    // The next look may go better, and whoever waits has a time limit.
+                    tracing::warn!(%error, "deliveries of other processes cannot be seen");
+                }
+            }
+        })?)
+    }
+
+    /// Waits until somebody waits, and then for a moment; `false` when it is over.
+    fn is_time_to_look(&self) -> bool {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let idle = |state: &mut State| !state.closed && state.waiting.is_empty();
+        let state = self.changed.wait_while(state, idle);
+        let state = state.unwrap_or_else(PoisonError::into_inner);
+        let open = |state: &mut State| !state.closed;
+        let state = self.changed.wait_timeout_while(state, NOTICED, open);
+        let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
+        !state.closed
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        let mut state = self
+            .arrivals
+            .state
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        if let Some((count, _)) = state.waiting.get_mut(&self.session) {
+            *count -= 1;
+            if *count == 0 {
+                state.waiting.remove(&self.session);
+            }
+        }
+    }
+}
+
+/// Why nobody watches.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum WatchError {
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    #[error(transparent)]
+    Store(#[from] rusqlite::Error),
+}
+
+struct Watch {
+    arrivals: Weak<Arrivals>,
+    connection: Connection,
+    /// The number of the last delivery that was seen.
+    newest: i64,
+    /// Tells whether anybody has written since.
+    version: i64,
+}
+
+impl Watch {
+    fn look(&mut self) -> rusqlite::Result<()> {
+        let version = self
+            .connection
+            .pragma_query_value(None, "data_version", |row| row.get(0))?;
+        if version == self.version {
+            return Ok(());
+        }
+        let mut query = self.connection.prepare_cached(
+            "SELECT deliveries.number, sessions.id FROM deliveries
+             JOIN sessions ON sessions.number = deliveries.session
+             WHERE deliveries.number > ?1 ORDER BY deliveries.number",
+        )?;
+        let mut rows = query.query([self.newest])?;
+        while let Some(row) = rows.next()? {
+            let id: String = row.get(1)?;
+            if let (Some(arrivals), Ok(session)) = (self.arrivals.upgrade(), SessionId::parse(&id))
+            {
+                arrivals.tell(&session);
+            }
+            self.newest = row.get(0)?;
+        }
+        self.version = version;
+        Ok(())
+    }
+}
+
+fn newest(connection: &Connection) -> rusqlite::Result<i64> {
+    let newest = connection.query_row("SELECT max(number) FROM deliveries", (), |row| {
+        row.get::<_, Option<i64>>(0)
+    })?;
+    Ok(newest.unwrap_or(0))
+}

@@ -1,0 +1,192 @@
+//! What a request does to the rows, within a transaction that many share.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::waits::Taken as TakenBy;
+use jackfield_ports::journal::{Delivered, Epoch, Refusal};
+use rusqlite::types::Type;
+use rusqlite::{Connection, params};
+
+use crate::owners::Incarnation;
+use crate::requests::{Appending, Change, Delivering};
+use crate::rows::{self, SessionRow};
+
+/// Another live process has the session.
+pub(crate) struct Taken;
+
+/// Takes a session, which exists from then on.
+pub(crate) fn own(
+    connection: &Connection,
+    session: &SessionId,
+    us: &Incarnation,
+    now: WallTime,
+) -> rusqlite::Result<Result<Epoch, Taken>> {
+    let Some(row) = rows::session(connection, session)? else {
+        let mut insert = connection.prepare_cached(
+            "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, 1, ?2, ?3, ?3)",
+        )?;
+        insert.execute(params![session.as_str(), us.name(), now.as_millis()])?;
+        return Ok(Ok(Epoch(1)));
+    };
+    let other = row.owner.as_deref();
+    if other.is_some_and(|owner| us.is_alive(owner) && owner != us.name()) {
+        return Ok(Err(Taken));
+    }
+    let epoch = row.epoch.saturating_add(1);
+    let mut update = connection
+        .prepare_cached("UPDATE sessions SET epoch = ?2, owner = ?3 WHERE number = ?1")?;
+    update.execute(params![row.number, epoch, us.name()])?;
+    Ok(Ok(Epoch(epoch)))
+}
+
+/// Lets go of a session that is owned under this epoch.
+pub(crate) fn release(
+    connection: &Connection,
+    session: &SessionId,
+    epoch: Epoch,
+    us: &Incarnation,
+) -> rusqlite::Result<()> {
+    let mut update = connection.prepare_cached(
+        "UPDATE sessions SET owner = NULL WHERE id = ?1 AND epoch = ?2 AND owner = ?3",
+    )?;
+    update.execute(params![session.as_str(), epoch.0, us.name()])?;
+    Ok(())
+}
+
+/// Appends. Nothing is written before everything was looked at.
+pub(crate) fn append(
+    connection: &Connection,
+    append: &Appending,
+    now: WallTime,
+) -> rusqlite::Result<Result<(), Refusal>> {
+    // Nobody has ever owned what is not there.
+    let Some(row) = rows::session(connection, &append.session)? else {
+        return Ok(Err(Refusal::StaleEpoch));
+    };
+    if row.epoch != append.epoch.0 {
+        return Ok(Err(Refusal::StaleEpoch));
+    }
+    if !append.is_numbered {
+        return Ok(Err(Refusal::Position));
+    }
+    if row.steps != append.position {
+        let repeated = is_repeated(connection, &row, append)?;
+        return Ok(if repeated {
+            Ok(())
+        } else {
+            Err(Refusal::Position)
+        });
+    }
+    for change in &append.changes {
+        if let Change::Closed { end, wait, .. } = change
+            && let Some(found) = rows::wait(connection, row.number, wait)?
+            && !found.may_close(end, append.seen)
+        {
+            return Ok(Err(Refusal::Answered));
+        }
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO steps (session, position, epoch, record) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (position, record) in (append.position..).zip(&append.records) {
+        insert.execute(params![row.number, position, append.epoch.0, record])?;
+    }
+    for change in &append.changes {
+        match change {
+            Change::Closed { at, end, wait } => {
+                if let Some(mut found) = rows::wait(connection, row.number, wait)? {
+                    found.close(end, *at);
+                    rows::set_wait(connection, row.number, &found)?;
+                }
+            }
+            Change::Opened { record, wait } => {
+                rows::open_wait(connection, row.number, &wait.id, wait.deadline, record)?;
+            }
+        }
+    }
+    let mut update = connection
+        .prepare_cached("UPDATE sessions SET steps = ?2, changed = ?3 WHERE number = ?1")?;
+    let steps = append.position.saturating_add(append.records.len() as u64);
+    update.execute(params![row.number, steps, now.as_millis()])?;
+    Ok(Ok(()))
+}
+
+/// Whether exactly this was appended before, under the same ownership.
+fn is_repeated(
+    connection: &Connection,
+    row: &SessionRow,
+    append: &Appending,
+) -> rusqlite::Result<bool> {
+    // What is empty says nothing, and beyond the end nothing was written.
+    if append.records.is_empty() || append.position > row.steps {
+        return Ok(false);
+    }
+    let mut query = connection
+        .prepare_cached("SELECT epoch, record FROM steps WHERE session = ?1 AND position = ?2")?;
+    for (position, record) in (append.position..).zip(&append.records) {
+        let mut found = query.query(params![row.number, position])?;
+        let same = match found.next()? {
+            Some(step) => {
+                step.get::<_, u64>(0)? == append.epoch.0
+                    && step.get_ref(1)?.as_blob()? == record.as_slice()
+            }
+            None => false,
+        };
+        if !same {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Puts something into an inbox; `None` if there is no such session.
+pub(crate) fn deliver(
+    connection: &Connection,
+    delivering: &Delivering,
+    now: WallTime,
+) -> rusqlite::Result<Option<Delivered>> {
+    let Some(row) = rows::session(connection, &delivering.session)? else {
+        return Ok(None);
+    };
+    let id = delivering.id.as_str();
+    let mut known =
+        connection.prepare_cached("SELECT 1 FROM deliveries WHERE session = ?1 AND id = ?2")?;
+    if known.exists(params![row.number, id])? {
+        return Ok(Some(Delivered::AlreadyThere));
+    }
+    let delivery = Delivery {
+        at: now,
+        body: delivering.body.clone(),
+        by: Arc::clone(&delivering.by),
+        id: delivering.id.clone(),
+    };
+    let record = jackfield_record::encode_delivery(&delivery)
+        .map_err(|error| rows::damaged(0, Type::Blob, error))?;
+    if let DeliveryBody::Answer { answer, wait } = &delivery.body {
+        let Some(mut found) = rows::wait(connection, row.number, wait)? else {
+            return Ok(Some(Delivered::NoSuchWait));
+        };
+        let taken = TakenBy {
+            at: now,
+            by: Arc::clone(&delivery.by),
+            delivery: delivery.id.clone(),
+            place: row.deliveries,
+        };
+        if let Err(told) = found.answer(answer, taken) {
+            return Ok(Some(told));
+        }
+        rows::set_wait(connection, row.number, &found)?;
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO deliveries (session, place, id, record) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    insert.execute(params![row.number, row.deliveries, id, record])?;
+    let mut update = connection.prepare_cached(
+        "UPDATE sessions SET deliveries = deliveries + 1, changed = ?2 WHERE number = ?1",
+    )?;
+    update.execute(params![row.number, now.as_millis()])?;
+    Ok(Some(Delivered::Accepted))
+}

@@ -1,0 +1,128 @@
+//! What can be wrong with the file, in words that a person can act on.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::JournalError;
+use rusqlite::ErrorCode;
+use thiserror::Error;
+
+/// A file that cannot be opened as a journal. Nothing in it was changed.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum OpenError {
+    /// Another process has it open that would not understand it afterwards.
+    #[error(
+        "{} has to be brought up to date, and another process has it open: end that one first",
+        path.display()
+    )]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file or its folder cannot be made, opened or locked.
+    #[error("{} cannot be opened", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: std::io::Error,
+    },
+    /// A newer build made it.
+    #[error(
+        "{} was made by a newer version (its form is {found}, and this one knows {known}): use that one",
+        path.display()
+    )]
+    Newer {
+        /// The form of the file.
+        found: i64,
+        /// The form that is known.
+        known: i64,
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is another program's database.
+    #[error("{} is a database of another program: name another file", path.display())]
+    NotOurs {
+        /// The file.
+        path: PathBuf,
+    },
+    /// SQLite says no.
+    #[error("{} cannot be used", path.display())]
+    Store {
+        /// The file.
+        path: PathBuf,
+        /// Why, in words.
+        #[source]
+        source: BoxError,
+    },
+}
+
+impl OpenError {
+    pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            source,
+        }
+    }
+
+    pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
+        Self::Store {
+            path: path.to_owned(),
+            source: Fault::of(error).into(),
+        }
+    }
+}
+
+/// Why a request was not done. Shared by all that one commit failed.
+#[derive(Clone, Debug, Error)]
+pub(crate) enum Fault {
+    #[error("the journal was closed")]
+    Closed,
+    #[error("the file is damaged ({0}): restore a copy of it, or export what can still be read")]
+    Corrupt(Arc<str>),
+    #[error("the disk is full, or the file has reached its limit ({0}): make room")]
+    Full(Arc<str>),
+    #[error("another process has held the file for too long ({0})")]
+    Locked(Arc<str>),
+    #[error("{0}")]
+    Other(Arc<str>),
+    #[error("the file, or the folder it is in, cannot be written ({0})")]
+    ReadOnly(Arc<str>),
+}
+
+impl Fault {
+    /// The same in words.
+    pub(crate) fn of(error: &rusqlite::Error) -> Self {
+        let why: Arc<str> = error.to_string().into();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(why),
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(why),
+            Some(ErrorCode::DiskFull | ErrorCode::TooBig) => Self::Full(why),
+            Some(
+                ErrorCode::ReadOnly
+                | ErrorCode::PermissionDenied
+                | ErrorCode::CannotOpen
+                | ErrorCode::AuthorizationForStatementDenied,
+            ) => Self::ReadOnly(why),
+            _ => Self::Other(why),
+        }
+    }
+
+    /// The same as an error of the port.
+    pub(crate) fn into_error(self) -> JournalError {
+        JournalError::Unreachable {
+            source: self.into(),
+        }
+    }
+
+    /// Whether it will be the same the next time.
+    pub(crate) const fn lasts(&self) -> bool {
+        match self {
+            Self::Corrupt(_) | Self::Full(_) | Self::ReadOnly(_) => true,
+            Self::Closed | Self::Locked(_) | Self::Other(_) => false,
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The journal.
+
+use std::fmt;
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+};
+use jackfield_record::DecodeError;
+use rusqlite::{Connection, params};
+
+use crate::arrivals::{Arrivals, WatchError};
+use crate::commit;
+use crate::error::{Fault, OpenError};
+use crate::owners::{FormLock, Incarnation, make_folder, private};
+use crate::readers::Readers;
+use crate::requests::{Appending, Delivering};
+use crate::rows;
+use crate::schema::{self, FORM, Found};
+use crate::writer::{Failed, Writer};
+
+/// Tells the time.
+type Clock = Arc<dyn Fn() -> WallTime + Send + Sync>;
+
+/// How a journal is opened.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct Options {
+    /// What tells the time of deliveries.
+    pub clock: Clock,
+    /// The most that the file may grow to, in pages of 4 KiB, beside its log; `None` is as far as there
+    /// is room. What does not fit is refused, and what is there can be read.
+    pub most_pages: Option<u32>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            clock: Arc::new(system_time),
+            most_pages: None,
+        }
+    }
+}
+
+impl fmt::Debug for Options {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Options").finish_non_exhaustive()
+    }
+}
+
+/// Keeps the facts and the inbox of every session in one SQLite file.
+///
+/// What it does, it does on threads of its own; its futures may be dropped at any time, and what they
+/// asked for is done or not done as a whole. Everything here has to be used within a Tokio runtime.
+pub struct SqliteJournal {
+    arrivals: Arc<Arrivals>,
+    clock: Clock,
+    /// Held as long as the file's form has to stay as it is.
+    _form: FormLock,
+    readers: Arc<Readers>,
+    us: Mutex<Option<Arc<Incarnation>>>,
+    watcher: Mutex<Option<JoinHandle<()>>>,
+    writer: Writer,
+}
+
+impl SqliteJournal {
+    /// Opens a file, which is made if there is none: for nobody else to read, and with the folders
+    /// above it. Blocks for as long as that takes.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], which says what to do.
+    pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, OpenError> {
+        let path: PathBuf = path.into();
+        let io = |error| OpenError::io(&path, error);
+        let store = |error: rusqlite::Error| OpenError::store(&path, &error);
+        if let Some(folder) = path
+            .parent()
+            .filter(|folder| !folder.as_os_str().is_empty())
+        {
+            make_folder(folder).map_err(io)?;
+        }
+        let mut make = OpenOptions::new();
+        make.create(true).truncate(false).write(true).read(true);
+        private(&mut make);
+        drop(make.open(&path).map_err(io)?);
+        // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
+        let path = path.canonicalize().map_err(io)?;
+        let form = FormLock::open(&path).map_err(io)?;
+        let mut connection = schema::connect(&path, true).map_err(store)?;
+        ready(&path, &mut connection, &form)?;
+        if let Some(most) = options.most_pages {
+            connection
+                .pragma_update(None, "max_page_count", most)
+                .map_err(store)?;
+        }
+        let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
+        let arrivals = Arc::new(Arrivals::default());
+        let watcher = arrivals.watch(&path).map_err(|error| match error {
+            WatchError::Io(error) => io(error),
+            WatchError::Store(error) => store(error),
+        })?;
+        Ok(Self {
+            arrivals,
+            clock: options.clock,
+            _form: form,
+            readers: Readers::new(path.clone()),
+            us: Mutex::new(Some(us)),
+            watcher: Mutex::new(Some(watcher)),
+            writer: Writer::start(connection).map_err(io)?,
+        })
+    }
+
+    /// Lets go of a session, which others may own from then on; of one that is not owned under this
+    /// epoch, nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached.
+    pub async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        let (us, session) = (self.us()?, session.clone());
+        let work = move |connection: &Connection| commit::release(connection, &session, epoch, &us);
+        self.writer.ask(work).await.map_err(unreachable)
+    }
+
+    /// Writes what was asked for until now, and lets go of the file and of every session: others find
+    /// this process dead. Afterwards everything else fails.
+    pub async fn close(&self) {
+        self.arrivals.close();
+        self.readers.close();
+        let threads = [
+            self.writer.close(),
+            self.watcher
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        ];
+        let ended = tokio::task::spawn_blocking(|| {
+            for thread in threads.into_iter().flatten() {
+                let _panicked = thread.join();
+            }
+        });
+        let _ended = ended.await;
+        drop(
+            self.us
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+    }
+
+    fn us(&self) -> Result<Arc<Incarnation>, JournalError> {
+        let us = self
+            .us
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        us.ok_or_else(|| Fault::Closed.into_error())
+    }
+}
+
+impl Drop for SqliteJournal {
+    fn drop(&mut self) {
+        // The threads end by themselves.
+        self.arrivals.close();
+        drop(self.writer.close());
+    }
+}
+
+impl fmt::Debug for SqliteJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SqliteJournal").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for SqliteJournal {
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+        let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
+        let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
+        match self.writer.ask(work).await.map_err(unreachable)? {
+            Ok(epoch) => Ok(epoch),
+            Err(commit::Taken) => Err(JournalError::Owned {
+                session: session.clone(),
+            }),
+        }
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        let id = session.clone();
+        let read = move |connection: &Connection| {
+            let Some(row) = rows::session(connection, &id)? else {
+                return Ok(None);
+            };
+            let steps = records(
+                connection,
+                "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
+                row.number,
+                0,
+                jackfield_record::decode_envelope,
+            )?;
+            let deliveries = deliveries(connection, row.number, 0)?;
+            Ok(Some((steps, deliveries)))
+        };
+        let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+        let (steps, deliveries) = read.ok_or_else(|| unknown(session))?;
+        Ok(Loaded {
+            steps: steps.map_err(|error| corrupt(session, error))?,
+            deliveries: deliveries.map_err(|error| corrupt(session, error))?,
+        })
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        let Ok(appending) = Appending::of(append) else {
+            return Appended::Refused(Refusal::Unwritable);
+        };
+        let clock = Arc::clone(&self.clock);
+        let work = move |connection: &Connection| commit::append(connection, &appending, clock());
+        match self.writer.ask(work).await {
+            Ok(Ok(())) => Appended::Committed,
+            Ok(Err(refusal)) => Appended::Refused(refusal),
+            Err(failed) if !failed.perhaps_done && failed.fault.lasts() => {
+                Appended::Refused(Refusal::Unwritable)
+            }
+            Err(failed) => Appended::Unknown(failed.fault.into()),
+        }
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        let delivering = Delivering {
+            body,
+            by,
+            id,
+            session: session.clone(),
+        };
+        let clock = Arc::clone(&self.clock);
+        let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
+        let delivered = self.writer.ask(work).await.map_err(unreachable)?;
+        let delivered = delivered.ok_or_else(|| unknown(session))?;
+        if delivered == Delivered::Accepted {
+            self.arrivals.tell(session);
+        }
+        Ok(delivered)
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        let waiting = self.arrivals.wait(session);
+        loop {
+            // Made before the look, so that nothing arrives unnoticed in between.
+            let arrival = waiting.arrived.notified();
+            let id = session.clone();
+            let read = move |connection: &Connection| match rows::session(connection, &id)? {
+                Some(row) => deliveries(connection, row.number, from).map(Some),
+                None => Ok(None),
+            };
+            let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+            let read = read.ok_or_else(|| unknown(session))?;
+            let deliveries = read.map_err(|error| corrupt(session, error))?;
+            if !deliveries.is_empty() {
+                return Ok(deliveries);
+            }
+            arrival.await;
+        }
+    }
+}
+
+/// Makes the file ready, or says why not.
+fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
+    let io = |error| OpenError::io(path, error);
+    let store = |error: rusqlite::Error| OpenError::store(path, &error);
+    for _ in 0..TRIES {
+        let alone = form.alone().map_err(io)?;
+        if !alone {
+            // Whoever has it alone is making it ready.
+            form.share().map_err(io)?;
+        }
+        match schema::look(connection).map_err(store)? {
+            Found::Ready => return form.share().map_err(io),
+            Found::Older(_) if alone => {
+                schema::migrate(connection).map_err(store)?;
+                return form.share().map_err(io);
+            }
+            // Whoever had it alone has died meanwhile, or an older process is at work.
+            Found::Older(_) => form.release().map_err(io)?,
+            Found::Newer(found) => {
+                return Err(OpenError::Newer {
+                    found,
+                    known: FORM,
+                    path: path.to_owned(),
+                });
+            }
+            Found::NotOurs => {
+                return Err(OpenError::NotOurs {
+                    path: path.to_owned(),
+                });
+            }
+        }
+    }
+    Err(OpenError::InUse {
+        path: path.to_owned(),
+    })
+}
+
+/// The deliveries of a session from this place on.
+fn deliveries(
+    connection: &Connection,
+    session: i64,
+    from: u64,
+) -> rusqlite::Result<Result<Vec<Delivery>, DecodeError>> {
+    // No inbox is that long.
+    let from = i64::try_from(from).unwrap_or(i64::MAX);
+    records(
+        connection,
+        "SELECT record FROM deliveries WHERE session = ?1 AND place >= ?2 ORDER BY place",
+        session,
+        from,
+        jackfield_record::decode_delivery,
+    )
+}
+
+/// The records of a session that a query finds.
+fn records<T>(
+    connection: &Connection,
+    query: &str,
+    session: i64,
+    from: i64,
+    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+) -> rusqlite::Result<Result<Vec<T>, DecodeError>> {
+    let mut query = connection.prepare_cached(query)?;
+    let mut found = query.query(params![session, from])?;
+    let mut records = Vec::new();
+    while let Some(row) = found.next()? {
+        match decode(row.get_ref(0)?.as_blob()?) {
+            Ok(record) => records.push(record),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Ok(records))
+}
+
+fn unreachable(failed: Failed) -> JournalError {
+    failed.fault.into_error()
+}
+
+fn unknown(session: &SessionId) -> JournalError {
+    JournalError::UnknownSession {
+        session: session.clone(),
+    }
+}
+
+fn corrupt(session: &SessionId, error: DecodeError) -> JournalError {
+    JournalError::Corrupt {
+        session: session.clone(),
+        source: error.into(),
+    }
+}
+
+fn system_time() -> WallTime {
+    // A clock before 1970 is as good as 1970.
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    WallTime::from_millis(0).after(since.unwrap_or_default())
+}
+
+/// How often a file is looked at that is being made ready.
+const TRIES: usize = 3;

@@ -1,0 +1,28 @@
+//! A journal in one SQLite file: embedded, durable, safe for several processes at once.
+//!
+//! - **Durable.** An append that was answered *committed* has been synced: it outlives the process and a
+//!   loss of power, as far as the disk keeps its word.
+//! - **Group commit.** One thread writes. What waits while it syncs is committed with the next sync,
+//!   so that turns side by side share their syncs; each append is still all or nothing.
+//! - **Owned.** Each process that has the file open holds an operating-system lock under a name of its
+//!   own. A session's owner is such a name: as long as the lock is held the session is taken, and the
+//!   moment that its process dies, however it dies, anybody may take over.
+//! - **Heard.** A delivery of another process is noticed within [`NOTICED`].
+//!
+//! The steps and deliveries are the records of `jackfield-record`, and nothing else is: what stands
+//! beside them in columns is there to be searched and compared.
+
+mod arrivals;
+mod commit;
+mod error;
+mod journal;
+mod owners;
+mod readers;
+mod requests;
+mod rows;
+mod schema;
+mod writer;
+
+pub use self::arrivals::NOTICED;
+pub use self::error::OpenError;
+pub use self::journal::{Options, SqliteJournal};

@@ -1,0 +1,74 @@
+//! What is written, made ready where it was asked for: the thread that writes does nothing else.
+
+use std::sync::Arc;
+
+use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd};
+use jackfield_ports::journal::waits::{WaitChange, changes};
+use jackfield_ports::journal::{Append, Epoch};
+use jackfield_record::EncodeError;
+
+/// An append with its records.
+pub(crate) struct Appending {
+    pub(crate) changes: Vec<Change>,
+    pub(crate) epoch: Epoch,
+    /// Whether the steps bear the numbers of their places.
+    pub(crate) is_numbered: bool,
+    pub(crate) position: u64,
+    pub(crate) records: Vec<Vec<u8>>,
+    pub(crate) seen: u64,
+    pub(crate) session: SessionId,
+}
+
+/// What an append says of waits.
+pub(crate) enum Change {
+    Closed {
+        at: WallTime,
+        end: WaitEnd,
+        wait: WaitId,
+    },
+    Opened {
+        record: Vec<u8>,
+        wait: Wait,
+    },
+}
+
+impl Appending {
+    pub(crate) fn of(append: &Append) -> Result<Self, EncodeError> {
+        let records = append.steps.iter().map(jackfield_record::encode_envelope);
+        let changes = append.steps.iter().flat_map(changes);
+        let changes = changes.map(|change| {
+            Ok(match change {
+                WaitChange::Closed { at, end, wait } => Change::Closed {
+                    at,
+                    end: end.clone(),
+                    wait: wait.clone(),
+                },
+                WaitChange::Opened(wait) => Change::Opened {
+                    record: jackfield_record::encode_wait(wait)?,
+                    wait: wait.clone(),
+                },
+            })
+        });
+        let mut numbered = (0..).zip(&append.steps);
+        Ok(Self {
+            changes: changes.collect::<Result<_, EncodeError>>()?,
+            epoch: append.epoch,
+            is_numbered: numbered
+                .all(|(nth, step)| append.position.checked_add(nth) == Some(step.step)),
+            position: append.position,
+            records: records.collect::<Result<_, _>>()?,
+            seen: append.seen,
+            session: append.session.clone(),
+        })
+    }
+}
+
+/// A delivery that has no time yet.
+pub(crate) struct Delivering {
+    pub(crate) body: DeliveryBody,
+    pub(crate) by: Arc<str>,
+    pub(crate) id: DeliveryId,
+    pub(crate) session: SessionId,
+}

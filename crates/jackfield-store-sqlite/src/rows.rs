@@ -1,0 +1,160 @@
+//! The rows, read and written one by one.
+
+use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::WaitEndKind;
+use jackfield_ports::journal::waits::{Taken, WaitRow, WaitState};
+use rusqlite::types::Type;
+use rusqlite::{Connection, OptionalExtension as _, Row, params};
+
+/// A session's row.
+pub(crate) struct SessionRow {
+    pub(crate) deliveries: u64,
+    pub(crate) epoch: u64,
+    pub(crate) number: i64,
+    pub(crate) owner: Option<String>,
+    pub(crate) steps: u64,
+}
+
+/// The row of a session, if there is one.
+pub(crate) fn session(
+    connection: &Connection,
+    session: &SessionId,
+) -> rusqlite::Result<Option<SessionRow>> {
+    let mut query = connection.prepare_cached(
+        "SELECT number, epoch, owner, steps, deliveries FROM sessions WHERE id = ?1",
+    )?;
+    let found = query.query_row([session.as_str()], |row| {
+        Ok(SessionRow {
+            number: row.get(0)?,
+            epoch: row.get(1)?,
+            owner: row.get(2)?,
+            steps: row.get(3)?,
+            deliveries: row.get(4)?,
+        })
+    });
+    found.optional()
+}
+
+/// The row of a wait, if there is one.
+pub(crate) fn wait(
+    connection: &Connection,
+    session: i64,
+    wait: &WaitId,
+) -> rusqlite::Result<Option<WaitRow>> {
+    let mut query = connection.prepare_cached(
+        "SELECT wait, state, at, by, how, delivery, place FROM waits WHERE session = ?1 AND id = ?2",
+    )?;
+    let found = query.query_row(params![session, wait.as_str()], |row| {
+        let record: Vec<u8> = row.get(0)?;
+        let wait = jackfield_record::decode_wait(&record)
+            .map_err(|error| damaged(0, Type::Blob, error))?;
+        Ok(WaitRow {
+            state: state(row)?,
+            wait,
+        })
+    });
+    found.optional()
+}
+
+fn state(row: &Row<'_>) -> rusqlite::Result<WaitState> {
+    let at = |row: &Row<'_>| row.get(2).map(WallTime::from_millis);
+    match row.get_ref(1)?.as_str()? {
+        "answered" => {
+            let delivery: String = row.get(5)?;
+            Ok(WaitState::Answered(Taken {
+                at: at(row)?,
+                by: row.get::<_, String>(3)?.into(),
+                delivery: DeliveryId::parse(&delivery)
+                    .map_err(|error| damaged(5, Type::Text, error))?,
+                place: row.get(6)?,
+            }))
+        }
+        "closed" => Ok(WaitState::Closed {
+            at: at(row)?,
+            by: row.get::<_, Option<String>>(3)?.map(Into::into),
+            how: match row.get_ref(4)?.as_str()? {
+                "answered" => WaitEndKind::Answered,
+                "cancelled" => WaitEndKind::Cancelled,
+                "expired" => WaitEndKind::Expired,
+                _ => WaitEndKind::Superseded,
+            },
+        }),
+        _ => Ok(WaitState::Open),
+    }
+}
+
+/// Writes the row of a wait that is new; what is there already stays.
+pub(crate) fn open_wait(
+    connection: &Connection,
+    session: i64,
+    wait: &WaitId,
+    deadline: WallTime,
+    record: &[u8],
+) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO waits (session, id, wait, deadline, state) VALUES (?1, ?2, ?3, ?4, 'open')
+         ON CONFLICT DO NOTHING",
+    )?;
+    insert.execute(params![
+        session,
+        wait.as_str(),
+        record,
+        deadline.as_millis()
+    ])?;
+    Ok(())
+}
+
+/// Writes where a wait is.
+pub(crate) fn set_wait(
+    connection: &Connection,
+    session: i64,
+    row: &WaitRow,
+) -> rusqlite::Result<()> {
+    let (state, at, by, how, delivery, place) = match &row.state {
+        WaitState::Answered(taken) => (
+            "answered",
+            Some(taken.at),
+            Some(&taken.by),
+            None,
+            Some(taken.delivery.as_str()),
+            Some(taken.place),
+        ),
+        WaitState::Closed { at, by, how } => (
+            "closed",
+            Some(*at),
+            by.as_ref(),
+            Some(word(*how)),
+            None,
+            None,
+        ),
+        WaitState::Open => ("open", None, None, None, None, None),
+    };
+    let mut update = connection.prepare_cached(
+        "UPDATE waits SET state = ?3, at = ?4, by = ?5, how = ?6, delivery = ?7, place = ?8
+         WHERE session = ?1 AND id = ?2",
+    )?;
+    let at = at.map(WallTime::as_millis);
+    let by = by.map(|by| &**by);
+    let id = row.wait.id.as_str();
+    update.execute(params![session, id, state, at, by, how, delivery, place])?;
+    Ok(())
+}
+
+const fn word(how: WaitEndKind) -> &'static str {
+    match how {
+        WaitEndKind::Answered => "answered",
+        WaitEndKind::Cancelled => "cancelled",
+        WaitEndKind::Expired => "expired",
+        WaitEndKind::Superseded => "superseded",
+    }
+}
+
+/// A column that holds what nobody wrote.
+pub(crate) fn damaged(
+    column: usize,
+    kind: Type,
+    why: impl std::error::Error + Send + Sync + 'static,
+) -> rusqlite::Error {
+    rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(why))
+}

@@ -1,0 +1,130 @@
+//! The tables, and how a connection is set up.
+
+use std::path::Path;
+use std::time::Duration;
+
+use rusqlite::{Connection, OpenFlags, TransactionBehavior};
+
+/// The form of the file; each one below it has a way up in [`MIGRATIONS`].
+pub(crate) const FORM: i64 = 1;
+
+/// Tells our files from those of other programs: "JKFD".
+const APPLICATION: i64 = 0x4a4b_4644;
+
+/// How long a process waits for another one's write.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What leads from each form to the next; the first makes an empty file ours. Never changed once it
+/// was released: a new form is a new line.
+const MIGRATIONS: &[&str] = &["
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    owner TEXT,
+    steps INTEGER NOT NULL DEFAULT 0,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE steps (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (session, position)
+) STRICT;
+
+-- The numbers never come again, so that whoever watches for new ones misses none.
+CREATE TABLE deliveries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (session, place),
+    UNIQUE (session, id)
+) STRICT;
+
+CREATE TABLE waits (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    wait BLOB NOT NULL,
+    deadline INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'closed')),
+    at INTEGER,
+    by TEXT,
+    how TEXT CHECK (how IN ('answered', 'cancelled', 'expired', 'superseded')),
+    delivery TEXT,
+    place INTEGER,
+    UNIQUE (session, id)
+) STRICT;
+
+CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
+"];
+
+/// Opens a file that is there. Whether it is ours, [`look`] tells.
+pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
+    // Readers of a write-ahead log write to its index, too.
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
+    if writes {
+        // A commit is answered when the log has been synced, on macOS by the one call that means it.
+        connection.pragma_update(None, "synchronous", "full")?;
+        connection.pragma_update(None, "fullfsync", true)?;
+        connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+    } else {
+        connection.pragma_update(None, "query_only", true)?;
+    }
+    Ok(connection)
+}
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Found {
+    /// Ours, in an older form; 0 is an empty file.
+    Older(i64),
+    /// Ours, in a form that is not known.
+    Newer(i64),
+    /// Somebody else's.
+    NotOurs,
+    /// Ours.
+    Ready,
+}
+
+/// Looks at what the file is.
+pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
+    let number = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
+    let (application, form) = (number("application_id")?, number("user_version")?);
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", (), |row| row.get(0))?;
+    Ok(match (application, form) {
+        (0, 0) if tables == 0 => Found::Older(0),
+        (APPLICATION, FORM) => Found::Ready,
+        (APPLICATION, form) if form < FORM => Found::Older(form),
+        (APPLICATION, form) => Found::Newer(form),
+        _ => Found::NotOurs,
+    })
+}
+
+/// Brings the file from a form up to [`FORM`], wholly or not at all.
+pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
+    // Kept in the file; readers and a writer do not wait for each other.
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+    // Somebody else may have done it meanwhile.
+    if let Found::Older(form) = look(&migration)? {
+        let done = usize::try_from(form).unwrap_or(usize::MAX);
+        for statements in MIGRATIONS.get(done..).unwrap_or_default() {
+            migration.execute_batch(statements)?;
+        }
+        migration.pragma_update(None, "application_id", APPLICATION)?;
+        migration.pragma_update(None, "user_version", FORM)?;
+    }
+    migration.commit()
+}

@@ -1,0 +1,193 @@
+//! The thread that writes: whatever waits while it syncs is committed with the next sync.
+
+use std::sync::{Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rusqlite::Connection;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::error::Fault;
+
+/// The way to the thread.
+pub(crate) struct Writer {
+    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// Why something was not done.
+#[derive(Clone, Debug)]
+pub(crate) struct Failed {
+    pub(crate) fault: Fault,
+    /// Whether it may have been done all the same.
+    pub(crate) perhaps_done: bool,
+}
+
+impl Writer {
+    /// Starts the thread.
+    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+        let (sender, jobs) = mpsc::channel(WAITING);
+        let thread = std::thread::Builder::new()
+            .name("jackfield-journal".to_owned())
+            .spawn(move || run(&connection, jobs))?;
+        Ok(Self {
+            jobs: Mutex::new(Some(sender)),
+            thread: Mutex::new(Some(thread)),
+        })
+    }
+
+    /// Does this within a transaction, and answers when it has been committed. Dropping the future
+    /// takes nothing back.
+    pub(crate) async fn ask<T, F>(&self, work: F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        let closed = Failed {
+            fault: Fault::Closed,
+            perhaps_done: false,
+        };
+        let jobs = self
+            .jobs
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone();
+        let jobs = jobs.ok_or_else(|| closed.clone())?;
+        let (reply, answer) = oneshot::channel();
+        let task = Task {
+            answer: None,
+            reply,
+            work,
+        };
+        jobs.send(Box::new(task))
+            .await
+            .map_err(|_| closed.clone())?;
+        drop(jobs);
+        // Without an answer the thread has ended in the middle.
+        answer.await.unwrap_or(Err(Failed {
+            perhaps_done: true,
+            ..closed
+        }))
+    }
+
+    /// Takes nothing more; the handle of the thread that does the rest, the first time.
+    pub(crate) fn close(&self) -> Option<JoinHandle<()>> {
+        drop(
+            self.jobs
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .take(),
+        );
+        self.thread
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take()
+    }
+}
+
+/// Something to do within a transaction.
+trait Job: Send {
+    /// Does it. If the transaction comes to nothing, it is done again from the beginning.
+    fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
+
+    /// Tells whoever asked.
+    fn tell(self: Box<Self>, ended: Result<(), Failed>);
+}
+
+struct Task<T, F> {
+    answer: Option<T>,
+    reply: oneshot::Sender<Result<T, Failed>>,
+    work: F,
+}
+
+impl<T, F> Job for Task<T, F>
+where
+    T: Send,
+    F: FnMut(&Connection) -> rusqlite::Result<T> + Send,
+{
+    fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()> {
+        self.answer = Some((self.work)(connection)?);
+        Ok(())
+    }
+
+    fn tell(self: Box<Self>, ended: Result<(), Failed>) {
+        let Self { answer, reply, .. } = *self;
+        let answer = ended.and_then(|()| {
+            answer.ok_or(Failed {
+                fault: Fault::Closed,
+                perhaps_done: false,
+            })
+        });
+        // Whoever asked may have gone away.
+        let _gone = reply.send(answer);
+    }
+}
+
+fn run(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+    let mut batch = Vec::new();
+    // As many as wait, and at least one.
+    while jobs.blocking_recv_many(&mut batch, AT_ONCE) > 0 {
+        perform(connection, std::mem::take(&mut batch));
+    }
+}
+
+/// Does these as one transaction.
+fn perform(connection: &Connection, mut batch: Vec<Box<dyn Job>>) {
+    match transact(connection, &mut batch) {
+        Ok(()) => tell(batch, &Ok(())),
+        // Perhaps one of them is at fault: each for itself, and only that one fails.
+        Err(failed) if batch.len() > 1 && !failed.perhaps_done => {
+            for job in batch {
+                perform(connection, vec![job]);
+            }
+        }
+        Err(failed) => {
+            tracing::error!(fault = %failed.fault, jobs = batch.len(), "the journal was not written");
+            tell(batch, &Err(failed));
+        }
+    }
+}
+
+fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
+    for job in batch {
+        job.tell(ended.clone());
+    }
+}
+
+fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+    let before = |error: rusqlite::Error| {
+        roll_back(connection);
+        Failed {
+            fault: Fault::of(&error),
+            perhaps_done: false,
+        }
+    };
+    connection
+        .execute_batch("BEGIN IMMEDIATE")
+        .map_err(before)?;
+    for job in batch {
+        job.perform(connection).map_err(before)?;
+    }
+    connection.execute_batch("COMMIT").map_err(|error| {
+        let failed = Failed {
+            fault: Fault::of(&error),
+            // A sync that failed may have written what a recovery finds.
+            perhaps_done: true,
+        };
+        roll_back(connection);
+        failed
+    })
+}
+
+/// Ends a transaction that some errors have ended already.
+fn roll_back(connection: &Connection) {
+    if !connection.is_autocommit()
+        && let Err(error) = connection.execute_batch("ROLLBACK")
+    {
+        tracing::error!(%error, "a transaction cannot be rolled back");
+    }
+}
+
+/// How many may wait before whoever asks has to wait, too.
+const WAITING: usize = 1024;
+/// The most that share a transaction.
+const AT_ONCE: usize = 256;

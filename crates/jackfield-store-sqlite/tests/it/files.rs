@@ -1,0 +1,142 @@
+//! The file: who may read it, what it is refused for, and what is said then.
+
+use std::os::unix::fs::PermissionsExt as _;
+
+use jackfield_ports::journal::{Appended, Journal as _, JournalError, Refusal};
+use jackfield_store_sqlite::{OpenError, SqliteJournal};
+use rusqlite::Connection;
+
+use crate::harness::{Place, append, session};
+
+#[tokio::test]
+async fn nobody_else_may_read_what_is_kept() {
+    let place = Place::new();
+    let journal = place.open();
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    assert!(matches!(
+        journal.append(&append(&s, epoch, 0)).await,
+        Appended::Committed
+    ));
+    let folder = place.file();
+    let folder = folder.parent().expect("a folder");
+    let mode = |path: &std::path::Path| {
+        std::fs::metadata(path)
+            .expect("a file")
+            .permissions()
+            .mode()
+            & 0o777
+    };
+    assert_eq!(mode(folder), 0o700);
+    let files = std::fs::read_dir(folder).expect("the folder");
+    let files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
+    // The database, its log and index, the lock of its form, and the folder of owners.
+    assert_eq!(files.len(), 5, "{files:?}");
+    for file in files {
+        let expected = if file.is_dir() { 0o700 } else { 0o600 };
+        assert_eq!(mode(&file), expected, "{}", file.display());
+    }
+}
+
+#[tokio::test]
+async fn a_file_of_another_program_is_left_alone() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.file().parent().expect("a folder")).expect("a folder");
+    let other = Connection::open(place.file()).expect("a database");
+    other
+        .execute_batch("CREATE TABLE recipes (name TEXT)")
+        .expect("a table");
+    drop(other);
+    let before = std::fs::read(place.file()).expect("a file");
+    let refused = SqliteJournal::open(place.file(), place.options());
+    assert!(
+        matches!(refused, Err(OpenError::NotOurs { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(std::fs::read(place.file()).expect("a file"), before);
+}
+
+#[tokio::test]
+async fn a_file_of_a_newer_version_is_left_alone() {
+    let place = Place::new();
+    place.open().close().await;
+    let newer = Connection::open(place.file()).expect("a database");
+    newer
+        .pragma_update(None, "user_version", 99)
+        .expect("a form");
+    drop(newer);
+    let refused = SqliteJournal::open(place.file(), place.options());
+    assert!(
+        matches!(
+            refused,
+            Err(OpenError::Newer {
+                found: 99,
+                known: 1,
+                ..
+            })
+        ),
+        "{refused:?}"
+    );
+}
+
+#[tokio::test]
+async fn what_is_no_database_is_refused_in_words() {
+    let place = Place::new();
+    std::fs::create_dir_all(place.file().parent().expect("a folder")).expect("a folder");
+    std::fs::write(
+        place.file(),
+        "a text of some length, which is no database".repeat(200),
+    )
+    .expect("a file");
+    let error = SqliteJournal::open(place.file(), place.options()).expect_err("an error");
+    let source = std::error::Error::source(&error)
+        .expect("a source")
+        .to_string();
+    assert!(source.contains("damaged"), "{source}");
+}
+
+#[tokio::test]
+async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
+    let place = Place::new();
+    let mut options = place.options();
+    options.most_pages = Some(64);
+    let journal = SqliteJournal::open(place.file(), options).expect("a journal");
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let mut position = 0;
+    let refused = loop {
+        match journal.append(&append(&s, epoch, position)).await {
+            Appended::Committed => position += 1,
+            Appended::Refused(refusal) => break refusal,
+            Appended::Unknown(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(refused, Refusal::Unwritable);
+    let loaded = journal.load(&s).await.expect("the session");
+    assert_eq!(loaded.steps.len() as u64, position);
+    journal.close().await;
+    let journal = place.open();
+    let epoch = journal.own(&s).await.expect("an epoch");
+    assert!(matches!(
+        journal.append(&append(&s, epoch, position)).await,
+        Appended::Committed
+    ));
+}
+
+#[tokio::test]
+async fn a_damaged_record_is_named_with_its_session() {
+    let place = Place::new();
+    let journal = place.open();
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    journal.append(&append(&s, epoch, 0)).await;
+    let other = Connection::open(place.file()).expect("a database");
+    other
+        .execute("UPDATE steps SET record = x'7b7d'", ())
+        .expect("damage");
+    let error = journal.load(&s).await.expect_err("an error");
+    assert!(
+        matches!(&error, JournalError::Corrupt { session, .. } if *session == s),
+        "{error:?}"
+    );
+}
