@@ -37,6 +37,7 @@
 //! | `writer`, `mark` | what it is told, and what was proved not to have been |
 //! | `transport`, `handshake`, `connection`, `request` | `rmcp` over all that |
 //! | `listing`, `mapping` | its tools, and what they give |
+//! | `gate` | which of its definitions may be used, by somebody else's judgement |
 //! | `call`, `run`, `jobs` | a call: its time, its progress, its tasks and questions |
 //! | `container` | what went wrong around it, where it is in a container |
 //! | `supervisor`, `toolbox`, `state` | its life, and the port |
@@ -49,6 +50,7 @@ mod connection;
 mod container;
 mod environment;
 mod error;
+mod gate;
 pub mod guard;
 mod handshake;
 mod jobs;
@@ -71,6 +73,7 @@ mod writer;
 pub use call::IDEMPOTENCY_KEY;
 pub use config::{GuardProgram, ServerConfig, Settings};
 pub use error::Fault;
+pub use gate::{Gate, Review};
 pub use handshake::Era;
 pub use patterns::Patterns;
 pub use state::{Remembered, ServerState};

@@ -1,6 +1,7 @@
 //! The tools of a server, read page by page within bounds.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::tool::ToolSpec;
@@ -13,19 +14,23 @@ use tokio::time::Instant;
 use crate::clock::after;
 use crate::config::{ServerConfig, Settings};
 use crate::connection::Connection;
-use crate::mapping::definition;
+use crate::gate::{Gate, Review, review};
+use crate::mapping::definition::{self, Defined};
 use crate::request::RequestError;
 
 /// What a server offers.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct Listing {
     /// How often the list had changed when this one was asked for.
     changes: u64,
+    /// All its tools, those that may not be used included.
+    pub(crate) defined: Arc<[Defined]>,
     /// Until when the server says that it holds; `None` until it says that it changed.
     fresh_until: Option<Instant>,
     /// What was left out of it, in sentences.
-    pub(crate) problems: Vec<String>,
-    pub(crate) tools: Vec<ToolSpec>,
+    problems: Vec<String>,
+    /// What may not be used of it.
+    pub(crate) review: Review,
 }
 
 #[derive(Deserialize)]
@@ -102,10 +107,29 @@ impl Listing {
         };
         Ok(Self {
             changes,
+            defined: reading.defined.into(),
             fresh_until,
             problems: reading.problems,
-            tools: reading.tools,
+            review: Review::default(),
         })
+    }
+
+    /// The same, after somebody has looked at it.
+    pub(crate) async fn reviewed(mut self, gate: Option<&Arc<dyn Gate>>) -> Self {
+        self.review = review(gate, said(&self.defined)).await;
+        self
+    }
+
+    /// What is not as it should be, in sentences.
+    pub(crate) fn problems(&self) -> Vec<String> {
+        // What somebody has to decide about stands before what nobody can help.
+        let problems = self.review.problems.iter().chain(&self.problems);
+        problems.cloned().collect()
+    }
+
+    /// The tools that may be used.
+    pub(crate) fn tools(&self) -> Vec<ToolSpec> {
+        usable(&self.defined, &self.review)
     }
 
     /// Whether the server would say the same today, as far as it has promised.
@@ -124,34 +148,48 @@ impl Listing {
 
     /// Whether there is a tool of this name.
     pub(crate) fn has(&self, tool: &str) -> bool {
-        self.tools.iter().any(|known| &*known.name == tool)
+        self.defined.iter().any(|known| &*known.tool.name == tool)
     }
+}
+
+/// What a server says of these tools.
+pub(crate) fn said(defined: &[Defined]) -> Vec<Arc<Value>> {
+    defined.iter().map(|one| Arc::clone(&one.said)).collect()
+}
+
+/// Those of the tools that may be used.
+pub(crate) fn usable(defined: &[Defined], review: &Review) -> Vec<ToolSpec> {
+    let tools = defined.iter().map(|one| &one.tool);
+    tools
+        .filter(|tool| !review.refused.contains_key(&tool.name))
+        .cloned()
+        .collect()
 }
 
 /// A list as far as it was read.
 #[derive(Default)]
 struct Reading {
     cursors: HashSet<String>,
-    names: HashSet<std::sync::Arc<str>>,
+    defined: Vec<Defined>,
+    names: HashSet<Arc<str>>,
     problems: Vec<String>,
-    tools: Vec<ToolSpec>,
     too_many: bool,
 }
 
 impl Reading {
     fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &Settings) {
         for text in page {
-            if self.tools.len() >= settings.most_tools {
+            if self.defined.len() >= settings.most_tools {
                 self.too_many = true;
                 return;
             }
             match definition::tool(text.get(), config.trusted, config.longest()) {
-                Ok(tool) if !config.tools.admit(&tool.name) => {}
-                Ok(tool) if !self.names.insert(std::sync::Arc::clone(&tool.name)) => {
-                    let name = &tool.name;
+                Ok(one) if !config.tools.admit(&one.tool.name) => {}
+                Ok(one) if !self.names.insert(Arc::clone(&one.tool.name)) => {
+                    let name = &one.tool.name;
                     self.problem(format!("it offers `{name}` twice: the first one stays"));
                 }
-                Ok(tool) => self.tools.push(tool),
+                Ok(one) => self.defined.push(one),
                 Err(reason) => self.problem(reason),
             }
         }
@@ -165,7 +203,7 @@ impl Reading {
 
     /// Why nothing more is asked for, although there is more.
     fn must_end(&mut self, next: Option<&str>, settings: &Settings) -> Option<String> {
-        let kept = self.tools.len();
+        let kept = self.defined.len();
         let full = kept >= settings.most_tools;
         if self.too_many || (full && next.is_some()) {
             return Some(format!(

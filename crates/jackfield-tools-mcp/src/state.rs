@@ -1,8 +1,9 @@
 //! How a server is, for people; and what is remembered of it for the next time.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::tool::ToolSpec;
+use serde_json::Value;
 
 use crate::error::Fault;
 use crate::handshake::Era;
@@ -36,8 +37,9 @@ pub enum ServerState {
 /// server's configuration, and forgets it when that changes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Remembered {
-    /// What it offered. A server that is started by its first call is offered with these.
-    pub definitions: Vec<ToolSpec>,
+    /// What it said of its tools, as it said it; of each what a [`Gate`](crate::Gate) is shown. A server
+    /// that is started by its first call is offered with these.
+    pub definitions: Vec<Arc<Value>>,
     /// How it spoke: spares an old server that does not answer what it does not know its wait.
     pub era: Era,
 }

@@ -15,9 +15,12 @@ use crate::call::{Call, Limits};
 use crate::config::{ServerConfig, Settings};
 use crate::connection::Connection;
 use crate::error::Fault;
+use crate::gate::{Gate, review};
+use crate::handshake::Era;
 use crate::jobs::Job;
-use crate::listing::Listing;
+use crate::listing::{Listing, said, usable};
 use crate::log::Log;
+use crate::mapping::definition::{self, Defined};
 use crate::run::Run;
 use crate::state::{Remembered, ServerState};
 use crate::supervisor::{Demand, Shared, Supervisor};
@@ -32,10 +35,18 @@ use crate::supervisor::{Demand, Shared, Supervisor};
 /// Everything here has to be used within a Tokio runtime.
 pub struct McpToolbox {
     demands: OnceLock<mpsc::Sender<Demand>>,
+    gate: Option<Arc<dyn Gate>>,
     /// What it offered last: in this process, or as it was remembered.
-    known: Mutex<Option<Remembered>>,
+    known: Mutex<Option<Known>>,
     problems: Mutex<Vec<String>>,
     shared: Arc<Shared>,
+}
+
+/// What a server offered.
+#[derive(Clone)]
+struct Known {
+    defined: Arc<[Defined]>,
+    era: Era,
 }
 
 impl McpToolbox {
@@ -52,6 +63,7 @@ impl McpToolbox {
         };
         Self {
             demands: OnceLock::new(),
+            gate: None,
             known: Mutex::default(),
             problems: Mutex::default(),
             shared: Arc::new(shared),
@@ -62,15 +74,32 @@ impl McpToolbox {
     /// call of one of them.
     #[must_use]
     pub fn remembering(self, remembered: Remembered) -> Self {
-        *locked(&self.shared.era) = Some(remembered.era);
-        *locked(&self.known) = Some(remembered);
+        let Remembered { definitions, era } = remembered;
+        let config = &self.shared.config;
+        let defined = definitions.iter().filter_map(|said| {
+            definition::tool(&said.to_string(), config.trusted, config.longest()).ok()
+        });
+        let defined = defined.collect();
+        *locked(&self.shared.era) = Some(era);
+        *locked(&self.known) = Some(Known { defined, era });
+        self
+    }
+
+    /// The same with somebody who decides which of its definitions may be used.
+    #[must_use]
+    pub fn gated(mut self, gate: Arc<dyn Gate>) -> Self {
+        self.gate = Some(gate);
         self
     }
 
     /// What to remember of it for the next time, once there is something.
     #[must_use]
     pub fn remembered(&self) -> Option<Remembered> {
-        locked(&self.known).clone()
+        let known = locked(&self.known).clone()?;
+        Some(Remembered {
+            definitions: said(&known.defined),
+            era: known.era,
+        })
     }
 
     /// Starts it, and waits until it runs. Servers are started at once by starting them at once;
@@ -161,24 +190,47 @@ impl McpToolbox {
         }
         let shared = &self.shared;
         let listing = Listing::read(connection, &shared.config, &shared.settings).await?;
-        let listing = Arc::new(listing);
+        let listing = Arc::new(listing.reviewed(self.gate.as_ref()).await);
         *slot = Some(Arc::clone(&listing));
         drop(slot);
-        locked(&self.problems).clone_from(&listing.problems);
-        *locked(&self.known) = Some(Remembered {
-            definitions: listing.tools.clone(),
+        *locked(&self.problems) = listing.problems();
+        *locked(&self.known) = Some(Known {
+            defined: Arc::clone(&listing.defined),
             era: connection.era,
         });
         Ok(listing)
     }
 
-    /// The definitions that are known without asking the server.
-    fn known(&self) -> Option<Vec<ToolSpec>> {
-        let known = locked(&self.known);
-        let mut tools = known.as_ref()?.definitions.clone();
-        drop(known);
-        tools.retain(|tool| self.shared.config.tools.admit(&tool.name));
-        Some(tools)
+    /// The same after another look, if a part of it was refused: that may have been accepted since.
+    async fn looked_at_again(
+        &self,
+        connection: &Connection,
+        listing: Arc<Listing>,
+    ) -> Arc<Listing> {
+        if listing.review.refused.is_empty() {
+            return listing;
+        }
+        let again = Listing::clone(&listing).reviewed(self.gate.as_ref()).await;
+        let again = Arc::new(again);
+        let mut slot = connection.listing.write().await;
+        // A newer list has had its own look.
+        if slot
+            .as_ref()
+            .is_some_and(|slot| Arc::ptr_eq(slot, &listing))
+        {
+            *slot = Some(Arc::clone(&again));
+            *locked(&self.problems) = again.problems();
+        }
+        again
+    }
+
+    /// The tools that are known without asking the server, and what there is to tell of them.
+    async fn known(&self) -> Option<(Vec<ToolSpec>, Vec<String>)> {
+        let defined = Arc::clone(&locked(&self.known).as_ref()?.defined);
+        let admitted = |one: &&Defined| self.shared.config.tools.admit(&one.tool.name);
+        let defined: Vec<Defined> = defined.iter().filter(admitted).cloned().collect();
+        let review = review(self.gate.as_ref(), said(&defined)).await;
+        Some((usable(&defined, &review), review.problems))
     }
 
     /// Why a call is not sent, if its tool is not there.
@@ -192,8 +244,18 @@ impl McpToolbox {
         };
         let listed = match listed {
             Some(listing) => Some(listing),
-            None => self.listing(connection).await.ok(),
+            None => match self.listing(connection).await {
+                Ok(listing) => Some(listing),
+                // What nobody could look at may have changed.
+                Err(reason) if self.gate.is_some() => return Some(self.unlisted(&reason)),
+                Err(_) => None,
+            },
         };
+        let refused = listed.as_ref();
+        if let Some(why) = refused.and_then(|listing| listing.review.refused.get(tool)) {
+            let kind = ToolFailureKind::UnknownTool;
+            return Some(ToolFailure::not_sent(kind, why));
+        }
         let there = listed.is_none_or(|listing| listing.has(tool));
         (!there || !shared.config.tools.admit(tool)).then(|| {
             ToolFailure::not_sent(
@@ -205,6 +267,11 @@ impl McpToolbox {
 
     fn unavailable(&self, fault: &Fault) -> ToolFailure {
         ToolFailure::not_sent(ToolFailureKind::Unavailable, self.down(fault))
+    }
+
+    fn unlisted(&self, reason: &str) -> ToolFailure {
+        let message = format!("the server `{}`: {reason}", self.shared.config.id);
+        ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
     }
 
     fn down(&self, fault: &Fault) -> String {
@@ -224,29 +291,27 @@ impl Toolbox for McpToolbox {
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         // A server that nobody has needed yet is not started for what is known of it.
         if self.demands.get().is_none()
-            && let Some(tools) = self.known()
+            && let Some((tools, problems)) = self.known().await
         {
+            *locked(&self.problems) = problems;
             return Ok(tools);
         }
         let fault = match self.connected(None).await {
             Ok(connection) => match self.listing(&connection).await {
-                Ok(listing) => return Ok(listing.tools.clone()),
-                Err(reason) => {
-                    let id = &self.shared.config.id;
-                    let message = format!("the server `{id}`: {reason}");
-                    let kind = ToolFailureKind::Unavailable;
-                    return Err(ToolFailure::not_sent(kind, message).into());
+                Ok(listing) => {
+                    let listing = self.looked_at_again(&connection, listing).await;
+                    return Ok(listing.tools());
                 }
+                Err(reason) => return Err(self.unlisted(&reason).into()),
             },
             Err(fault) => fault,
         };
         // A server that is down for a while keeps its place: a catalog that comes and goes costs more.
-        match self.known() {
-            Some(tools) => {
-                *locked(&self.problems) = vec![format!(
-                    "{}; the tools that it had are offered",
-                    self.down(&fault)
-                )];
+        match self.known().await {
+            Some((tools, mut problems)) => {
+                let down = self.down(&fault);
+                problems.insert(0, format!("{down}; the tools that it had are offered"));
+                *locked(&self.problems) = problems;
                 Ok(tools)
             }
             None => Err(self.unavailable(&fault).into()),

@@ -4,10 +4,8 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_tools_mcp::{Era, Remembered};
 use serde_json::{Value, json};
 
@@ -51,9 +49,9 @@ impl Memory {
     pub(crate) fn recall(&self) -> Option<(Remembered, Option<String>)> {
         let text = String::from_utf8(read_small(&self.file).ok()?).ok()?;
         let value: Value = serde_json::from_str(&text).ok()?;
-        let tools = value.get("tools")?.as_array()?.iter().map(tool);
+        let said = value.get("said")?.as_array()?.iter();
         let remembered = Remembered {
-            definitions: tools.collect::<Option<_>>()?,
+            definitions: said.cloned().map(Arc::new).collect(),
             era: if value.get("stateless")?.as_bool()? {
                 Era::Stateless
             } else {
@@ -68,15 +66,15 @@ impl Memory {
 
     /// Keeps it, if it is not what was kept last.
     pub(crate) fn keep(&self, remembered: &Remembered, instructions: Option<&str>) {
-        let tools: Option<Vec<Value>> = remembered.definitions.iter().map(form).collect();
+        let said = remembered.definitions.iter().map(|said| &**said);
         let value = json!({
             "stateless": remembered.era == Era::Stateless,
             "instructions": instructions,
-            "tools": tools,
+            "said": said.collect::<Vec<_>>(),
         });
         let text = value.to_string();
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if tools.is_none() || kept.as_ref() == Some(&text) {
+        if kept.as_ref() == Some(&text) {
             return;
         }
         // If it cannot be written, the next start is slower; nothing else is lost.
@@ -100,57 +98,4 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     }
     options.open(&beside)?.write_all(text.as_bytes())?;
     fs::rename(beside, file)
-}
-
-fn form(tool: &ToolSpec) -> Option<Value> {
-    let ToolSpec {
-        description,
-        icon,
-        input,
-        name,
-        output,
-        safety,
-        time_limit,
-        title,
-    } = tool;
-    let InputFormat::Json(input) = input else {
-        return None;
-    };
-    let milliseconds = time_limit.map(|limit| u64::try_from(limit.as_millis()).unwrap_or(u64::MAX));
-    Some(json!({
-        "name": &**name,
-        "title": title.as_deref(),
-        "icon": icon.as_deref(),
-        "description": &**description,
-        "input": &**input,
-        "output": output.as_deref(),
-        "safety": match safety {
-            Safety::Idempotent => "idempotent",
-            Safety::ReadOnly => "read_only",
-            Safety::Unknown => "unknown",
-        },
-        "time_limit_ms": milliseconds,
-    }))
-}
-
-fn tool(form: &Value) -> Option<ToolSpec> {
-    let text = |name: &str| form.get(name).and_then(Value::as_str).map(Arc::from);
-    let schema = |name: &str| form.get(name).filter(|schema| schema.is_object()).cloned();
-    Some(ToolSpec {
-        description: text("description")?,
-        icon: text("icon"),
-        input: InputFormat::Json(Arc::new(schema("input")?)),
-        name: text("name")?,
-        output: schema("output").map(Arc::new),
-        safety: match form.get("safety")?.as_str()? {
-            "idempotent" => Safety::Idempotent,
-            "read_only" => Safety::ReadOnly,
-            _ => Safety::Unknown,
-        },
-        time_limit: form
-            .get("time_limit_ms")
-            .and_then(Value::as_u64)
-            .map(Duration::from_millis),
-        title: text("title"),
-    })
 }

@@ -28,6 +28,15 @@ struct Definition<'a> {
     title: Option<String>,
 }
 
+/// A tool, and what its server says of it.
+#[derive(Clone, Debug)]
+pub(crate) struct Defined {
+    /// All that a model, a person or a policy may go by, as the server sent it.
+    pub(crate) said: Arc<Value>,
+    /// The tool as it is offered.
+    pub(crate) tool: ToolSpec,
+}
+
 /// The tool that a server defines so.
 ///
 /// What a server says about its tools' effects counts only if the server is trusted.
@@ -35,7 +44,7 @@ struct Definition<'a> {
 /// # Errors
 ///
 /// Why the tool is left out, in a sentence that names it.
-pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolSpec, String> {
+pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defined, String> {
     let definition: Definition<'_> =
         serde_json::from_str(text).map_err(|error| format!("a tool cannot be read: {error}"))?;
     let name = definition.name.unwrap_or_default();
@@ -55,15 +64,21 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolS
         let why = "it runs only as a task of 2025-11-25, which is not known here";
         return Err(format!("its tool `{}` is left out: {why}", shown(&name)));
     }
+    let mut said = Map::new();
     let input = match definition.input_schema {
         None => json!({ "type": "object" }),
-        Some(text) => schema(text.get()).map_err(|why| left_out("input schema", why))?,
+        Some(text) => {
+            let input = schema(text.get()).map_err(|why| left_out("input schema", why))?;
+            said.insert("inputSchema".to_owned(), input.clone());
+            input
+        }
     };
     let input = object_schema(input).map_err(|why| left_out("input schema", why))?;
     let output = match definition.output_schema {
         None => None,
         Some(text) => {
             let output = schema(text.get()).map_err(|why| left_out("output schema", why))?;
+            said.insert("outputSchema".to_owned(), output.clone());
             // `true` and `false` are schemas, too, but say nothing of use.
             output.is_object().then(|| Arc::new(output))
         }
@@ -80,10 +95,19 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolS
     } else {
         Safety::Unknown
     };
-    let title = definition
-        .title
-        .or_else(|| hint("title").and_then(|title| title.as_str().map(str::to_owned)));
-    Ok(ToolSpec {
+    let annotated = hint("title").and_then(|title| title.as_str().map(str::to_owned));
+    for (field, words) in [
+        ("name", Some(&name)),
+        ("title", definition.title.as_ref()),
+        ("description", definition.description.as_ref()),
+    ] {
+        let words = words.map(|words| (field.to_owned(), words.as_str().into()));
+        said.extend(words);
+    }
+    let annotations = definition.annotations;
+    said.extend(annotations.map(|all| ("annotations".to_owned(), all)));
+    let title = definition.title.or(annotated);
+    let tool = ToolSpec {
         description: definition.description.unwrap_or_default().into(),
         icon: None,
         input: InputFormat::Json(Arc::new(input)),
@@ -92,6 +116,10 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<ToolS
         safety,
         time_limit: Some(longest),
         title: title.filter(|title| !title.is_empty()).map(Into::into),
+    };
+    Ok(Defined {
+        said: Arc::new(Value::Object(said)),
+        tool,
     })
 }
 

@@ -4,6 +4,7 @@ mod calls;
 mod contract;
 mod eras;
 mod faults;
+mod gate;
 mod harness;
 mod jobs;
 mod lists;
