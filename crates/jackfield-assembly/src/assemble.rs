@@ -17,7 +17,7 @@ use crate::config::{Config, KeySource, ProviderConfig};
 use crate::near::did_you_mean;
 use crate::place::{ConfigError, Origin, Problem};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
-use crate::servers::Server;
+use crate::servers::{Places, Server};
 use crate::surroundings::{Environment, read_small};
 
 /// An engine, and what turns on it are sent with.
@@ -131,11 +131,14 @@ impl Registry {
             }
         }
         problems.extend(unspoken(config, &dialects));
-        let servers: Vec<Server> = config
-            .servers
-            .values()
-            .map(|server| Server::new(server, environment, config.cache.as_deref(), self.guarded))
-            .collect();
+        let places = Places {
+            cache: config.cache.as_deref(),
+            data: config.data.as_deref(),
+            teller: Arc::default(),
+        };
+        let servers = config.servers.values();
+        let servers = servers.map(|one| Server::new(one, environment, &places, self.guarded));
+        let servers: Vec<Server> = servers.collect();
         // A name that a server gets by its id goes before one that it was given.
         for prefixed in [false, true] {
             for server in &servers {

@@ -25,6 +25,9 @@ pub struct Config {
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
     /// Where what may be deleted is kept; nowhere by default.
     pub cache: Option<PathBuf>,
+    /// Where what has to stay is kept, such as which definitions of tools are accepted; nowhere by
+    /// default.
+    pub data: Option<PathBuf>,
     /// Fields that one dialect knows and the settings do not, and where each stands. Those of the dialect
     /// that the model is asked in become part of its settings.
     pub extensions: Vec<(Extension, Place)>,
@@ -100,6 +103,7 @@ impl Default for Config {
         Self {
             aliases: BTreeMap::new(),
             cache: None,
+            data: None,
             extensions: Vec::new(),
             files: Vec::new(),
             model_place: Origin::Default.into(),

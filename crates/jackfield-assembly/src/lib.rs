@@ -39,7 +39,7 @@ pub use self::load::{Flags, load};
 pub use self::looked::{FileState, LookedFor, looked_for};
 pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
-pub use self::servers::{McpServer, Server, ServerState, Tested, guard};
+pub use self::servers::{AcceptError, Changed, McpServer, Server, ServerState, Tested, guard};
 pub use self::surroundings::{Environment, Surroundings};
 
 /// The example of the README, held to compile.

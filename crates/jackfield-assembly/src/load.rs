@@ -79,6 +79,8 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     ConfigError::check(problems)?;
     let cache = surroundings.cache_directory.as_ref();
     config.cache = cache.map(|cache| cache.join("jackfield"));
+    let data = surroundings.data_directory.as_ref();
+    config.data = data.map(|data| data.join("jackfield"));
     Ok(config)
 }
 

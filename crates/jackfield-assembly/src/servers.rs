@@ -3,7 +3,9 @@
 mod expand;
 mod fields;
 mod memory;
+mod pins;
 mod read;
+mod running;
 mod toolbox;
 
 use std::ffi::OsStr;
@@ -16,7 +18,9 @@ use std::time::Duration;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::Patterns;
 
+pub use self::pins::{AcceptError, Changed};
 pub(crate) use self::read::read;
+pub(crate) use self::toolbox::Places;
 pub use self::toolbox::{Server, ServerState, Tested};
 use crate::place::Place;
 

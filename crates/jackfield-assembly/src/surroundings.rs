@@ -19,6 +19,8 @@ pub struct Surroundings {
     pub cache_directory: Option<PathBuf>,
     /// Where the user's configuration files are, if there is a user.
     pub config_directory: Option<PathBuf>,
+    /// Where what has to stay is kept of the user, if there is one.
+    pub data_directory: Option<PathBuf>,
     /// The working directory.
     pub directory: PathBuf,
     /// The environment variables.
@@ -38,6 +40,7 @@ impl Surroundings {
         Ok(Self {
             cache_directory: base.as_ref().map(etcetera::BaseStrategy::cache_dir),
             config_directory: base.as_ref().map(etcetera::BaseStrategy::config_dir),
+            data_directory: base.as_ref().map(etcetera::BaseStrategy::data_dir),
             directory: std::env::current_dir()?,
             environment: Environment::of_process(),
             home: base.as_ref().map(|base| base.home_dir().to_owned()),
@@ -117,10 +120,20 @@ impl Surroundings {
 ///
 /// It cannot be read, or it is no small file.
 pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
+    read_at_most(path, MOST)
+}
+
+/// Reads a file of at most this many bytes whole.
+///
+/// # Errors
+///
+/// It cannot be read, or it is larger.
+pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST {
-        let message = format!("it is larger than {MOST} bytes");
+    let bound = most.saturating_add(1);
+    File::open(path)?.take(bound).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        let message = format!("it is larger than {most} bytes");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)

@@ -1,22 +1,18 @@
 //! A configured server as a toolbox: with its variables filled in, or with the reason why it cannot be used.
 
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
-use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::ToolboxId;
-use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolSpec;
-use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_engine::{EngineBuilder, Standing};
-use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::Toolbox;
 use jackfield_tools_mcp::{Era, Fault, GuardProgram, McpToolbox, ServerConfig, Settings};
 
 use crate::servers::expand::expand;
 use crate::servers::memory::Memory;
+use crate::servers::pins::{AcceptError, Changed, Pins, Teller};
+use crate::servers::running::{Running, Wrong};
 use crate::servers::{GUARD, McpServer};
 use crate::surroundings::Environment;
 
@@ -34,6 +30,16 @@ enum Kind {
     Off,
     Usable(Arc<Running>),
     Wrong(Fault),
+}
+
+/// Where something is kept of servers.
+#[derive(Clone, Debug)]
+pub(crate) struct Places<'a> {
+    /// What may be deleted.
+    pub(crate) cache: Option<&'a Path>,
+    /// What has to stay.
+    pub(crate) data: Option<&'a Path>,
+    pub(crate) teller: Teller,
 }
 
 /// How a server is.
@@ -69,6 +75,9 @@ pub enum ServerState {
 pub struct Tested {
     /// What is not as it should be, each in a sentence.
     pub problems: Vec<String>,
+    /// Its tools that are neither offered nor called, because their definitions are not the accepted
+    /// ones.
+    pub quarantined: Vec<Arc<str>>,
     /// How it is.
     pub state: ServerState,
     /// How long it took until its tools were known, or until it failed.
@@ -80,11 +89,11 @@ pub struct Tested {
 }
 
 impl Server {
-    /// A server that may be remembered in this cache.
+    /// A server of which something may be kept in these places.
     pub(crate) fn new(
         config: &McpServer,
         environment: &Environment,
-        cache: Option<&Path>,
+        places: &Places<'_>,
         guarded: bool,
     ) -> Self {
         let kind = if !config.enabled {
@@ -92,9 +101,10 @@ impl Server {
         } else {
             match filled_in(config, environment) {
                 Ok(server) => {
-                    let memory = cache.map(|cache| Memory::new(cache, config));
+                    let memory = places.cache.map(|cache| Memory::new(cache, config));
+                    let pins = Pins::new(places.data, config, &places.teller);
                     let mcp = McpToolbox::new(server, settings(config, guarded));
-                    Kind::Usable(Arc::new(Running::new(mcp, memory, config.lazy)))
+                    Kind::Usable(Arc::new(Running::new(mcp, memory, pins, config.lazy)))
                 }
                 Err(fault) => Kind::Wrong(fault),
             }
@@ -134,6 +144,28 @@ impl Server {
         }
     }
 
+    /// The definitions that were not the accepted ones when its tools were listed last.
+    #[must_use]
+    pub fn changed(&self) -> Vec<Changed> {
+        match &self.kind {
+            Kind::Off | Kind::Wrong(_) => Vec::new(),
+            Kind::Usable(running) => running.pins.changed(),
+        }
+    }
+
+    /// Accepts these definitions: what was shown, and not what it may say by now. All of them or none.
+    /// The next list offers them. Waits for the disk, and for other processes that write there.
+    ///
+    /// # Errors
+    ///
+    /// [`AcceptError`] if that cannot be kept.
+    pub fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
+        match &self.kind {
+            Kind::Off | Kind::Wrong(_) => Ok(()),
+            Kind::Usable(running) => running.pins.accept(shown),
+        }
+    }
+
     /// What it said last on standard error, and what on standard output was not the protocol; the
     /// oldest line first.
     #[must_use]
@@ -149,6 +181,7 @@ impl Server {
         let since = Instant::now();
         let mut tested = Tested {
             problems: Vec::new(),
+            quarantined: Vec::new(),
             state: self.state(),
             took: Duration::ZERO,
             tools: Vec::new(),
@@ -173,6 +206,8 @@ impl Server {
                 Err(error) => tested.problems.push(error.to_string()),
             }
             tested.problems.extend(running.problems());
+            let changed = running.pins.changed();
+            tested.quarantined = changed.into_iter().map(|one| one.tool).collect();
             if running.mcp.log().iter().any(|line| line.starts_with(NOISE)) {
                 let noise = "it writes to standard output what is not the protocol; \
                              have it log to standard error, or switch its banner off";
@@ -274,129 +309,6 @@ fn settings(config: &McpServer, guarded: bool) -> Settings {
         settings.start_limit = limit;
     }
     settings
-}
-
-/// A server that can be started, with its words of the last list.
-struct Running {
-    instructions: Mutex<Option<String>>,
-    lazy: bool,
-    /// Whether its tools were had from itself once, so that it keeps its place when it is down.
-    listed: AtomicBool,
-    mcp: McpToolbox,
-    memory: Option<Memory>,
-}
-
-impl Running {
-    fn new(mcp: McpToolbox, memory: Option<Memory>, lazy: bool) -> Self {
-        let (mcp, said) = match memory.as_ref().and_then(Memory::recall) {
-            Some((remembered, said)) => (mcp.remembering(remembered), said),
-            None => (mcp, None),
-        };
-        Self {
-            instructions: Mutex::new(said),
-            lazy,
-            listed: AtomicBool::new(false),
-            mcp,
-            memory,
-        }
-    }
-
-    /// Takes down what a server that runs says of itself.
-    async fn take_down(&self) {
-        if !matches!(
-            self.mcp.state(),
-            jackfield_tools_mcp::ServerState::Ready { .. }
-        ) {
-            return;
-        }
-        let said = self.mcp.instructions().await;
-        if let (Some(memory), Some(remembered)) = (&self.memory, self.mcp.remembered()) {
-            memory.keep(&remembered, said.as_deref());
-        }
-        *self
-            .instructions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = said;
-    }
-}
-
-#[async_trait]
-impl Toolbox for Running {
-    fn id(&self) -> &ToolboxId {
-        self.mcp.id()
-    }
-
-    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        if !self.lazy && !self.listed.load(Ordering::Relaxed) {
-            // What is remembered spares it questions, but nobody is offered what does not run.
-            self.mcp.start().await.map_err(|fault| {
-                let id = self.mcp.id();
-                let message = format!("the server `{id}` is not available: {fault}");
-                ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
-            })?;
-        }
-        let tools = self.mcp.list().await?;
-        self.listed.store(true, Ordering::Relaxed);
-        self.take_down().await;
-        Ok(tools)
-    }
-
-    fn instructions(&self) -> Option<String> {
-        let said = self.instructions.lock();
-        said.unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    fn problems(&self) -> Vec<String> {
-        self.mcp.problems()
-    }
-
-    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
-        let ended = self.mcp.call(run, events).await;
-        // The first call of a lazy server is what starts it.
-        self.take_down().await;
-        ended
-    }
-
-    async fn resume(
-        &self,
-        handle: &JobHandle,
-        answer: Option<&ElicitationAnswer>,
-        events: &mut dyn ToolEvents,
-    ) -> Result<ToolEnd, ToolError> {
-        self.mcp.resume(handle, answer, events).await
-    }
-}
-
-/// A server that cannot even be started, so that whoever lists tools is told.
-struct Wrong {
-    fault: Fault,
-    id: ToolboxId,
-}
-
-impl Wrong {
-    fn error(&self) -> ToolError {
-        let message = format!("the server `{}` is not available: {}", self.id, self.fault);
-        ToolFailure::not_sent(ToolFailureKind::Unavailable, message).into()
-    }
-}
-
-#[async_trait]
-impl Toolbox for Wrong {
-    fn id(&self) -> &ToolboxId {
-        &self.id
-    }
-
-    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
-        Err(self.error())
-    }
-
-    async fn call(
-        &self,
-        _run: &ToolRun,
-        _events: &mut dyn ToolEvents,
-    ) -> Result<ToolEnd, ToolError> {
-        Err(self.error())
-    }
 }
 
 /// What the log says before such a line.

@@ -48,6 +48,7 @@ impl World {
         Surroundings {
             cache_directory: Some(self.home().join(".cache")),
             config_directory: Some(self.home().join(".config")),
+            data_directory: Some(self.home().join(".local/share")),
             directory: self.home().join(directory),
             environment: self.variables.iter().copied().collect(),
             home: Some(self.home()),

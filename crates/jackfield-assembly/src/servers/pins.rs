@@ -1,0 +1,352 @@
+//! Which definitions of a server's tools are accepted: those that were seen first, until somebody
+//! accepts others.
+
+mod file;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_tools_mcp::{Gate, Review};
+use serde_json::Value;
+
+use self::file::{Accepted, Pin, PinFile, Stamp, Trouble};
+use crate::servers::McpServer;
+
+/// A definition that is not the accepted one. Its tool is quarantined: neither offered nor called.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Changed {
+    /// What is accepted, as the server sent it then; `None` if it was too long to be kept.
+    pub accepted: Option<Arc<Value>>,
+    /// The digest of what is accepted.
+    pub accepted_digest: Digest,
+    /// What the server says now, as it sent it.
+    pub offered: Arc<Value>,
+    /// The tool, by the server's own name for it.
+    pub tool: Arc<str>,
+}
+
+/// Why a definition was not accepted. Nothing was, then.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum AcceptError {
+    /// Somebody else has accepted something else since it was shown; it has to be shown again.
+    #[error("another definition of `{tool}` was accepted meanwhile")]
+    Overtaken {
+        /// The tool.
+        tool: Arc<str>,
+    },
+    /// It cannot be kept; the text says why, and what to do.
+    #[error("{0}")]
+    Unkept(String),
+}
+
+/// What the servers of one assembly have in common: one of them tells that nothing can be kept.
+pub(crate) type Teller = Arc<OnceLock<ToolboxId>>;
+
+/// The accepted definitions of one server as it is configured.
+pub(crate) struct Pins {
+    file: Option<PinFile>,
+    server: ToolboxId,
+    state: Mutex<State>,
+    teller: Teller,
+}
+
+#[derive(Default)]
+struct State {
+    changed: BTreeMap<Arc<str>, Changed>,
+    fault: Option<String>,
+    /// What was pinned for the life of this process, where it could not be kept.
+    held: Accepted,
+    last: Option<Looked>,
+}
+
+/// What was looked at last, and what came of it.
+struct Looked {
+    definitions: Vec<Arc<Value>>,
+    review: Review,
+    stamp: Stamp,
+}
+
+/// What is accepted, and why it holds for this process alone, if it does.
+struct Known {
+    accepted: Accepted,
+    unkept: Option<String>,
+}
+
+impl Pins {
+    /// Those of a server that may be kept in this folder.
+    pub(crate) fn new(data: Option<&Path>, server: &McpServer, teller: &Teller) -> Self {
+        Self {
+            file: data.map(|data| PinFile::of(data, server)),
+            server: server.id.clone(),
+            state: Mutex::default(),
+            teller: Arc::clone(teller),
+        }
+    }
+
+    /// What was not the accepted one when the definitions were looked at last.
+    pub(crate) fn changed(&self) -> Vec<Changed> {
+        self.state().changed.values().cloned().collect()
+    }
+
+    /// Why nothing counts as accepted, if it cannot be known what is.
+    pub(crate) fn fault(&self) -> Option<String> {
+        self.state().fault.clone()
+    }
+
+    /// Accepts what was shown, and nothing else; all of it or nothing. Waits for the disk.
+    pub(crate) fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
+        let unkept = |trouble| AcceptError::Unkept(self.sentence(trouble));
+        let file = self.file.as_ref();
+        let file = file.ok_or_else(|| unkept(Trouble::NoPlace(NO_FOLDER.to_owned())))?;
+        let mut overtaken = None;
+        let written = file.change(|accepted| {
+            overtaken = shown.iter().find(|one| {
+                let pinned = accepted.get(&*one.tool).map(|pin| pin.digest);
+                pinned != Some(one.accepted_digest) && pinned != Some(Digest::of_json(&one.offered))
+            });
+            if overtaken.is_some() {
+                return false;
+            }
+            for one in shown {
+                accepted.insert(one.tool.to_string(), Pin::of(&one.offered));
+            }
+            true
+        });
+        written.map_err(unkept)?;
+        if let Some(one) = overtaken {
+            let tool = Arc::clone(&one.tool);
+            return Err(AcceptError::Overtaken { tool });
+        }
+        let mut state = self.state();
+        for one in shown {
+            // It may have changed again since it was shown.
+            if state
+                .changed
+                .get(&one.tool)
+                .is_some_and(|now| now.offered == one.offered)
+            {
+                state.changed.remove(&one.tool);
+            }
+        }
+        Ok(())
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is accepted, after what was never seen was pinned.
+    fn known(&self, definitions: &[Arc<Value>], held: &mut Accepted) -> Result<Known, Trouble> {
+        let mut known = Known {
+            accepted: Accepted::default(),
+            unkept: None,
+        };
+        let read = match &self.file {
+            Some(file) => file.read(),
+            None => Err(Trouble::NoPlace(NO_FOLDER.to_owned())),
+        };
+        match read {
+            Ok(accepted) => known.accepted = accepted,
+            Err(Trouble::NoPlace(why)) => known.unkept = Some(why),
+            Err(trouble @ (Trouble::Damaged { .. } | Trouble::Full)) => return Err(trouble),
+        }
+        let pinned = |known: &Known, held: &Accepted, one: &Value| {
+            let name = name(one);
+            known.accepted.contains_key(name) || held.contains_key(name)
+        };
+        let all_known = definitions.iter().all(|one| pinned(&known, held, one));
+        if let (Some(file), None, false) = (&self.file, &known.unkept, all_known) {
+            let written = file.change(|accepted| {
+                // Another process may have pinned them meanwhile; what was pinned first stays.
+                for (name, pin) in held.iter() {
+                    let entry = accepted.entry(name.clone());
+                    entry.or_insert_with(|| pin.clone());
+                }
+                for one in definitions {
+                    if !accepted.contains_key(name(one)) && accepted.len() < MOST_PINS {
+                        accepted.insert(name(one).to_owned(), Pin::of(one));
+                    }
+                }
+                true
+            });
+            match written {
+                Ok(accepted) => known.accepted = accepted,
+                Err(Trouble::NoPlace(why)) => known.unkept = Some(why),
+                // What is new is not used, as it could be another each time.
+                Err(Trouble::Full) => {}
+                Err(trouble @ Trouble::Damaged { .. }) => return Err(trouble),
+            }
+        }
+        if known.unkept.is_some() {
+            for one in definitions {
+                if !pinned(&known, held, one) && held.len() < MOST_PINS {
+                    held.insert(name(one).to_owned(), Pin::of(one));
+                }
+            }
+        }
+        for (name, pin) in held.iter() {
+            let entry = known.accepted.entry(name.clone());
+            entry.or_insert_with(|| pin.clone());
+        }
+        Ok(known)
+    }
+
+    /// Holds what the server says against what is accepted.
+    fn compare(&self, definitions: &[Arc<Value>], known: &Known, state: &mut State) -> Review {
+        let mut review = Review::default();
+        state.changed.clear();
+        let mut unpinned = 0_usize;
+        for one in definitions {
+            let tool: Arc<str> = name(one).into();
+            let Some(pin) = known.accepted.get(&*tool) else {
+                unpinned += 1;
+                let why = format!(
+                    "`{tool}` is new, and the server `{}` has had too many tools for another one",
+                    self.server
+                );
+                review.refused.insert(tool, why);
+                continue;
+            };
+            if pin.digest != Digest::of_json(one) {
+                let why = format!(
+                    "the definition of `{tool}` has changed since it was accepted, so it is not called; \
+                     `jackfield mcp accept {}` shows what has changed, and accepts it",
+                    self.server
+                );
+                review.refused.insert(Arc::clone(&tool), why);
+                let changed = Changed {
+                    accepted: pin.definition.clone(),
+                    accepted_digest: pin.digest,
+                    offered: Arc::clone(one),
+                    tool: Arc::clone(&tool),
+                };
+                state.changed.insert(tool, changed);
+            }
+        }
+        review.problems.extend(self.quarantined(&state.changed));
+        if unpinned > 0 {
+            review.problems.push(format!(
+                "{unpinned} of its tools are new and not offered: it has had too many for their definitions \
+                 to be kept; {}",
+                self.remove()
+            ));
+        }
+        if let Some(why) = &known.unkept
+            && *self.teller.get_or_init(|| self.server.clone()) == self.server
+        {
+            review.problems.push(format!(
+                "what MCP servers say of their tools is pinned until this process ends, and no longer: {why}"
+            ));
+        }
+        review
+    }
+
+    fn quarantined(&self, changed: &BTreeMap<Arc<str>, Changed>) -> Option<String> {
+        let names = changed.keys().take(MOST_NAMED).map(|name| {
+            let name: String = name.chars().take(80).collect();
+            format!("`{name}`")
+        });
+        let names: Vec<String> = names.collect();
+        let until = format!("quarantined until `jackfield mcp accept {}`", self.server);
+        let more = if changed.len() > MOST_NAMED {
+            " …"
+        } else {
+            ""
+        };
+        match names.as_slice() {
+            [] => None,
+            [name] => Some(format!(
+                "its tool {name} is {until}, because its definition has changed"
+            )),
+            names => Some(format!(
+                "{} of its tools are {until}, because their definitions have changed: {}{more}",
+                changed.len(),
+                names.join(", ")
+            )),
+        }
+    }
+
+    /// What went wrong, and what to do, in a sentence.
+    fn sentence(&self, trouble: Trouble) -> String {
+        match trouble {
+            Trouble::Damaged { file, why } => format!(
+                "it cannot be known which definitions of the server `{}` are accepted, so none is used: {}: {why}; \
+                 put back an earlier copy of that file, or remove it: what the server says next is accepted then",
+                self.server,
+                file.display()
+            ),
+            Trouble::Full => format!("it has had too many tools; {}", self.remove()),
+            Trouble::NoPlace(why) => why,
+        }
+    }
+
+    fn remove(&self) -> String {
+        self.file.as_ref().map_or_else(
+            || "leave some out with `tools`".to_owned(),
+            |file| {
+                let file = file.path().display();
+                format!("remove {file} to begin anew, or leave some out with `tools`")
+            },
+        )
+    }
+}
+
+impl Gate for Pins {
+    fn review(&self, definitions: &[Arc<Value>]) -> Review {
+        let mut state = self.state();
+        let stamp = self.file.as_ref().and_then(PinFile::stamp);
+        if let (Some(last), Some(stamp)) = (&state.last, &stamp)
+            && last.stamp == *stamp
+            && last.definitions == definitions
+        {
+            return last.review.clone();
+        }
+        (state.last, state.fault) = (None, None);
+        let mut held = std::mem::take(&mut state.held);
+        let known = self.known(definitions, &mut held);
+        state.held = held;
+        match known {
+            Ok(known) => {
+                let review = self.compare(definitions, &known, &mut state);
+                if let (Some(stamp), None) = (stamp, &known.unkept) {
+                    // If the file was written since, the stamp is none of it, and nothing is spared.
+                    let (definitions, review) = (definitions.to_vec(), review.clone());
+                    state.last = Some(Looked {
+                        definitions,
+                        review,
+                        stamp,
+                    });
+                }
+                review
+            }
+            Err(trouble) => {
+                let why = self.sentence(trouble);
+                state.changed.clear();
+                let names = definitions.iter().map(|one| Arc::from(name(one)));
+                let refused = names.map(|name| (name, why.clone())).collect();
+                state.fault = Some(why);
+                Review {
+                    problems: Vec::new(),
+                    refused,
+                }
+            }
+        }
+    }
+}
+
+fn name(definition: &Value) -> &str {
+    let name = definition.get("name").and_then(Value::as_str);
+    name.unwrap_or_default()
+}
+
+/// The most tools that are named in a problem.
+const MOST_NAMED: usize = 20;
+/// The most tools that are known of one server, those that it no longer has included.
+const MOST_PINS: usize = 16 << 10;
+/// Why nothing is kept where there is no user.
+const NO_FOLDER: &str = "this user has no folder for data that is kept; set HOME or XDG_DATA_HOME";

@@ -1,0 +1,279 @@
+//! The file in which the accepted definitions of one server are kept.
+//!
+//! It is read without a lock, as it is only ever replaced whole; whoever replaces it holds the lock
+//! beside it from before it reads until after it has written, so that of two processes neither loses
+//! what the other one pins.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use jackfield_domain::digest::{Digest, canonical_json};
+use serde_json::{Map, Value, json};
+
+use crate::servers::McpServer;
+use crate::surroundings::read_at_most;
+
+/// What is accepted, by the tools' own names.
+pub(crate) type Accepted = BTreeMap<String, Pin>;
+
+/// An accepted definition.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Pin {
+    /// The definition itself, unless it is too long to be kept.
+    pub(crate) definition: Option<Arc<Value>>,
+    pub(crate) digest: Digest,
+}
+
+/// Why the file is of no use.
+#[derive(Debug)]
+pub(crate) enum Trouble {
+    /// It is there, and it cannot be known what it says.
+    Damaged { file: PathBuf, why: String },
+    /// What is to be kept is too much.
+    Full,
+    /// Nothing can be kept there, for this reason.
+    NoPlace(String),
+}
+
+/// How the file was, to tell whether it is still the same.
+#[derive(Debug, Eq, PartialEq)]
+pub(crate) struct Stamp {
+    bytes: u64,
+    /// Every writing makes another one, where files have numbers.
+    number: u64,
+    written: Option<SystemTime>,
+}
+
+/// The file of one server.
+pub(crate) struct PinFile {
+    file: PathBuf,
+    server: String,
+}
+
+impl Pin {
+    /// A definition that is accepted from now on.
+    pub(crate) fn of(definition: &Arc<Value>) -> Self {
+        let text = canonical_json(definition);
+        Self {
+            definition: (text.len() <= LONGEST).then(|| Arc::clone(definition)),
+            digest: Digest::of(text.as_bytes()),
+        }
+    }
+}
+
+impl PinFile {
+    /// The file of a server as it is configured: by what decides who it is. How it is used (its limits,
+    /// patterns, prefix, trust) does not, nor do its variables: another key is no other server.
+    pub(crate) fn of(data: &Path, server: &McpServer) -> Self {
+        let folder = server.folder.as_ref().map(|folder| {
+            // What is relative is another folder beside another file.
+            if folder.starts_with('~') {
+                PathBuf::from(&**folder)
+            } else {
+                server.base.0.join(&**folder)
+            }
+        });
+        let parts = format!("{:?}", (&server.command, &server.arguments, folder));
+        let id = server.id.as_str();
+        let digest = Digest::of_parts([id, &parts]).to_hex();
+        let digest = digest.get(..16).unwrap_or_default();
+        Self {
+            file: data.join("mcp").join(format!("{id}-{digest}.json")),
+            server: id.to_owned(),
+        }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// How it is now; `None` if it is not there.
+    pub(crate) fn stamp(&self) -> Option<Stamp> {
+        let metadata = fs::metadata(&self.file).ok()?;
+        #[cfg(unix)]
+        let number = std::os::unix::fs::MetadataExt::ino(&metadata);
+        #[cfg(not(unix))]
+        let number = 0;
+        Some(Stamp {
+            bytes: metadata.len(),
+            number,
+            written: metadata.modified().ok(),
+        })
+    }
+
+    /// What is accepted; nothing if the file is not there.
+    pub(crate) fn read(&self) -> Result<Accepted, Trouble> {
+        let no_place = |error| Trouble::NoPlace(self.unusable(&error));
+        let damaged = |why: String| Trouble::Damaged {
+            file: self.file.clone(),
+            why,
+        };
+        match fs::metadata(&self.file) {
+            Ok(metadata) if metadata.is_file() => {}
+            Ok(_) => return Err(damaged("it is no file".to_owned())),
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                // A link that leads nowhere is not nothing.
+                return match fs::symlink_metadata(&self.file) {
+                    Ok(_) => Err(damaged(error.to_string())),
+                    Err(_) => Ok(Accepted::default()),
+                };
+            }
+            // The way there is barred, so that nothing was ever kept there, or all of it is out of reach.
+            Err(error) => return Err(no_place(error)),
+        }
+        let bytes = read_at_most(&self.file, MOST);
+        let bytes = bytes.map_err(|error| damaged(format!("it cannot be read: {error}")))?;
+        let value: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| damaged(format!("it is damaged: {error}")))?;
+        let format = value.get("format").and_then(Value::as_u64);
+        if format.is_some_and(|format| format > FORMAT) {
+            return Err(damaged("a newer Jackfield has written it".to_owned()));
+        }
+        let tools = value.get("tools").and_then(Value::as_object);
+        let tools = tools.filter(|_| format == Some(FORMAT));
+        let tools =
+            tools.ok_or_else(|| damaged("it is damaged: it is no list of tools".to_owned()))?;
+        let pins = tools.iter().map(|(name, form)| {
+            let pin = pin(name, form);
+            let pin = pin.ok_or_else(|| {
+                let name: String = name.chars().take(80).collect();
+                damaged(format!(
+                    "it is damaged: what it says of `{name}` is not whole"
+                ))
+            });
+            Ok((name.clone(), pin?))
+        });
+        pins.collect()
+    }
+
+    /// Changes what is accepted, if `change` says so; gives what is accepted then.
+    pub(crate) fn change(
+        &self,
+        change: impl FnOnce(&mut Accepted) -> bool,
+    ) -> Result<Accepted, Trouble> {
+        let no_place = |error| Trouble::NoPlace(self.unusable(&error));
+        let _lock = self.lock().map_err(no_place)?;
+        let mut accepted = self.read()?;
+        if change(&mut accepted) {
+            let text = text(&self.server, &mut accepted);
+            if text.len() as u64 > MOST {
+                return Err(Trouble::Full);
+            }
+            write(&self.file, &text).map_err(no_place)?;
+        }
+        Ok(accepted)
+    }
+
+    /// Waits until nobody else writes. The lock is the file's own: it ends with the process.
+    fn lock(&self) -> io::Result<File> {
+        if let Some(folder) = self.file.parent() {
+            let mut builder = fs::DirBuilder::new();
+            builder.recursive(true);
+            #[cfg(unix)]
+            std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+            builder.create(folder)?;
+        }
+        let mut options = OpenOptions::new();
+        options.create(true).write(true);
+        let lock = own(&mut options).open(self.file.with_extension("lock"))?;
+        let since = Instant::now();
+        loop {
+            match lock.try_lock() {
+                Ok(()) => return Ok(lock),
+                Err(TryLockError::WouldBlock) if since.elapsed() < PATIENCE => {
+                    std::thread::sleep(PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => {
+                    let message = "another process does not let go of it";
+                    return Err(io::Error::new(ErrorKind::TimedOut, message));
+                }
+                Err(TryLockError::Error(error)) => return Err(error),
+            }
+        }
+    }
+
+    fn unusable(&self, error: &io::Error) -> String {
+        let folder = self.file.parent().unwrap_or(&self.file).display();
+        format!("{folder} cannot be used: {error}; make it a folder that this user can write")
+    }
+}
+
+fn pin(name: &str, form: &Value) -> Option<Pin> {
+    let digest = Digest::from_hex(form.get("digest")?.as_str()?)?;
+    let definition = form.get("definition")?;
+    let definition = if definition.is_null() {
+        None
+    } else {
+        let named = definition.get("name").and_then(Value::as_str) == Some(name);
+        if !named || Digest::of_json(definition) != digest {
+            return None;
+        }
+        Some(Arc::new(definition.clone()))
+    };
+    Some(Pin { definition, digest })
+}
+
+/// The file's text. Definitions that would make it too long are forgotten but for their digests.
+fn text(server: &str, accepted: &mut Accepted) -> String {
+    let mut bytes = 0_usize;
+    let mut tools = Map::new();
+    for (name, pin) in accepted {
+        let definition = pin.definition.take();
+        pin.definition = definition.filter(|definition| {
+            bytes = bytes.saturating_add(canonical_json(definition).len());
+            bytes <= LONGEST_ALTOGETHER
+        });
+        let form = json!({
+            "digest": pin.digest.to_hex(),
+            "definition": pin.definition.as_deref(),
+        });
+        tools.insert(name.clone(), form);
+    }
+    json!({ "format": FORMAT, "server": server, "tools": tools }).to_string()
+}
+
+/// Writes a file whole or not at all, also if the machine stops; for nobody else to read.
+fn write(file: &Path, text: &str) -> io::Result<()> {
+    // Whoever writes has the lock, so what is there is what somebody left who was ended.
+    let beside = file.with_extension("tmp");
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
+        Ok(()) | Err(_) => {}
+    }
+    let mut options = OpenOptions::new();
+    options.create_new(true).write(true);
+    let mut open = own(&mut options).open(&beside)?;
+    open.write_all(text.as_bytes())?;
+    open.sync_all()?;
+    fs::rename(beside, file)?;
+    #[cfg(unix)]
+    if let Some(folder) = file.parent() {
+        // The name, too; where a folder cannot be made to last, the file is whole all the same.
+        let _lasting = File::open(folder).and_then(|folder| folder.sync_all());
+    }
+    Ok(())
+}
+
+/// For nobody else to read.
+fn own(options: &mut OpenOptions) -> &mut OpenOptions {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(options, 0o600);
+    options
+}
+
+/// The form of the file.
+const FORMAT: u64 = 1;
+/// The longest definition that is kept with its text, in bytes.
+const LONGEST: usize = 256 << 10;
+/// The most bytes of definitions that are kept with their texts.
+const LONGEST_ALTOGETHER: usize = 16 << 20;
+/// The most bytes of the file.
+const MOST: u64 = 64 << 20;
+/// How long another process may write.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// How often it is looked whether it still does.
+const PAUSE: Duration = Duration::from_millis(5);
