@@ -23,6 +23,7 @@ mod matrix;
 mod mcp;
 mod mcp_servers;
 mod models;
+mod pins;
 mod prompting;
 mod reasoning_back;
 mod retrying;

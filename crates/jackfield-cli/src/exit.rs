@@ -10,7 +10,7 @@
 //! | 5 | a limit was met, and there is no answer or `on_limit` is `"error"` |
 //! | 6 | the answer broke off; what had come was printed |
 //! | 7 | the tool of `tools call` failed |
-//! | 8 | an MCP server of `mcp test` cannot be used |
+//! | 8 | an MCP server of `mcp test` or `mcp accept` cannot be used |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -35,7 +35,7 @@ pub enum Exit {
     Interrupted,
     /// The tool of `tools call` failed.
     Tool,
-    /// An MCP server of `mcp test` cannot be used.
+    /// An MCP server of `mcp test` or `mcp accept` cannot be used.
     Server,
     /// Cancelled.
     Cancelled,
@@ -119,5 +119,5 @@ Exit codes:
   5    a limit was met, and there is no answer or `on_limit` is \"error\"
   6    the answer broke off; what had come was printed
   7    the tool of `tools call` failed
-  8    an MCP server of `mcp test` cannot be used
+  8    an MCP server of `mcp test` or `mcp accept` cannot be used
   130  cancelled";

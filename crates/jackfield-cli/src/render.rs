@@ -1,9 +1,11 @@
 //! The only place that prints: answers to standard output, everything else to standard error.
 
 mod blocks;
+mod changes;
 mod config;
 mod doctor;
 pub mod event;
+mod hidden;
 pub mod human;
 pub mod json;
 pub mod plain;
@@ -18,9 +20,11 @@ use std::io::{self, IsTerminal as _, Write};
 use jackfield_domain::wait::Wait;
 use jackfield_engine::TurnReport;
 
+pub use self::changes::{changes, definition};
 pub use self::config::{places, settings};
 pub use self::doctor::{checked, checks};
 pub use self::event::Event;
+pub use self::hidden::revealed;
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};
 

@@ -16,12 +16,18 @@ pub(crate) struct McpServer {
 
 impl McpServer {
     /// A server of this script.
-    pub(crate) fn new(mut script: Value) -> Self {
+    pub(crate) fn new(script: Value) -> Self {
         let folder = tempfile::tempdir().expect("a folder can be made");
-        script["log"] = json!(folder.path().join("log"));
-        fs::write(folder.path().join("script"), script.to_string())
+        let server = Self { folder };
+        server.becomes(script);
+        server
+    }
+
+    /// The same server, which keeps to this script from its next start on.
+    pub(crate) fn becomes(&self, mut script: Value) {
+        script["log"] = json!(self.folder.path().join("log"));
+        fs::write(self.folder.path().join("script"), script.to_string())
             .expect("the folder can be written");
-        Self { folder }
     }
 
     /// A server of one tool that changes nothing and does this.

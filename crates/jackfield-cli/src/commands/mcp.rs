@@ -1,11 +1,14 @@
 //! `jackfield mcp`: the servers, and whether they work.
 
+pub mod accept;
+
 use std::io;
 
 use jackfield_assembly::{Registry, Server, Tested};
 use tokio::task::JoinSet;
 
 use crate::args::Mcp;
+use crate::commands::mcp::accept::Accept;
 use crate::commands::{ask, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -17,10 +20,24 @@ use crate::render;
 ///
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
-    let (Mcp::List { source, .. } | Mcp::Logs { source, .. } | Mcp::Test { source, .. }) = &mcp;
+    let (Mcp::Accept { source, .. }
+    | Mcp::List { source, .. }
+    | Mcp::Logs { source, .. }
+    | Mcp::Test { source, .. }) = &mcp;
     let all = ask::assemble(&ask::flags_of(source), registry)?.servers;
+    if let Mcp::Accept {
+        json,
+        server,
+        tools,
+        yes,
+        ..
+    } = mcp
+    {
+        let accept = Accept { json, tools, yes };
+        return accept::run(named(&all, &server)?, accept).await;
+    }
     let chosen = match &mcp {
-        Mcp::List { .. } => all,
+        Mcp::Accept { .. } | Mcp::List { .. } => all,
         Mcp::Logs { server, .. } => vec![named(&all, server)?],
         Mcp::Test { servers: names, .. } if names.is_empty() => {
             all.into_iter().filter(|one| one.config.enabled).collect()
@@ -36,7 +53,9 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
     let out = &mut anstream::stdout();
     let unusable = tried.iter().any(|(_, tested)| !tested.usable);
     let (exit, printed) = match &mcp {
-        Mcp::List { json, .. } => (Exit::Answered, render::list_servers(out, &tried, *json)),
+        Mcp::Accept { json, .. } | Mcp::List { json, .. } => {
+            (Exit::Answered, render::list_servers(out, &tried, *json))
+        }
         Mcp::Logs { json, .. } => (Exit::Answered, render::logs(out, &tried, *json)),
         Mcp::Test { json, .. } if unusable => (Exit::Server, render::tested(out, &tried, *json)),
         Mcp::Test { json, .. } => (Exit::Answered, render::tested(out, &tried, *json)),

@@ -154,7 +154,11 @@ fn about(server: &Server, tested: &Tested) -> String {
             } else {
                 "with a handshake"
             };
-            let mut about = vec![tools, format!("MCP {protocol}, {era}")];
+            let mut about = vec![tools];
+            if !tested.quarantined.is_empty() {
+                about.push(format!("{} quarantined", tested.quarantined.len()));
+            }
+            about.push(format!("MCP {protocol}, {era}"));
             about.extend(name.clone());
             about
         }
@@ -186,6 +190,7 @@ fn described((server, tested): &(Server, Tested)) -> Value {
         "stateless": null,
         "server": null,
         "tools": tested.tools.iter().map(|tool| &*tool.name).collect::<Vec<_>>(),
+        "quarantined": tested.quarantined.iter().map(|tool| &**tool).collect::<Vec<_>>(),
         "problems": tested.problems,
         "took_ms": u64::try_from(tested.took.as_millis()).unwrap_or(u64::MAX),
     });

@@ -1,0 +1,214 @@
+//! `jackfield mcp accept`: what has changed in a server's tools, and a person's word about it.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::sync::Arc;
+
+use jackfield_assembly::{AcceptError, Changed, Server, ServerState, Tested};
+
+use crate::approval::Terminal;
+use crate::commands::servers;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// What is to be accepted.
+#[derive(Clone, Debug)]
+pub struct Accept {
+    /// Whether JSON is printed.
+    pub json: bool,
+    /// The tools, by the server's own names; all if none is named.
+    pub tools: Vec<String>,
+    /// Whether nobody is asked.
+    pub yes: bool,
+}
+
+/// Starts the server, shows what has changed, asks, and accepts what was shown.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(server: Server, accept: Accept) -> Result<Exit, Fault> {
+    let done = perform(&server, &accept).await;
+    servers::stop(vec![server]).await;
+    done
+}
+
+async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
+    let patience = servers::patience(std::slice::from_ref(server));
+    let tested = server.test().await;
+    drop(patience);
+    usable(server, &tested)?;
+    let shown = chosen(server, server.changed(), &accept.tools)?;
+    if !accept.json || shown.is_empty() {
+        printed(render::changes(
+            &mut anstream::stdout(),
+            server,
+            &shown,
+            accept.json.then_some(false),
+        ))?;
+    }
+    if shown.is_empty() {
+        return Ok(Exit::Answered);
+    }
+    let accepted = match asks(accept) {
+        Asks::Nobody if accept.json => false,
+        Asks::Nobody => return Err(nobody(server)),
+        Asks::Person(mut terminal) => {
+            let asked = tokio::task::spawn_blocking(move || {
+                confirmed(&mut terminal, &mut anstream::stderr())
+            });
+            if !asked.await.unwrap_or(false) {
+                render::remark("nothing was accepted");
+                return Ok(Exit::Cancelled);
+            }
+            true
+        }
+        Asks::Yes => true,
+    };
+    if accepted {
+        let (keeper, what) = (server.clone(), shown.clone());
+        let kept = tokio::task::spawn_blocking(move || keeper.accept(&what)).await;
+        let kept = kept.map_err(|error| Fault::new(Exit::Internal, error.to_string()))?;
+        kept.map_err(|error| unkept(server, &error))?;
+    }
+    if accept.json {
+        printed(render::changes(
+            &mut anstream::stdout(),
+            server,
+            &shown,
+            Some(accepted),
+        ))?;
+    } else {
+        render::remark(&format!("accepted: {}", names(&shown)));
+    }
+    if !accepted {
+        return Err(nobody(server));
+    }
+    // What it says by now was not shown to anybody.
+    let again = server.test().await.quarantined;
+    let again: Vec<&str> = again
+        .iter()
+        .filter(|tool| shown.iter().any(|one| one.tool == **tool))
+        .map(|tool| &**tool)
+        .collect();
+    if !again.is_empty() {
+        let message = format!(
+            "it has changed again since it was shown: {}",
+            again.join(", ")
+        );
+        return Err(Fault::new(Exit::Server, message).with_help(again_help(server)));
+    }
+    Ok(Exit::Answered)
+}
+
+/// Asks whether what stands above is accepted; anything but a yes is a no.
+pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
+    let asked = write!(err, "accept this? [y/N] ").and_then(|()| err.flush());
+    let line = asked.ok().and_then(|()| terminal.line());
+    let word = line.unwrap_or_default().trim().to_lowercase();
+    word == "y" || word == "yes"
+}
+
+/// Who is asked.
+enum Asks {
+    Nobody,
+    Person(Terminal),
+    Yes,
+}
+
+fn asks(accept: &Accept) -> Asks {
+    if accept.yes {
+        return Asks::Yes;
+    }
+    // Whoever is asked has to have seen what about.
+    let sees = io::stdout().is_terminal() && io::stderr().is_terminal();
+    if accept.json || !sees {
+        return Asks::Nobody;
+    }
+    Terminal::open().map_or(Asks::Nobody, Asks::Person)
+}
+
+fn usable(server: &Server, tested: &Tested) -> Result<(), Fault> {
+    let id = &server.config.id;
+    match &tested.state {
+        ServerState::Failed { advice, reason } => {
+            let message = format!("the server `{id}` is not available: {reason}");
+            Err(Fault::new(Exit::Server, message).with_help(advice.clone()))
+        }
+        ServerState::Off => {
+            let fault = Fault::new(Exit::Usage, format!("the server `{id}` is switched off"));
+            Err(fault.with_help("set \"enabled\": true where it is configured"))
+        }
+        ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped
+            if !tested.usable =>
+        {
+            let mut fault = Fault::new(
+                Exit::Server,
+                format!("the tools of the server `{id}` cannot be had"),
+            );
+            fault.causes.clone_from(&tested.problems);
+            Err(fault)
+        }
+        ServerState::Ready { .. } | ServerState::Starting | ServerState::Stopped => Ok(()),
+    }
+}
+
+/// Those of the changes that are meant.
+fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Vec<Changed>, Fault> {
+    let is_changed = |tool: &&String| changed.iter().any(|one| *one.tool == ***tool);
+    if let Some(other) = tools.iter().find(|tool| !is_changed(tool)) {
+        let id = &server.config.id;
+        let known = if changed.is_empty() {
+            "nothing is".to_owned()
+        } else {
+            format!("there are: {}", names(&changed))
+        };
+        let message = format!("no changed tool of `{id}` is called `{other}`; {known}");
+        return Err(Fault::new(Exit::Usage, message)
+            .with_help("`jackfield mcp list` shows which tools of which server have changed"));
+    }
+    let mut chosen = changed;
+    chosen.retain(|one| tools.is_empty() || tools.iter().any(|tool| **tool == *one.tool));
+    Ok(chosen)
+}
+
+fn names(changed: &[Changed]) -> String {
+    let names: Vec<Arc<str>> = changed.iter().map(|one| Arc::clone(&one.tool)).collect();
+    names.join(", ")
+}
+
+fn nobody(server: &Server) -> Fault {
+    let fault = Fault::new(
+        Exit::Usage,
+        "nobody is there to ask, so nothing was accepted",
+    );
+    fault.with_help(format!(
+        "run `jackfield mcp accept {}` in a terminal, or read the differences and give --yes",
+        server.config.id
+    ))
+}
+
+fn again_help(server: &Server) -> String {
+    format!(
+        "what was shown is accepted, and what came after it is not: run `jackfield mcp accept {}` again",
+        server.config.id
+    )
+}
+
+fn unkept(server: &Server, error: &AcceptError) -> Fault {
+    let fault = Fault::new(Exit::Internal, "nothing was accepted").because(error);
+    match error {
+        AcceptError::Overtaken { .. } => fault.with_help(format!(
+            "run `jackfield mcp accept {}` again, which shows what has changed since",
+            server.config.id
+        )),
+        AcceptError::Unkept(_) | _ => fault,
+    }
+}
+
+/// Whoever read it and went away has not seen it.
+fn printed(printed: io::Result<()>) -> Result<(), Fault> {
+    printed.map_err(|error| {
+        Fault::new(Exit::Internal, "standard output cannot be written").because(&error)
+    })
+}

@@ -1,0 +1,290 @@
+//! Definitions that have changed, for people who have to judge them, and for programs.
+
+use std::io::{self, Write};
+use std::ops::Range;
+use std::time::{Duration, Instant};
+
+use jackfield_assembly::{Changed, Server};
+use jackfield_domain::digest::Digest;
+use serde_json::{Map, Value, json};
+use similar::{Algorithm, ChangeTag, DiffOp, TextDiff};
+
+use crate::render::hidden::revealed;
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+
+/// Prints what has changed; as JSON with whether it was accepted, if that is said.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn changes(
+    out: &mut impl Write,
+    server: &Server,
+    changed: &[Changed],
+    accepted: Option<bool>,
+) -> io::Result<()> {
+    let id = server.config.id.as_str();
+    if let Some(accepted) = accepted {
+        return document(out, &described(id, changed, accepted));
+    }
+    if changed.is_empty() {
+        writeln!(
+            out,
+            "nothing to accept: what `{id}` says of its tools is what was accepted"
+        )?;
+    }
+    for one in changed {
+        definition(out, id, one)?;
+    }
+    out.flush()
+}
+
+fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
+    let changes = changed.iter().map(|one| {
+        json!({
+            "tool": &*one.tool,
+            "accepted": one.accepted.as_deref(),
+            "accepted_digest": one.accepted_digest.to_hex(),
+            "offered": &*one.offered,
+            "offered_digest": Digest::of_json(&one.offered).to_hex(),
+        })
+    });
+    json!({
+        "id": id,
+        "accepted": accepted,
+        "changes": changes.collect::<Vec<_>>(),
+    })
+}
+
+/// Prints what has changed of one tool.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn definition(out: &mut impl Write, id: &str, changed: &Changed) -> io::Result<()> {
+    writeln!(
+        out,
+        "{NAME}{id}/{}{NAME:#}",
+        revealed(&changed.tool).replace('\n', "<U+000A>")
+    )?;
+    let empty = Value::Null;
+    let accepted = changed.accepted.as_deref();
+    if accepted.is_none() {
+        writeln!(
+            out,
+            "  {WARM}!{WARM:#} what was accepted was too long to be kept: this is all that it says now"
+        )?;
+    }
+    let accepted = accepted.unwrap_or(&empty);
+    for (field, heading) in TEXTS {
+        let text = |definition: &Value| {
+            let text = definition.get(*field).and_then(Value::as_str);
+            text.unwrap_or_default().to_owned()
+        };
+        let (old, new) = (text(accepted), text(&changed.offered));
+        if old != new {
+            writeln!(out, "  {heading}")?;
+            told(out, &old, &new, words_diff)?;
+        }
+    }
+    for (field, heading) in VALUES {
+        let pretty = |definition: &Value| match definition.get(*field) {
+            None => Ok(String::new()),
+            Some(value) => serde_json::to_string_pretty(&sorted(value)),
+        };
+        let (old, new) = (pretty(accepted)?, pretty(&changed.offered)?);
+        if old != new {
+            writeln!(out, "  {heading}")?;
+            told(out, &old, &new, lines_diff)?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Tells how two texts differ, as far as they are not too long for that.
+fn told<W: Write>(
+    out: &mut W,
+    old: &str,
+    new: &str,
+    tell: fn(&mut W, &str, &str) -> io::Result<()>,
+) -> io::Result<()> {
+    let (old, old_rest) = bounded(old);
+    let (new, new_rest) = bounded(new);
+    tell(out, &revealed(old), &revealed(new))?;
+    let rest = old_rest.len().max(new_rest.len());
+    if rest > 0 {
+        let how = if old_rest == new_rest {
+            "have not changed"
+        } else {
+            "have changed, too"
+        };
+        writeln!(
+            out,
+            "    {WARM}!{WARM:#} {rest} more bytes are not shown here and {how}; --json has them"
+        )?;
+    }
+    Ok(())
+}
+
+fn bounded(text: &str) -> (&str, &str) {
+    text.split_at(text.floor_char_boundary(MOST_SHOWN))
+}
+
+/// Tells how prose differs: word by word, in its lines.
+fn words_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
+    let (old, new) = (tokens(old), tokens(new));
+    let deadline = Some(Instant::now() + PATIENCE);
+    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let mut lines = Lines::default();
+    let text =
+        |tokens: &[&str], range: Range<usize>| tokens.get(range).unwrap_or_default().concat();
+    for op in ops {
+        let (old, new) = (text(&old, op.old_range()), text(&new, op.new_range()));
+        match op {
+            DiffOp::Equal { .. } => lines.push(ChangeTag::Equal, &new),
+            DiffOp::Delete { .. } => lines.push(ChangeTag::Delete, &old),
+            DiffOp::Insert { .. } => lines.push(ChangeTag::Insert, &new),
+            DiffOp::Replace { .. } => {
+                lines.push(ChangeTag::Delete, &old);
+                lines.push(ChangeTag::Insert, &new);
+            }
+        }
+    }
+    lines.write(out)
+}
+
+/// Tells how JSON differs: line by line.
+fn lines_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
+    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+    for (place, hunk) in diff.grouped_ops(AROUND).iter().enumerate() {
+        if place > 0 {
+            writeln!(out, "    {DIM}…{DIM:#}")?;
+        }
+        for change in hunk.iter().flat_map(|op| diff.iter_changes(op)) {
+            let line = change.value().trim_end_matches('\n');
+            match change.tag() {
+                ChangeTag::Delete => writeln!(out, "    {BAD}- {line}{BAD:#}")?,
+                ChangeTag::Equal => writeln!(out, "      {line}")?,
+                ChangeTag::Insert => writeln!(out, "    {GOOD}+ {line}{GOOD:#}")?,
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Prose with its changes, in lines.
+#[derive(Default)]
+struct Lines {
+    done: Vec<(bool, String)>,
+    now: (bool, String),
+}
+
+impl Lines {
+    fn push(&mut self, tag: ChangeTag, text: &str) {
+        for (place, piece) in text.split('\n').enumerate() {
+            // The end of a line can be what has changed, and is seen by its sign then.
+            let changed = tag != ChangeTag::Equal;
+            if place > 0 {
+                if changed {
+                    self.now.0 = true;
+                }
+                self.done.push(std::mem::take(&mut self.now));
+            }
+            if !changed {
+                self.now.1.push_str(piece);
+                continue;
+            }
+            let ends = text.split('\n').count() > place + 1;
+            let end = if ends { "⏎" } else { "" };
+            if piece.is_empty() && !ends {
+                continue;
+            }
+            self.now.0 = true;
+            let (style, open, close) = if tag == ChangeTag::Delete {
+                (BAD, "[-", "-]")
+            } else {
+                (GOOD, "{+", "+}")
+            };
+            self.now
+                .1
+                .push_str(&format!("{style}{open}{piece}{end}{close}{style:#}"));
+        }
+    }
+
+    fn write(mut self, out: &mut impl Write) -> io::Result<()> {
+        self.done.push(self.now);
+        let changed: Vec<usize> = (self.done.iter().enumerate())
+            .filter_map(|(place, line)| line.0.then_some(place))
+            .collect();
+        let mut left_out = false;
+        for (place, (_, line)) in self.done.iter().enumerate() {
+            // The changed line that is next, and the one before: no other can be nearer.
+            let next = changed.partition_point(|line| *line < place);
+            let near = [next.checked_sub(1), Some(next)].into_iter().flatten();
+            let near = near.filter_map(|nth| changed.get(nth));
+            if near
+                .map(|line| line.abs_diff(place))
+                .min()
+                .is_some_and(|far| far <= AROUND)
+            {
+                writeln!(out, "    {line}")?;
+                left_out = false;
+            } else if !left_out {
+                writeln!(out, "    {DIM}…{DIM:#}")?;
+                left_out = true;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Words, and every other character alone. A language without spaces has words of one character.
+fn tokens(text: &str) -> Vec<&str> {
+    let is_word = |c: char| c.is_alphanumeric() && c < '\u{2e80}';
+    let mut tokens = Vec::new();
+    let mut rest = text;
+    while let Some(first) = rest.chars().next() {
+        let end = if is_word(first) {
+            rest.find(|c| !is_word(c)).unwrap_or(rest.len())
+        } else {
+            first.len_utf8()
+        };
+        let (token, after) = rest.split_at(end);
+        tokens.push(token);
+        rest = after;
+    }
+    tokens
+}
+
+/// The same with the keys of every object sorted: their order says nothing.
+fn sorted(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => items.iter().map(sorted).collect(),
+        Value::Object(fields) => {
+            let mut fields: Vec<_> = fields.iter().collect();
+            fields.sort_unstable_by_key(|(name, _)| *name);
+            let fields = fields.into_iter();
+            let fields: Map<String, Value> = fields
+                .map(|(name, value)| (name.clone(), sorted(value)))
+                .collect();
+            fields.into()
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => value.clone(),
+    }
+}
+
+/// The fields of a definition that are prose, with what they are called.
+const TEXTS: &[(&str, &str)] = &[("title", "title"), ("description", "description")];
+/// The fields that are JSON.
+const VALUES: &[(&str, &str)] = &[
+    ("annotations", "annotations: what it says of its effects"),
+    ("inputSchema", "arguments"),
+    ("outputSchema", "structured results"),
+];
+/// How many lines stand around a change.
+const AROUND: usize = 2;
+/// The most bytes of each text that are shown.
+const MOST_SHOWN: usize = 64 << 10;
+/// How long the smallest difference is looked for; a larger one is told then.
+const PATIENCE: Duration = Duration::from_millis(500);
