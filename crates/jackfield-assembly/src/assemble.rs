@@ -9,7 +9,7 @@ use jackfield_engine::{Engine, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
-use jackfield_provider_kit::transport::{Transport, TransportSettings};
+use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_tools_builtin::Builtins;
 
@@ -19,6 +19,7 @@ use crate::place::{ConfigError, Origin, Problem};
 use crate::registry::{ProviderFactory, ProviderSettings, Registry};
 use crate::servers::{Places, Server};
 use crate::surroundings::{Environment, read_small};
+use crate::web;
 
 /// An engine, and what turns on it are sent with.
 #[derive(Debug)]
@@ -78,11 +79,11 @@ pub struct MissingKey {
 }
 
 impl Registry {
-    /// Makes the engine: all configured providers, the built-in tools, the MCP servers, a journal in
-    /// memory.
+    /// Makes the engine: all configured providers, the built-in tools, the web APIs, the MCP servers, a
+    /// journal in memory.
     ///
     /// A provider without a key is made all the same, and says so when it is asked;
-    /// an MCP server that lacks a variable says so when its tools are listed.
+    /// an MCP server or a web API that lacks a variable says so when tools are listed.
     ///
     /// # Errors
     ///
@@ -147,6 +148,7 @@ impl Registry {
                 }
             }
         }
+        builder = web::join(config, environment, builder)?;
         ConfigError::check(problems)?;
         let dialect = dialects.get(&options.model.provider);
         let extensions = config.extensions.iter().map(|(extension, _)| extension);
@@ -259,11 +261,15 @@ fn transport(config: &Config) -> Result<Transport, Problem> {
     }
     let proxy = config.network.proxy.as_ref();
     settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
-    Transport::new(settings).map_err(|error| {
-        let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
-        let cause = error.source().map(|cause| format!(": {cause}"));
-        Problem::new(place, format!("{error}{}", cause.unwrap_or_default()))
-    })
+    Transport::new(settings).map_err(|error| unreachable(config, &error))
+}
+
+/// What is wrong with how everything is reached.
+pub(crate) fn unreachable(config: &Config, error: &TransportError) -> Problem {
+    let proxy = config.network.proxy.as_ref();
+    let place = proxy.map_or_else(|| Origin::Default.into(), |(_, place)| place.clone());
+    let cause = error.source().map(|cause| format!(": {cause}"));
+    Problem::new(place, format!("{error}{}", cause.unwrap_or_default()))
 }
 
 fn unknown_options(

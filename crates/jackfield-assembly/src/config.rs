@@ -10,12 +10,14 @@ use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::TurnOptions;
+use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
 use crate::place::{Origin, Place, Problem};
 use crate::servers::McpServer;
+use crate::web::Web;
 
 /// What is configured, checked, with defaults for everything that is not.
 #[derive(Clone, Debug)]
@@ -48,12 +50,16 @@ pub struct Config {
     pub(crate) said: BTreeMap<String, (Value, Place)>,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServer>,
+    /// The web APIs that are tools.
+    pub web: Web,
 }
 
-/// How providers are reached.
+/// How providers and web APIs are reached.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub struct Network {
+    /// What tools may reach although it is not public.
+    pub allow_private: Allowed,
     /// How long a connection may take to be made, if that is not the default.
     pub connect_timeout: Option<Duration>,
     /// A proxy for everything but this machine, and where it is configured.
@@ -113,6 +119,7 @@ impl Default for Config {
             remarks: Vec::new(),
             said: BTreeMap::new(),
             servers: BTreeMap::new(),
+            web: Web::default(),
         }
     }
 }

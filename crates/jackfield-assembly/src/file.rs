@@ -4,6 +4,7 @@ mod extensions;
 mod providers;
 mod response_format;
 mod sections;
+mod web;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -82,7 +83,8 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
 /// Every key that may be in a file, with `NAME` where a name is free.
 #[must_use]
 pub fn keys() -> Vec<String> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n";
+    let sample = "[aliases]\nNAME = \"a/b\"\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+                  [web.tools.NAME.parameters.NAME]\n";
     let mut draft = Draft::default();
     let mut keys = read(
         &mut draft,
@@ -128,6 +130,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::settings(config, root.section("settings"), trust);
+    web::read(&mut config.web, root.section("web"), trust);
     root.finish();
 }
 

@@ -30,6 +30,7 @@ mod registry;
 mod servers;
 mod surroundings;
 mod values;
+mod web;
 
 pub use self::assemble::{Assembled, KeyState, MissingKey, ProviderState};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
@@ -41,6 +42,7 @@ pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::servers::{AcceptError, Changed, McpServer, Server, ServerState, Tested, guard};
 pub use self::surroundings::{Environment, Surroundings};
+pub use self::web::{Web, WebApi};
 
 /// The example of the README, held to compile.
 #[cfg(doctest)]

@@ -1,6 +1,6 @@
 //! MCP servers: what is configured of each, and the toolbox that comes of it.
 
-mod expand;
+pub(crate) mod expand;
 mod fields;
 mod memory;
 mod pins;

@@ -1,8 +1,8 @@
-//! The guarded HTTP client: encrypted by rustls over ring, never redirected, never retried, no proxy unless told.
+//! The HTTP client of providers: encrypted by rustls over ring, never redirected, never retried, no proxy unless told.
 
 mod fault;
 mod incoming;
-mod tls;
+pub(crate) mod tls;
 
 pub use self::incoming::{Incoming, MAX_REPLY};
 

@@ -6,6 +6,7 @@ use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
+use jackfield_provider_kit::guarded::Allowed;
 use toml::de::DeValue;
 
 use crate::config::{Config, Network};
@@ -43,6 +44,14 @@ pub(crate) fn limits(limits: &mut Limits, mut section: Section<'_>) {
 
 /// `[network]`
 pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Trust) {
+    if let Some((allowed, place)) = section.take("allow_private", allowed) {
+        if trust == Trust::Found {
+            let help = trust_help(&place);
+            let message = "a file that was merely found allows no addresses";
+            section.problem(Problem::new(place, message).with_help(help));
+        }
+        network.allow_private = allowed;
+    }
     section.set("connect_timeout", duration, &mut network.connect_timeout);
     if let Some((proxy, place)) = section.take("proxy", filled) {
         if trust == Trust::Found {
@@ -53,6 +62,15 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
         network.proxy = Some((proxy, place));
     }
     section.finish();
+}
+
+/// Networks, addresses and names.
+fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
+    let mut allowed = Allowed::default();
+    for text in texts(value)? {
+        allowed.allow(&text).map_err(|error| error.to_string())?;
+    }
+    Ok(allowed)
 }
 
 /// `[policy]` and `[policy.tools]`

@@ -9,6 +9,15 @@ use crate::surroundings::Environment;
 ///
 /// A sentence that names the variable. Never what it holds.
 pub(crate) fn expand(text: &str, environment: &Environment) -> Result<String, String> {
+    expand_told(text, environment, |_| {})
+}
+
+/// The same, and tells what each variable holds.
+pub(crate) fn expand_told(
+    text: &str,
+    environment: &Environment,
+    mut tell: impl FnMut(&str),
+) -> Result<String, String> {
     let mut expanded = String::new();
     let mut rest = text;
     while let Some(at) = rest.find("${") {
@@ -33,7 +42,10 @@ pub(crate) fn expand(text: &str, environment: &Environment) -> Result<String, St
             ));
         }
         match (environment.named(name), default) {
-            (Some(Ok(value)), _) if !value.is_empty() => expanded.push_str(&value),
+            (Some(Ok(value)), _) if !value.is_empty() => {
+                tell(&value);
+                expanded.push_str(&value);
+            }
             (Some(Err(_)), _) => {
                 return Err(format!("the environment variable {name} is not UTF-8"));
             }

@@ -13,6 +13,7 @@ use crate::place::Problem;
 use crate::servers::McpServer;
 use crate::servers::fields::{Fields, Pages, duration, filled, flag, text, texts};
 use crate::surroundings::Surroundings;
+use crate::web;
 
 /// The servers of a file, and everything that is wrong with it.
 pub(crate) fn read(
@@ -224,6 +225,11 @@ fn patterns(fields: &mut Fields<'_>, pages: &Pages) -> Patterns {
 fn parse_id(id: &str) -> Result<ToolboxId, String> {
     if id == BUILTIN {
         return Err(format!("`{BUILTIN}` is the name of the built-in tools"));
+    }
+    if [web::OWN, web::FOUND].contains(&id) {
+        return Err(format!(
+            "`{id}` is the name of the web APIs under [web.tools]"
+        ));
     }
     ToolboxId::parse(id).map_err(|error| error.to_string())
 }

@@ -1,6 +1,5 @@
 //! What goes wrong on the wire, classified, with the host, the cause and the way out in one sentence.
 
-use std::error::Error;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use jackfield_ports::chat_model::ModelError;
 use rustls::CertificateError;
 
 use super::TransportSettings;
+use crate::cause::cause;
 
 /// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
 #[derive(Clone, Debug)]
@@ -167,20 +167,6 @@ impl Peer {
             ),
         }
     }
-}
-
-/// The innermost error of this type in the chain, looking into errors of the system, too.
-fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
-    let inner = match error.downcast_ref::<io::Error>() {
-        Some(wrapper) => wrapper
-            .get_ref()
-            .map(|inner| inner as &'a (dyn Error + 'static)),
-        None => None,
-    };
-    inner
-        .or_else(|| error.source())
-        .and_then(cause)
-        .or_else(|| error.downcast_ref())
 }
 
 fn before_send(kind: ModelFailureKind, message: String) -> ModelFailure {

@@ -10,7 +10,7 @@ use rustls_platform_verifier::Verifier;
 /// A configuration, and whether it trusts anybody.
 ///
 /// The crypto provider is given here and not installed for the whole process, which is not ours.
-pub(super) fn configure() -> Result<(ClientConfig, bool), BoxError> {
+pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions()?;

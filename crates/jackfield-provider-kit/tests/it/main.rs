@@ -8,6 +8,7 @@
 
 mod base_url;
 mod by_model;
+mod guarded;
 mod retry_after;
 mod secret;
 mod sse;

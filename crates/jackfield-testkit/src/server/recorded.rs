@@ -33,6 +33,12 @@ impl RecordedRequest {
         found.map(|(_, value)| value.as_str())
     }
 
+    /// Whether the connection that it came on is still open.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        *self.end.borrow() == End::Open
+    }
+
     /// The body as JSON.
     ///
     /// # Panics

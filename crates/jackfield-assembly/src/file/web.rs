@@ -1,0 +1,313 @@
+//! The table of web APIs that are tools.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use http::{HeaderName, Method};
+use jackfield_tools_web::{BodyForm, Parameter, Part, Template, ToolConfig, WebTool, header_name};
+use serde_json::{Map, Value};
+use toml::de::DeValue;
+
+use crate::document::{Entry, Section};
+use crate::file::{Trust, trust_help};
+use crate::near::did_you_mean;
+use crate::place::{Place, Problem};
+use crate::values::{any, duration, filled, flag, one_of, text};
+use crate::web::{Web, WebApi};
+
+/// `[web]`: a tool takes the place of one of the same name, whole.
+pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
+    if let Some((prefix, place)) = section.take("prefix", prefix) {
+        if trust == Trust::Found {
+            let help = trust_help(&place);
+            let message = "a file that was merely found does not name the tools of others";
+            section.problem(Problem::new(place, message).with_help(help));
+        }
+        web.prefix = Some(prefix);
+    }
+    let tools = section.section("tools");
+    section.finish();
+    let names = tools.again();
+    for entry in tools.entries() {
+        let table = Section::of(&names, &entry);
+        let Some(mut api) = tool(&names, entry, table, trust) else {
+            continue;
+        };
+        let name = Arc::clone(api.tool.name());
+        if trust == Trust::Found {
+            // Like what a server says that nobody trusts.
+            api.tool = api.tool.untrusted();
+            web.found.insert(name, api);
+        } else {
+            web.tools.insert(name, api);
+        }
+    }
+    if web.tools.len() + web.found.len() > MOST
+        && let Some(place) = names.first_place()
+    {
+        let message = format!("there are more than {MOST} web APIs");
+        names.problem(Problem::new(place, message));
+    }
+}
+
+fn tool(
+    names: &Section<'_>,
+    entry: Entry<'_>,
+    mut table: Section<'_>,
+    trust: Trust,
+) -> Option<WebApi> {
+    let mut places: BTreeMap<String, Place> = BTreeMap::new();
+    let missing = |key: &str, what: &str| {
+        let message = format!("`{key}` is missing: {what}");
+        names.problem(Problem::new(entry.place.clone(), message));
+    };
+    let has = table.again().entries();
+    let has = |key: &str| has.iter().any(|entry| &*entry.name == key);
+    let described = table.take("description", filled);
+    if described.is_none() && !has("description") {
+        missing(
+            "description",
+            "what the tool does and when to use it, for the model",
+        );
+    }
+    let parse =
+        |value: &DeValue<'_>| Template::parse(&filled(value)?).map_err(|error| error.to_string());
+    let url = table.take("url", parse);
+    if url.is_none() && !has("url") {
+        missing(
+            "url",
+            "the address, such as \"https://api.example.com/v1/{city}\"",
+        );
+    }
+    let mut kept = |key: &str, place: Place| places.insert(key.to_owned(), place);
+    // One that cannot be used is read all the same, for everything else that is wrong with it.
+    let usable = described.is_some() && url.is_some();
+    let (description, _) = described.unwrap_or_else(|| ("".into(), entry.place.clone()));
+    let (url, place) = match url {
+        Some(url) => url,
+        None => (
+            Template::parse("https://localhost").ok()?,
+            entry.place.clone(),
+        ),
+    };
+    kept("url", place);
+    let mut config = ToolConfig::new(Arc::clone(&entry.name), description, url);
+    let forms = one_of(&[("form", BodyForm::Form), ("json", BodyForm::Json)]);
+    table.set("body", forms, &mut config.body);
+    table.set("icon", filled, &mut config.icon);
+    table.set("idempotency_key", flag, &mut config.idempotency_key);
+    table.set("idempotent", flag, &mut config.idempotent);
+    if let Some((method, place)) = table.take("method", one_of(METHODS)) {
+        config.method = method;
+        kept("method", place);
+    }
+    table.set("read_only", flag, &mut config.read_only);
+    if let Some((result, place)) = table.take("result", filled) {
+        config.result = Some(result);
+        kept("result", place);
+    }
+    table.set("timeout", duration, &mut config.timeout);
+    table.set("title", filled, &mut config.title);
+    let headers = headers(table.section("headers"), trust);
+    let parameters = table.section("parameters");
+    table.finish();
+    let tables = parameters.again();
+    for entry in parameters.entries() {
+        let table = Section::of(&tables, &entry);
+        let key = format!("parameters.{}", entry.name);
+        kept(&key, entry.place.clone());
+        let read = parameter(Arc::clone(&entry.name), table, |field, place| {
+            kept(&format!("{key}.{field}"), place);
+        });
+        config.parameters.push(read);
+    }
+    if !usable {
+        return None;
+    }
+    let tool = WebTool::new(config).map_err(|faults| {
+        for fault in faults {
+            let place = place_of(&places, &fault.key).unwrap_or(&entry.place);
+            names.problem(Problem::new(place.clone(), fault.message));
+        }
+    });
+    Some(WebApi {
+        headers,
+        place: entry.place.clone(),
+        tool: tool.ok()?,
+    })
+}
+
+/// The place of a setting, or of the nearest table above it.
+fn place_of<'a>(places: &'a BTreeMap<String, Place>, key: &str) -> Option<&'a Place> {
+    places.get(key).or_else(|| {
+        let (above, _) = key.rsplit_once('.')?;
+        place_of(places, above)
+    })
+}
+
+fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
+    let table = section.again();
+    let mut headers: Vec<(HeaderName, Arc<str>)> = Vec::new();
+    for entry in section.entries() {
+        let Some(value) = table.value(&entry, text) else {
+            continue;
+        };
+        if trust == Trust::Found && value.contains("${") {
+            let help = trust_help(&entry.place);
+            let message = "a file that was merely found gets no variables";
+            table.problem(Problem::new(entry.place.clone(), message).with_help(help));
+        }
+        match header_name(&entry.name) {
+            Ok(name) if headers.iter().any(|(other, _)| *other == name) => {
+                let message = "this header is there already, in other letters";
+                table.problem(Problem::new(entry.place, message));
+            }
+            Ok(name) => headers.push((name, value.into())),
+            Err(message) => table.problem(Problem::new(entry.place, message)),
+        }
+    }
+    headers
+}
+
+/// A parameter: where it goes, and beside that its schema.
+fn parameter(
+    name: Arc<str>,
+    mut table: Section<'_>,
+    mut kept: impl FnMut(&str, Place),
+) -> Parameter {
+    let parts = [
+        ("body", Part::Body),
+        ("header", Part::Header),
+        ("path", Part::Path),
+        ("query", Part::Query),
+    ];
+    let part = table.take("in", one_of(&parts));
+    let wire = table.take("name", filled);
+    // Of an object it is a list, which belongs to the schema.
+    let either = |value: &DeValue<'_>| {
+        if value.is_array() {
+            any(value)
+        } else {
+            flag(value).map(Value::Bool)
+        }
+    };
+    let required = table.take("required", either);
+    let rest = table.again();
+    let mut schema = Map::new();
+    for entry in table.rest() {
+        if !KEYWORDS.contains(&&*entry.name) {
+            let known: Vec<&str> = KEYWORDS.iter().chain(OURS).copied().collect();
+            let message = format!("unknown{}", did_you_mean(&entry.name, &known));
+            rest.problem(Problem::new(entry.place, message));
+            continue;
+        }
+        let Some(value) = rest.value(&entry, any) else {
+            continue;
+        };
+        if &*entry.name == "type" && !is_type(&value) {
+            let given = value.as_str().unwrap_or_default();
+            let message = format!("`{given}` is no type{}", did_you_mean(given, TYPES));
+            rest.problem(Problem::new(entry.place.clone(), message));
+        }
+        schema.insert(entry.name.to_string(), value);
+        kept(&entry.name, entry.place);
+    }
+    let mut parameter = Parameter::new(name, Map::new());
+    if let Some((part, place)) = part {
+        parameter.part = Some(part);
+        kept("in", place);
+    }
+    if let Some((wire, place)) = wire {
+        parameter.wire = Some(wire);
+        kept("name", place);
+    }
+    match required {
+        Some((Value::Bool(required), place)) => {
+            parameter.required = Some(required);
+            kept("required", place);
+        }
+        Some((list, _)) => {
+            schema.insert("required".to_owned(), list);
+        }
+        None => {}
+    }
+    parameter.schema = schema;
+    parameter
+}
+
+/// One type, or several.
+fn is_type(value: &Value) -> bool {
+    let known = |value: &Value| value.as_str().is_some_and(|name| TYPES.contains(&name));
+    value
+        .as_array()
+        .map_or_else(|| known(value), |types| types.iter().all(known))
+}
+
+/// What the names of tools begin with.
+fn prefix(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    let text = text(value)?;
+    let fits = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+    if text.len() > LONGEST_PREFIX || !text.chars().all(fits) {
+        return Err(format!(
+            "a prefix has at most {LONGEST_PREFIX} letters, digits, `_` and `-`"
+        ));
+    }
+    Ok(text.into())
+}
+
+/// What of JSON Schema (2020-12) a parameter may say; nothing that refers to something else.
+const KEYWORDS: &[&str] = &[
+    "additionalProperties",
+    "allOf",
+    "anyOf",
+    "const",
+    "contains",
+    "default",
+    "dependentRequired",
+    "deprecated",
+    "description",
+    "enum",
+    "examples",
+    "exclusiveMaximum",
+    "exclusiveMinimum",
+    "format",
+    "items",
+    "maxItems",
+    "maxLength",
+    "maxProperties",
+    "maximum",
+    "minItems",
+    "minLength",
+    "minProperties",
+    "minimum",
+    "multipleOf",
+    "not",
+    "oneOf",
+    "pattern",
+    "patternProperties",
+    "prefixItems",
+    "properties",
+    "propertyNames",
+    "required",
+    "title",
+    "type",
+    "uniqueItems",
+];
+/// The longest beginning of tools' names.
+const LONGEST_PREFIX: usize = 32;
+const METHODS: &[(&str, Method)] = &[
+    ("DELETE", Method::DELETE),
+    ("GET", Method::GET),
+    ("HEAD", Method::HEAD),
+    ("PATCH", Method::PATCH),
+    ("POST", Method::POST),
+    ("PUT", Method::PUT),
+];
+/// The most web APIs.
+const MOST: usize = 200;
+/// What a parameter says beside its schema.
+const OURS: &[&str] = &["in", "name"];
+/// The types of JSON Schema.
+const TYPES: &[&str] = &[
+    "array", "boolean", "integer", "null", "number", "object", "string",
+];

@@ -1,0 +1,120 @@
+//! Web APIs that are tools: what is configured of each, and the toolboxes that come of them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use http::HeaderName;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_engine::{EngineBuilder, Standing};
+use jackfield_provider_kit::guarded::{Allowed, Guarded, GuardedSettings};
+use jackfield_provider_kit::secret::Secret;
+use jackfield_tools_web::{Header, WebTool, WebTools};
+
+use crate::assemble::unreachable;
+use crate::config::Config;
+use crate::place::{Origin, Place, Problem};
+use crate::servers::expand::expand_told;
+use crate::surroundings::Environment;
+
+/// The web APIs that are tools.
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub struct Web {
+    /// Those of a file that was merely found, by name. They reach public addresses only, get no
+    /// variables, and nobody's word about their effects is believed.
+    pub found: BTreeMap<Arc<str>, WebApi>,
+    /// What the names of the user's own begin with in place of `web__`.
+    pub prefix: Option<Arc<str>>,
+    /// The user's own, by name.
+    pub tools: BTreeMap<Arc<str>, WebApi>,
+}
+
+/// A web API that is a tool.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct WebApi {
+    /// Headers as they are written, with `${NAME}` in them.
+    pub headers: Vec<(HeaderName, Arc<str>)>,
+    /// Where it is configured.
+    pub place: Place,
+    /// The rest of it, checked.
+    pub tool: WebTool,
+}
+
+impl fmt::Debug for WebApi {
+    /// Never says what the headers hold: some are keys that were written right into them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebApi")
+            .field("tool", &self.tool)
+            .field("place", &self.place)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Adds the toolboxes of the web APIs to an engine, those that there are.
+pub(crate) fn join(
+    config: &Config,
+    environment: &Environment,
+    mut builder: EngineBuilder,
+) -> Result<EngineBuilder, Problem> {
+    let web = &config.web;
+    let own = Standing {
+        prefix: web.prefix.clone(),
+        trusted: true,
+    };
+    let kinds = [
+        (OWN, &web.tools, config.network.allow_private.clone(), own),
+        (FOUND, &web.found, Allowed::default(), Standing::default()),
+    ];
+    for (id, apis, allowed, standing) in kinds {
+        if apis.is_empty() {
+            continue;
+        }
+        let id = ToolboxId::parse(id)
+            .map_err(|error| Problem::new(Origin::Default.into(), error.to_string()))?;
+        let (mut tools, mut unusable) = (Vec::new(), Vec::new());
+        for api in apis.values() {
+            match filled_in(api, environment) {
+                Ok(tool) => tools.push(tool),
+                Err(why) => unusable.push((Arc::clone(api.tool.name()), why)),
+            }
+        }
+        let client = client(config, allowed)?;
+        let toolbox = WebTools::new(id, client, tools).without(unusable);
+        builder = builder.toolbox_as(Arc::new(toolbox), standing);
+    }
+    Ok(builder)
+}
+
+fn client(config: &Config, allowed: Allowed) -> Result<Guarded, Problem> {
+    let mut settings = GuardedSettings::default();
+    settings.allowed = allowed;
+    if let Some(timeout) = config.network.connect_timeout {
+        settings.connect_timeout = timeout;
+    }
+    let proxy = config.network.proxy.as_ref();
+    settings.proxy = proxy.map(|(proxy, _)| proxy.to_string());
+    Guarded::new(settings).map_err(|error| unreachable(config, &error))
+}
+
+/// The tool with the variables of its headers filled in, or why that cannot be.
+fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String> {
+    let mut headers = Vec::new();
+    for (name, text) in &api.headers {
+        let mut secrets = Vec::new();
+        let wrong = |why: &str| {
+            let place = api.place.origin_in_words();
+            format!("its header `{name}` cannot be sent: {why}; correct it in {place}, or set it")
+        };
+        let value = expand_told(text, environment, |value| secrets.push(Secret::new(value)));
+        let value = value.map_err(|why| wrong(&why))?;
+        headers.push(Header::new(name.clone(), &value, secrets).map_err(wrong)?);
+    }
+    Ok(api.tool.clone().with_headers(headers))
+}
+
+/// The toolbox of what a file says that was merely found.
+pub(crate) const FOUND: &str = "web-project";
+/// The toolbox of the user's own.
+pub(crate) const OWN: &str = "web";

@@ -1,0 +1,18 @@
+//! The cause of an error, wherever it stands in the chain.
+
+use std::error::Error;
+use std::io;
+
+/// The innermost error of this type in the chain, looking into errors of the system, too.
+pub(crate) fn cause<'a, T: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a T> {
+    let inner = match error.downcast_ref::<io::Error>() {
+        Some(wrapper) => wrapper
+            .get_ref()
+            .map(|inner| inner as &'a (dyn Error + 'static)),
+        None => None,
+    };
+    inner
+        .or_else(|| error.source())
+        .and_then(cause)
+        .or_else(|| error.downcast_ref())
+}

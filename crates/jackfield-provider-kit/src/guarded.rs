@@ -1,0 +1,330 @@
+//! The guarded client: for requests to addresses that tools, servers or their answers choose.
+//!
+//! - It connects to public addresses only, unless others are [`Allowed`]. An address is checked after the
+//!   name was resolved, and the connection goes to the very address that was checked; there is a new one
+//!   for every request, so that nothing is reached by a connection that was made for something else.
+//! - Redirects are followed by [`MAX_REDIRECTS`] steps at most, for GET and HEAD alone, never from
+//!   `https` to `http`; each step is checked like a request of its own, and headers do not follow to
+//!   another origin.
+//! - Nothing is retried, decompressed, remembered (no cookies) or taken from the environment.
+//!
+//! Through a proxy it is the proxy that resolves names and connects: addresses that are written as such are
+//! still checked, and names are the proxy's affair. `localhost` and whatever is allowed is reached
+//! directly.
+
+mod addresses;
+mod allowed;
+mod answer;
+mod fault;
+mod resolve;
+
+pub use self::addresses::special;
+pub use self::allowed::{Allowed, InvalidAllowance};
+pub use self::answer::{Answer, Body};
+pub use self::fault::{FetchError, FetchErrorKind};
+pub use self::resolve::{Lookup, SystemLookup};
+
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE, LOCATION};
+use http::{HeaderMap, HeaderValue, Method, StatusCode};
+use url::{Host, Url};
+
+use self::fault::Peer;
+use self::resolve::Checked;
+use crate::transport::{TransportError, tls};
+
+/// Sends requests to public addresses. Clones share everything.
+#[derive(Clone)]
+pub struct Guarded {
+    direct: reqwest::Client,
+    proxied: Option<reqwest::Client>,
+    settings: Arc<Settings>,
+    /// Whether this machine knows any certificate authority.
+    trusting: bool,
+}
+
+struct Settings {
+    allowed: Arc<Allowed>,
+    connect_timeout: Duration,
+    read_idle: Duration,
+}
+
+/// How requests are sent. There is no limit on the whole of a request: whoever sends it keeps the time.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct GuardedSettings {
+    /// What may be reached although it is not public.
+    pub allowed: Allowed,
+    /// How long a connection may take to be made, with finding the name and encryption.
+    pub connect_timeout: Duration,
+    /// What finds the addresses of names.
+    pub lookup: Arc<dyn Lookup>,
+    /// A proxy for everything but `localhost` and what is allowed, as a URL.
+    pub proxy: Option<String>,
+    /// How long a server may be silent, before its answer and within it.
+    pub read_idle: Duration,
+    /// What the client calls itself.
+    pub user_agent: String,
+}
+
+impl Default for GuardedSettings {
+    fn default() -> Self {
+        Self {
+            allowed: Allowed::default(),
+            connect_timeout: Duration::from_secs(10),
+            lookup: Arc::new(SystemLookup),
+            proxy: None,
+            read_idle: Duration::from_secs(300),
+            user_agent: format!("jackfield/{}", env!("CARGO_PKG_VERSION")),
+        }
+    }
+}
+
+impl fmt::Debug for GuardedSettings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // The proxy's address may hold a password.
+        f.debug_struct("GuardedSettings")
+            .field("allowed", &self.allowed)
+            .field("connect_timeout", &self.connect_timeout)
+            .field("read_idle", &self.read_idle)
+            .finish_non_exhaustive()
+    }
+}
+
+/// A request.
+pub struct Outgoing {
+    /// The body; empty for none.
+    pub body: Bytes,
+    /// Headers. They go to the origin of `url` alone, but for `accept` and `accept-language`.
+    pub headers: HeaderMap,
+    /// The method.
+    pub method: Method,
+    /// Where to: `http` or `https`.
+    pub url: Url,
+}
+
+impl fmt::Debug for Outgoing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Path, query, headers and body may hold what nobody should read.
+        f.debug_struct("Outgoing")
+            .field("method", &self.method)
+            .field("host", &self.url.host_str())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Guarded {
+    /// Sets up a client. The system's certificate authorities are read once, here.
+    ///
+    /// # Errors
+    ///
+    /// [`TransportError`] if the settings cannot be followed.
+    pub fn new(settings: GuardedSettings) -> Result<Self, TransportError> {
+        let (tls, trusting) =
+            tls::configure().map_err(|source| TransportError::Client { source })?;
+        let allowed = Arc::new(settings.allowed.clone());
+        let checked = Checked {
+            allowed: Arc::clone(&allowed),
+            lookup: Arc::clone(&settings.lookup),
+        };
+        let direct = build(client(&settings, tls.clone()).dns_resolver(Arc::new(checked)))?;
+        let proxied = match &settings.proxy {
+            Some(proxy) => {
+                // The error would repeat the URL, which may hold a password.
+                let proxy = reqwest::Proxy::all(proxy).map_err(|_| TransportError::Proxy)?;
+                Some(build(client(&settings, tls).proxy(proxy))?)
+            }
+            None => None,
+        };
+        let settings = Arc::new(Settings {
+            allowed,
+            connect_timeout: settings.connect_timeout,
+            read_idle: settings.read_idle,
+        });
+        Ok(Self {
+            direct,
+            proxied,
+            settings,
+            trusting,
+        })
+    }
+
+    /// Sends a request, and returns what comes back as soon as its head is there, whatever its status.
+    /// Redirects of GET and HEAD have been followed.
+    ///
+    /// Dropping the future, or the answer, closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`]. Where it says that nothing was sent, that is proved.
+    pub async fn send(&self, request: Outgoing) -> Result<Answer, FetchError> {
+        let Outgoing {
+            body,
+            mut headers,
+            method,
+            mut url,
+        } = request;
+        headers
+            .entry(ACCEPT_ENCODING)
+            .or_insert(HeaderValue::from_static("identity"));
+        let mut peer = self.peer(&url);
+        for step in 0.. {
+            let client = self.client(&url, &peer)?;
+            let asked = client
+                .request(method.clone(), url.clone())
+                .headers(headers.clone())
+                .body(body.clone());
+            let response = asked
+                .send()
+                .await
+                .map_err(|error| peer.not_answered(error))?;
+            let Some(next) = location(&response) else {
+                return Ok(Answer::new(response, peer));
+            };
+            let next = next
+                .and_then(|next| url.join(next).ok())
+                .ok_or_else(|| peer.redirect("to what is no address"))?;
+            let host = host_of(&next);
+            if ![Method::GET, Method::HEAD].contains(&method) {
+                let why = format!("to {host}, which is followed for GET and HEAD only");
+                return Err(peer.redirect(&why));
+            }
+            if step >= MAX_REDIRECTS {
+                let why = format!("to {host}, after {MAX_REDIRECTS} others");
+                return Err(peer.redirect(&why));
+            }
+            if url.scheme() == "https" && next.scheme() != "https" {
+                let why = format!("to {host} without encryption, which is not followed");
+                return Err(peer.redirect(&why));
+            }
+            if !next.username().is_empty() || next.password().is_some() {
+                let why = format!("to {host} with a user in the address, which is not followed");
+                return Err(peer.redirect(&why));
+            }
+            if next.origin() != url.origin() {
+                headers = anonymous(&headers);
+            }
+            url = next;
+            peer = Peer {
+                later: true,
+                ..self.peer(&url)
+            };
+        }
+        // The range has no end.
+        Err(peer.redirect("without end"))
+    }
+
+    /// The client by which an address is reached, if it may be.
+    fn client(&self, url: &Url, peer: &Peer) -> Result<&reqwest::Client, FetchError> {
+        let allowed = &self.settings.allowed;
+        let encrypted = match url.scheme() {
+            "http" => false,
+            "https" => true,
+            scheme => {
+                let why = format!("to a `{scheme}:` address, which is not followed");
+                return Err(peer.redirect(&why));
+            }
+        };
+        let literal: Option<IpAddr> = match url.host() {
+            Some(Host::Domain(_)) | None => None,
+            Some(Host::Ipv4(address)) => Some(address.into()),
+            Some(Host::Ipv6(address)) => Some(address.into()),
+        };
+        let host = url.host_str().unwrap_or_default();
+        let nearby = match literal {
+            Some(address) => {
+                resolve::check(allowed, host, address).map_err(|refused| peer.refused(&refused))?;
+                allowed.has_address(address)
+            }
+            None => is_localhost(host) || allowed.has_name(host),
+        };
+        if encrypted && !self.trusting {
+            return Err(peer.untrusted());
+        }
+        Ok(self
+            .proxied
+            .as_ref()
+            .filter(|_| !nearby)
+            .unwrap_or(&self.direct))
+    }
+
+    fn peer(&self, url: &Url) -> Peer {
+        Peer {
+            connect_timeout: self.settings.connect_timeout,
+            host: host_of(url),
+            later: false,
+            read_idle: self.settings.read_idle,
+        }
+    }
+}
+
+impl fmt::Debug for Guarded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Guarded")
+            .field("allowed", &self.settings.allowed)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Where a redirect leads; `Some(None)` if it does not say so in text, and `None` if it is none.
+fn location(response: &reqwest::Response) -> Option<Option<&str>> {
+    let redirect = [
+        StatusCode::MOVED_PERMANENTLY,
+        StatusCode::FOUND,
+        StatusCode::SEE_OTHER,
+        StatusCode::TEMPORARY_REDIRECT,
+        StatusCode::PERMANENT_REDIRECT,
+    ];
+    let location = response.headers().get(LOCATION)?;
+    redirect
+        .contains(&response.status())
+        .then(|| location.to_str().ok())
+}
+
+/// What may be told to another origin.
+fn anonymous(headers: &HeaderMap) -> HeaderMap {
+    let kept = [ACCEPT, ACCEPT_ENCODING, ACCEPT_LANGUAGE];
+    let kept = headers.iter().filter(|(name, _)| kept.contains(name));
+    kept.map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+fn host_of(url: &Url) -> String {
+    let host = url.host_str().unwrap_or("the server");
+    match url.port() {
+        Some(port) => format!("{host}:{port}"),
+        None => host.to_owned(),
+    }
+}
+
+fn is_localhost(host: &str) -> bool {
+    let host = host.trim_end_matches('.');
+    host == "localhost" || host.ends_with(".localhost")
+}
+
+fn client(settings: &GuardedSettings, tls: rustls::ClientConfig) -> reqwest::ClientBuilder {
+    reqwest::Client::builder()
+        .tls_backend_preconfigured(tls)
+        .connect_timeout(settings.connect_timeout)
+        .read_timeout(settings.read_idle)
+        .redirect(reqwest::redirect::Policy::none())
+        .referer(false)
+        .retry(reqwest::retry::never())
+        .pool_max_idle_per_host(0)
+        .user_agent(&settings.user_agent)
+        .no_proxy()
+}
+
+fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportError> {
+    builder.build().map_err(|source| TransportError::Client {
+        source: source.without_url().into(),
+    })
+}
+
+/// The most redirects that one request follows.
+pub const MAX_REDIRECTS: usize = 5;

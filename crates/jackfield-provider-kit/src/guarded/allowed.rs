@@ -1,0 +1,108 @@
+//! What may be reached although it is not public.
+
+use std::net::IpAddr;
+
+use ipnet::IpNet;
+use thiserror::Error;
+
+use super::addresses::canonical;
+
+/// Networks and names that may be reached although they are not public. Nothing by default.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Allowed {
+    names: Vec<Name>,
+    networks: Vec<IpNet>,
+}
+
+/// A name, and whether all names below it are meant.
+#[derive(Clone, Debug, Eq, PartialEq)]
+struct Name {
+    below: bool,
+    name: String,
+}
+
+/// A text that is neither a network nor an address nor a name.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum InvalidAllowance {
+    /// The network has bits behind its length.
+    #[error("`{given}` is no network; did you mean `{meant}`?")]
+    HostBits {
+        /// What was written.
+        given: String,
+        /// The network that holds it.
+        meant: IpNet,
+    },
+    /// It is nothing of the three.
+    #[error(
+        "`{0}` is no network such as \"10.0.0.0/8\", no address, and no name such as \"localhost\" or \"*.internal.example\""
+    )]
+    Unreadable(String),
+}
+
+impl Allowed {
+    /// Allows a network such as `10.0.0.0/8`, an address, a name such as `localhost`, or all names below
+    /// one, as `*.internal.example`. A name is allowed whatever its address is.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidAllowance`] if it is none of them.
+    pub fn allow(&mut self, text: &str) -> Result<(), InvalidAllowance> {
+        let unreadable = || InvalidAllowance::Unreadable(text.to_owned());
+        if let Ok(address) = text.parse::<IpAddr>() {
+            self.networks.push(canonical(address).into());
+            return Ok(());
+        }
+        if text.contains('/') {
+            let network: IpNet = text.parse().map_err(|_| unreadable())?;
+            if network.trunc() != network {
+                return Err(InvalidAllowance::HostBits {
+                    given: text.to_owned(),
+                    meant: network.trunc(),
+                });
+            }
+            self.networks.push(network);
+            return Ok(());
+        }
+        let (below, name) = match text.strip_prefix("*.") {
+            Some(name) => (true, name),
+            None => (false, text),
+        };
+        let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+        let digits = name.chars().all(|c| c.is_ascii_digit() || c == '.');
+        if name.is_empty() || digits || !name.chars().all(fits) || name.contains("..") {
+            return Err(unreadable());
+        }
+        let name = plain(name);
+        self.names.push(Name { below, name });
+        Ok(())
+    }
+
+    /// Whether this address may be reached although it is not public.
+    #[must_use]
+    pub fn has_address(&self, address: IpAddr) -> bool {
+        let address = canonical(address);
+        self.networks
+            .iter()
+            .any(|network| network.contains(&address))
+    }
+
+    /// Whether this name may be reached wherever it is.
+    #[must_use]
+    pub fn has_name(&self, name: &str) -> bool {
+        let name = plain(name);
+        self.names.iter().any(|allowed| {
+            if allowed.below {
+                let above = name.strip_suffix(&allowed.name);
+                above.is_some_and(|above| above.len() > 1 && above.ends_with('.'))
+            } else {
+                name == allowed.name
+            }
+        })
+    }
+}
+
+/// A name as names are compared: in lower case, and without the dot of the root.
+fn plain(name: &str) -> String {
+    name.trim_end_matches('.').to_ascii_lowercase()
+}

@@ -1,0 +1,100 @@
+//! An answer whose head is there, and whose body is read as far as it is wanted.
+
+use std::fmt;
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, StatusCode};
+
+use super::fault::{FetchError, Peer};
+
+/// An answer. Dropping it closes the connection.
+pub struct Answer {
+    peer: Peer,
+    response: reqwest::Response,
+}
+
+/// A body, as far as it was read.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Body {
+    /// The bytes.
+    pub bytes: Bytes,
+    /// Whether that is all of it.
+    pub whole: bool,
+}
+
+impl Answer {
+    pub(super) const fn new(response: reqwest::Response, peer: Peer) -> Self {
+        Self { peer, response }
+    }
+
+    /// Who answered, as host and perhaps port; after redirects the last one.
+    #[must_use]
+    pub fn host(&self) -> &str {
+        &self.peer.host
+    }
+
+    /// The status.
+    #[must_use]
+    pub fn status(&self) -> StatusCode {
+        self.response.status()
+    }
+
+    /// The headers.
+    #[must_use]
+    pub fn headers(&self) -> &HeaderMap {
+        self.response.headers()
+    }
+
+    /// The first header of this name, if it is text.
+    #[must_use]
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers().get(name)?.to_str().ok()
+    }
+
+    /// The media type, in lower case and without parameters.
+    #[must_use]
+    pub fn media_type(&self) -> Option<String> {
+        let value = self.header("content-type")?;
+        let media_type = value.split(';').next().unwrap_or_default().trim();
+        (!media_type.is_empty()).then(|| media_type.to_ascii_lowercase())
+    }
+
+    /// The beginning of the body, of at most this many bytes. What comes behind it is not read.
+    ///
+    /// # Errors
+    ///
+    /// [`FetchError`] if it breaks off before.
+    pub async fn read(mut self, limit: usize) -> Result<Body, FetchError> {
+        let mut bytes = BytesMut::new();
+        loop {
+            match self.response.chunk().await {
+                Ok(Some(piece)) => {
+                    let room = limit - bytes.len();
+                    if piece.len() > room {
+                        bytes.extend_from_slice(&piece.slice(..room));
+                        let bytes = bytes.freeze();
+                        return Ok(Body {
+                            bytes,
+                            whole: false,
+                        });
+                    }
+                    bytes.extend_from_slice(&piece);
+                }
+                Ok(None) => {
+                    let bytes = bytes.freeze();
+                    return Ok(Body { bytes, whole: true });
+                }
+                Err(error) => return Err(self.peer.broken_off(error)),
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answer")
+            .field("host", &self.host())
+            .field("status", &self.status())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,161 @@
+//! Why a request has no answer, in one sentence, and whether it can have had an effect.
+
+use std::error::Error;
+use std::io;
+use std::time::Duration;
+
+use jackfield_ports::chat_model::BoxError;
+use thiserror::Error;
+
+use super::resolve::Refused;
+use crate::cause::cause;
+
+/// A request that has no answer that could be used. Its message tells host and port at most.
+#[derive(Debug, Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct FetchError {
+    /// What happened.
+    pub kind: FetchErrorKind,
+    /// What happened, and what to do about it.
+    pub message: String,
+    /// Whether any of it may have reached a server. `false` is proved.
+    pub sent: bool,
+    /// The cause.
+    #[source]
+    pub source: Option<BoxError>,
+}
+
+/// What happened to a request.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum FetchErrorKind {
+    /// The connection broke, or what came was not HTTP.
+    Broken,
+    /// The answer was a redirect that is not followed.
+    Redirect,
+    /// The address is not one that may be reached.
+    Refused,
+    /// The server said nothing for too long.
+    Silent,
+    /// No connection came about.
+    Unreachable,
+    /// It cannot be put on the wire.
+    Unsendable,
+}
+
+/// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
+#[derive(Clone, Debug)]
+pub(super) struct Peer {
+    pub(super) connect_timeout: Duration,
+    pub(super) host: String,
+    /// Whether something was answered before, by a redirect.
+    pub(super) later: bool,
+    pub(super) read_idle: Duration,
+}
+
+impl Peer {
+    pub(super) fn refused(&self, refused: &Refused) -> FetchError {
+        self.fault(FetchErrorKind::Refused, refused.to_string(), None)
+    }
+
+    pub(super) fn redirect(&self, why: &str) -> FetchError {
+        let message = format!("{} answered with a redirect {why}", self.host);
+        FetchError {
+            sent: true,
+            ..self.fault(FetchErrorKind::Redirect, message, None)
+        }
+    }
+
+    /// This machine trusts nobody.
+    pub(super) fn untrusted(&self) -> FetchError {
+        let host = &self.host;
+        let message = format!(
+            "cannot check who {host} is: this machine has no CA certificates; install them, or name a file of them in SSL_CERT_FILE"
+        );
+        self.fault(FetchErrorKind::Unreachable, message, None)
+    }
+
+    /// No response came.
+    pub(super) fn not_answered(&self, error: reqwest::Error) -> FetchError {
+        let host = &self.host;
+        if let Some(refused) = cause::<Refused>(&error) {
+            return self.refused(refused);
+        }
+        if error.is_connect() {
+            let message = self.not_connected(&error);
+            return self.fault(FetchErrorKind::Unreachable, message, Some(error));
+        }
+        if error.is_builder() {
+            let message = format!("the request to {host} cannot be sent");
+            return self.fault(FetchErrorKind::Unsendable, message, Some(error));
+        }
+        if error.is_timeout() {
+            return self.silent(error);
+        }
+        let message = format!(
+            "{host} closed the connection before it answered, or does not speak HTTP there"
+        );
+        FetchError {
+            sent: true,
+            ..self.fault(FetchErrorKind::Broken, message, Some(error))
+        }
+    }
+
+    /// The response broke off.
+    pub(super) fn broken_off(&self, error: reqwest::Error) -> FetchError {
+        if error.is_timeout() {
+            return self.silent(error);
+        }
+        let message = format!(
+            "the connection to {} broke in the middle of its answer",
+            self.host
+        );
+        FetchError {
+            sent: true,
+            ..self.fault(FetchErrorKind::Broken, message, Some(error))
+        }
+    }
+
+    fn silent(&self, error: reqwest::Error) -> FetchError {
+        let seconds = self.read_idle.as_secs_f64();
+        let message = format!("{} said nothing for {seconds} s", self.host);
+        FetchError {
+            sent: true,
+            ..self.fault(FetchErrorKind::Silent, message, Some(error))
+        }
+    }
+
+    fn not_connected(&self, error: &reqwest::Error) -> String {
+        let host = &self.host;
+        if error.is_timeout() {
+            let seconds = self.connect_timeout.as_secs_f64();
+            return format!("{host} did not accept a connection within {seconds} s");
+        }
+        if error.is_dns() {
+            return format!("cannot find {host}: is the name right, and the network up?");
+        }
+        if let Some(fault) = cause::<rustls::Error>(error) {
+            return format!("cannot speak TLS with {host}: {fault}");
+        }
+        match cause::<io::Error>(error).map(io::Error::kind) {
+            Some(kind) => format!("cannot connect to {host}: {kind}"),
+            None => format!("cannot connect to {host}"),
+        }
+    }
+
+    fn fault(
+        &self,
+        kind: FetchErrorKind,
+        message: String,
+        error: Option<reqwest::Error>,
+    ) -> FetchError {
+        FetchError {
+            kind,
+            message,
+            sent: self.later,
+            // The address may hold what nobody should read.
+            source: error
+                .map(|error| Box::new(error.without_url()) as Box<dyn Error + Send + Sync>),
+        }
+    }
+}

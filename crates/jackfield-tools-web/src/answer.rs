@@ -1,0 +1,297 @@
+//! What a server answered, as a tool's outcome: text, JSON, a small picture, or a word about what it was.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::StatusCode;
+use http::header::CONTENT_ENCODING;
+use jackfield_domain::media::{Image, MediaSource};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_provider_kit::guarded::{Answer, FetchError};
+use jackfield_provider_kit::secret::Secret;
+use serde_json::Value;
+
+/// How an answer is read.
+pub(crate) struct Reading<'a> {
+    /// The most bytes of outcome that are of use.
+    pub(crate) limit: usize,
+    /// Whether the body is left out by the method.
+    pub(crate) headless: bool,
+    /// What no outcome may have in it.
+    pub(crate) secrets: Vec<&'a Secret>,
+    /// Which part of a JSON answer is the outcome.
+    pub(crate) pointer: Option<&'a str>,
+}
+
+/// What a body is.
+#[derive(Clone, Copy, Eq, PartialEq)]
+enum Kind {
+    Image,
+    Json,
+    Other,
+    Text,
+}
+
+impl Reading<'_> {
+    /// Reads an answer as far as it is wanted.
+    ///
+    /// # Errors
+    ///
+    /// The body breaks off.
+    pub(crate) async fn read(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+        let status = answer.status();
+        if !status.is_success() {
+            return self.refusal(answer).await;
+        }
+        if self.headless {
+            return Ok(ToolResult::text(self.head(&answer)));
+        }
+        if let Some(why) = packed(&answer) {
+            return Ok(ToolResult::error(why));
+        }
+        let media_type = answer.media_type();
+        match kind(media_type.as_deref()) {
+            Kind::Image => self.image(answer, media_type.unwrap_or_default()).await,
+            Kind::Json => self.json(answer).await,
+            Kind::Text => self.text(answer).await,
+            Kind::Other => Ok(ToolResult::error(format!(
+                "{} answered with {}, which is not taken: text, JSON and pictures are",
+                answer.host(),
+                self.redacted(media_type.as_deref().unwrap_or("something unnamed")),
+            ))),
+        }
+    }
+
+    /// An answer that says no, with the beginning of its words.
+    async fn refusal(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+        let mut said = format!("{} answered {}", answer.host(), in_words(answer.status()));
+        if let Some(after) = answer.header("retry-after") {
+            said.push_str(&format!(" (retry-after: {})", self.redacted(after)));
+        }
+        let media_type = answer.media_type();
+        let readable = matches!(kind(media_type.as_deref()), Kind::Json | Kind::Text);
+        if readable && packed(&answer).is_none() && !self.headless {
+            let limit = MOST_OF_REFUSAL.min(self.limit);
+            // The status is the answer; a body that breaks off only says less about it.
+            if let Ok((text, whole)) = self.body(answer, limit).await
+                && !text.trim().is_empty()
+            {
+                let more = if whole { "" } else { " […]" };
+                said.push_str(&format!(":\n{}{more}", text.trim()));
+            }
+        }
+        let result = ToolResult::error(said);
+        Ok(result.cut(self.limit).unwrap_or(result))
+    }
+
+    /// What HEAD is asked for.
+    fn head(&self, answer: &Answer) -> String {
+        let mut said = in_words(answer.status());
+        for name in TOLD {
+            if let Some(value) = answer.header(name) {
+                said.push_str(&format!("\n{name}: {}", self.redacted(value)));
+            }
+        }
+        said
+    }
+
+    async fn text(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+        let status = answer.status();
+        let (text, whole) = self.body(answer, self.limit).await?;
+        if text.is_empty() && whole {
+            let said = format!("{}, and nothing else", in_words(status));
+            return Ok(ToolResult::text(said));
+        }
+        Ok(self.cut(text, whole))
+    }
+
+    async fn json(&self, answer: Answer) -> Result<ToolResult, FetchError> {
+        let (host, status) = (answer.host().to_owned(), answer.status());
+        // A small part of something larger has to be found first.
+        let limit = match self.pointer {
+            Some(_) => MOST_SEARCHED.max(self.limit),
+            None => self.limit,
+        };
+        let (text, whole) = self.body(answer, limit).await?;
+        if text.trim().is_empty() && whole {
+            let said = format!("{}, and nothing else", in_words(status));
+            return Ok(ToolResult::text(said));
+        }
+        let parsed: Option<Value> = whole.then(|| serde_json::from_str(&text).ok()).flatten();
+        let (text, json) = match (self.pointer, parsed) {
+            (None, None) => return Ok(self.cut(text, whole)),
+            (None, Some(json)) => (text, json),
+            (Some(_), None) => {
+                let why = if whole {
+                    "is not JSON, whatever it calls itself".to_owned()
+                } else {
+                    format!("is longer than the {limit} bytes that are read of it")
+                };
+                return Ok(ToolResult::error(format!("the answer of {host} {why}")));
+            }
+            (Some(pointer), Some(json)) => match json.pointer(pointer) {
+                Some(Value::String(text)) => return Ok(self.cut(text.clone(), true)),
+                Some(part) => (part.to_string(), part.clone()),
+                None => {
+                    let result = ToolResult::error(format!(
+                        "the answer of {host} has no `{pointer}`: {text}"
+                    ));
+                    return Ok(result.cut(self.limit).unwrap_or(result));
+                }
+            },
+        };
+        let structured = (json.is_object() || json.is_array()).then(|| Arc::new(json));
+        let result = ToolResult {
+            structured,
+            ..ToolResult::text(text)
+        };
+        Ok(result.cut(self.limit).unwrap_or(result))
+    }
+
+    async fn image(&self, answer: Answer, media_type: String) -> Result<ToolResult, FetchError> {
+        let host = answer.host().to_owned();
+        let limit = self.limit.min(MOST_OF_IMAGE) / 4 * 3;
+        let body = answer.read(limit).await?;
+        if !body.whole {
+            return Ok(ToolResult::error(format!(
+                "the picture of {host} is larger than {limit} bytes, which is too large"
+            )));
+        }
+        let source = MediaSource::Base64 {
+            media_type: media_type.into(),
+            data: STANDARD.encode(&body.bytes).into(),
+        };
+        Ok(ToolResult {
+            content: vec![OutcomePart::Image(Image {
+                detail: None,
+                source,
+            })],
+            ..ToolResult::default()
+        })
+    }
+
+    /// The body as text without secrets, and whether it is all of it.
+    async fn body(&self, answer: Answer, limit: usize) -> Result<(String, bool), FetchError> {
+        let latin = is_latin(answer.header("content-type"));
+        // A secret that is cut in two would not be found.
+        let slack = self.secrets.iter().map(|secret| secret.expose().len());
+        let read = answer.read(limit + slack.max().unwrap_or(0)).await?;
+        let text = self.redacted(&decoded(&read.bytes, latin));
+        if read.whole {
+            return Ok((text, true));
+        }
+        let end = text.floor_char_boundary(limit);
+        Ok((text.get(..end).unwrap_or_default().to_owned(), false))
+    }
+
+    /// A text as far as it is of use, with a marker that says so.
+    fn cut(&self, text: String, whole: bool) -> ToolResult {
+        let result = ToolResult::text(text);
+        if whole {
+            return result.cut(self.limit).unwrap_or(result);
+        }
+        let marker = format!(
+            "[cut: more than {0} bytes were returned, at most {0} are shown]",
+            self.limit
+        );
+        let mut result = result;
+        result.content.push(OutcomePart::Text(marker.into()));
+        result
+    }
+
+    fn redacted(&self, text: &str) -> String {
+        let mut text = text.to_owned();
+        for secret in &self.secrets {
+            if secret.expose().len() < LEAST_SECRET {
+                continue;
+            }
+            text = secret.redact(&text);
+            // As it stands in JSON.
+            let quoted = Value::from(secret.expose()).to_string();
+            let quoted = quoted.trim_matches('"');
+            if quoted != secret.expose() {
+                text = Secret::new(quoted).redact(&text);
+            }
+        }
+        text
+    }
+}
+
+/// Why a body cannot be read: it is compressed, although nobody asked for that.
+fn packed(answer: &Answer) -> Option<String> {
+    let encoding = answer.header(CONTENT_ENCODING.as_str())?;
+    (!encoding.eq_ignore_ascii_case("identity")).then(|| {
+        format!(
+            "{} answered with a compressed body, which is not taken",
+            answer.host()
+        )
+    })
+}
+
+fn kind(media_type: Option<&str>) -> Kind {
+    let Some(media_type) = media_type else {
+        // Nothing said: it is told as text, whatever it is.
+        return Kind::Text;
+    };
+    if IMAGES.contains(&media_type) {
+        return Kind::Image;
+    }
+    if media_type.ends_with("/json") || media_type.ends_with("+json") {
+        return Kind::Json;
+    }
+    if media_type.starts_with("text/")
+        || media_type.ends_with("+xml")
+        || TEXTS.contains(&media_type)
+    {
+        return Kind::Text;
+    }
+    Kind::Other
+}
+
+/// Whether the letters are those of Latin-1, and not of UTF-8.
+fn is_latin(content_type: Option<&str>) -> bool {
+    let parameters = content_type.unwrap_or_default().to_ascii_lowercase();
+    let mut parameters = parameters.split(';').skip(1).map(str::trim);
+    parameters.any(|parameter| {
+        let charset = parameter.strip_prefix("charset=").unwrap_or_default();
+        ["iso-8859-1", "latin1"].contains(&charset.trim_matches('"'))
+    })
+}
+
+fn decoded(bytes: &Bytes, latin: bool) -> String {
+    if latin {
+        return bytes.iter().copied().map(char::from).collect();
+    }
+    let text = String::from_utf8_lossy(bytes);
+    text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+}
+
+fn in_words(status: StatusCode) -> String {
+    match status.canonical_reason() {
+        Some(reason) => format!("{} {reason}", status.as_u16()),
+        None => status.as_u16().to_string(),
+    }
+}
+
+/// Pictures that every provider takes.
+const IMAGES: &[&str] = &["image/gif", "image/jpeg", "image/png", "image/webp"];
+/// What is shorter is no secret, and would be found everywhere.
+const LEAST_SECRET: usize = 6;
+/// The most bytes of a picture in base64; providers take about as much.
+const MOST_OF_IMAGE: usize = 4 << 20;
+/// The most bytes of what a server says about its own failure.
+const MOST_OF_REFUSAL: usize = 4 << 10;
+/// The most bytes in which a part of a JSON answer is looked for.
+const MOST_SEARCHED: usize = 8 << 20;
+/// Text that does not call itself so.
+const TEXTS: &[&str] = &[
+    "application/javascript",
+    "application/toml",
+    "application/x-ndjson",
+    "application/xml",
+    "application/yaml",
+];
+/// What is told of the head of an answer.
+const TOLD: &[&str] = &["content-length", "content-type", "etag", "last-modified"];

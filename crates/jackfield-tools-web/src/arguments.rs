@@ -1,0 +1,154 @@
+//! What a model chose, put into the request, each value in its place.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue};
+use jackfield_provider_kit::guarded::Outgoing;
+use serde_json::{Map, Value};
+use url::form_urlencoded;
+
+use crate::config::{BodyForm, Part, header_value};
+use crate::tool::{Placed, WebTool};
+
+impl WebTool {
+    /// The request for these arguments, which bears this key if the tool is configured to send one.
+    ///
+    /// # Errors
+    ///
+    /// A sentence for the model: what of its arguments cannot be sent.
+    pub(crate) fn request(
+        &self,
+        arguments: &Map<String, Value>,
+        key: &str,
+    ) -> Result<Outgoing, String> {
+        let known = |name: &&String| !self.placed.iter().any(|placed| *placed.name == ***name);
+        if let Some(unknown) = arguments.keys().find(known) {
+            return Err(format!("there is no parameter `{unknown}`"));
+        }
+        let mut given: Vec<(&Placed, &Value)> = Vec::new();
+        for placed in &self.placed {
+            let chosen = arguments.get(&*placed.name).or(placed.default.as_ref());
+            match chosen.filter(|value| !value.is_null()) {
+                Some(value) => given.push((placed, value)),
+                None if placed.required => return Err(format!("`{}` is missing", placed.name)),
+                None => {}
+            }
+        }
+        let (mut templated, mut query) = (Vec::new(), Vec::new());
+        let (mut fields, mut headers) = (Vec::new(), HeaderMap::new());
+        for (placed, value) in given {
+            match placed.part {
+                Part::Path | Part::Query if placed.templated => {
+                    templated.push((&*placed.name, flat(placed, value)?));
+                }
+                Part::Path | Part::Query => {
+                    let values = each(placed, value)?;
+                    query.extend(values.into_iter().map(|value| (&*placed.wire, value)));
+                }
+                Part::Body => fields.push((placed, value)),
+                Part::Header => {
+                    let name = HeaderName::from_bytes(placed.wire.as_bytes());
+                    let value = header_value(&flat(placed, value)?);
+                    let (Ok(name), Some(value)) = (name, value) else {
+                        return Err(format!(
+                            "`{}` goes into a header, which takes letters, digits and signs of ASCII alone",
+                            placed.name
+                        ));
+                    };
+                    headers.insert(name, value);
+                }
+            }
+        }
+        let value = |name: &str| {
+            let mut values = templated.iter();
+            let found = values.find(|(known, _)| *known == name);
+            found.map(|(_, value)| value.as_str())
+        };
+        let more: Vec<(&str, &str)> = query.iter().map(|(name, text)| (*name, &**text)).collect();
+        let config = &self.config;
+        let url = config.url.fill(value, &more);
+        let url = url.map_err(|unfit| unfit.to_string())?;
+        headers
+            .entry(ACCEPT)
+            .or_insert(HeaderValue::from_static(ACCEPTED));
+        let body = self.body(&fields, &mut headers)?;
+        if config.idempotency_key
+            && let Ok(key) = HeaderValue::from_str(key)
+        {
+            headers.insert(IDEMPOTENCY_KEY, key);
+        }
+        // What is configured goes before what was chosen.
+        for header in &self.headers {
+            headers.insert(header.name.clone(), header.value.clone());
+        }
+        Ok(Outgoing {
+            body,
+            headers,
+            method: config.method.clone(),
+            url,
+        })
+    }
+
+    fn body(&self, fields: &[(&Placed, &Value)], headers: &mut HeaderMap) -> Result<Bytes, String> {
+        if !self.placed.iter().any(|placed| placed.part == Part::Body) {
+            return Ok(Bytes::new());
+        }
+        let (media_type, body) = match self.config.body {
+            BodyForm::Form => {
+                let mut form = form_urlencoded::Serializer::new(String::new());
+                for (placed, value) in fields {
+                    for value in each(placed, value)? {
+                        form.append_pair(&placed.wire, &value);
+                    }
+                }
+                (FORM, form.finish())
+            }
+            BodyForm::Json => {
+                let fields = fields
+                    .iter()
+                    .map(|(placed, value)| (placed.wire.to_string(), (*value).clone()));
+                (JSON, Value::Object(fields.collect()).to_string())
+            }
+        };
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+        Ok(body.into())
+    }
+}
+
+/// One text: the parts of a list with commas between.
+fn flat(placed: &Placed, value: &Value) -> Result<String, String> {
+    Ok(each(placed, value)?.join(","))
+}
+
+/// A text for each part of a list, and one for everything else.
+fn each(placed: &Placed, value: &Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .map(|item| scalar(&placed.name, item))
+            .collect(),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) | Value::String(_) => {
+            Ok(vec![scalar(&placed.name, value)?])
+        }
+    }
+}
+
+fn scalar(name: &Arc<str>, value: &Value) -> Result<String, String> {
+    match value {
+        Value::Bool(flag) => Ok(flag.to_string()),
+        Value::Null => Ok(String::new()),
+        Value::Number(number) => Ok(number.to_string()),
+        Value::String(text) => Ok(text.clone()),
+        Value::Array(_) | Value::Object(_) => Err(format!(
+            "`{name}` is a text, a number, true or false, or a list of these"
+        )),
+    }
+}
+
+const ACCEPTED: &str = "application/json, text/*;q=0.9, */*;q=0.5";
+const FORM: &str = "application/x-www-form-urlencoded";
+/// draft-ietf-httpapi-idempotency-key-header; as Stripe and others have it.
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+const JSON: &str = "application/json";

@@ -1,0 +1,268 @@
+//! A web API that was checked: every parameter has its place.
+
+use std::collections::BTreeSet;
+use std::fmt;
+use std::sync::Arc;
+
+use http::Method;
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use serde_json::Value;
+
+use crate::config::{BodyForm, Header, Parameter, Part, ToolConfig, header_name};
+use crate::schema;
+use crate::template::is_name;
+
+/// A web API as a tool, checked.
+#[derive(Clone)]
+pub struct WebTool {
+    pub(crate) config: ToolConfig,
+    pub(crate) headers: Vec<Header>,
+    /// The parameters with their places, as the configuration has them in order.
+    pub(crate) placed: Vec<Placed>,
+    schema: Arc<Value>,
+}
+
+/// A parameter and where it goes.
+#[derive(Clone, Debug)]
+pub(crate) struct Placed {
+    pub(crate) part: Part,
+    pub(crate) required: bool,
+    /// Whether the template names it.
+    pub(crate) templated: bool,
+    /// Its name for the model.
+    pub(crate) name: Arc<str>,
+    /// What is sent where the model says nothing.
+    pub(crate) default: Option<Value>,
+    /// Its name on the wire.
+    pub(crate) wire: Arc<str>,
+}
+
+/// What is wrong with a tool, and with which of its settings.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Fault {
+    /// The setting, such as `url` or `parameters.city.in`.
+    pub key: String,
+    /// What is wrong, in a sentence.
+    pub message: String,
+}
+
+impl WebTool {
+    /// Checks a tool.
+    ///
+    /// # Errors
+    ///
+    /// Everything that is wrong with it.
+    pub fn new(config: ToolConfig) -> Result<Self, Vec<Fault>> {
+        let mut faults = Faults(Vec::new());
+        general(&config, &mut faults);
+        let mut placed: Vec<Placed> = Vec::new();
+        for parameter in &config.parameters {
+            let this = place(&config, parameter, &mut faults);
+            let same = |other: &&Placed| {
+                let case = this.part == Part::Header && this.wire.eq_ignore_ascii_case(&other.wire);
+                other.part == this.part && (other.wire == this.wire || case)
+            };
+            if let Some(other) = placed.iter().find(same) {
+                let message = format!("`{}` goes to the same place", other.name);
+                faults.add(format!("parameters.{}", this.name), message);
+            }
+            placed.push(this);
+        }
+        let url = &config.url;
+        let known = |name: &&Arc<str>| !placed.iter().any(|placed| placed.name == **name);
+        let undeclared: BTreeSet<&Arc<str>> =
+            url.in_path().chain(url.in_query()).filter(known).collect();
+        for name in undeclared {
+            let message =
+                format!("`{{{name}}}` is no parameter: say what it is under `parameters`");
+            faults.add("url", message);
+        }
+        if !faults.0.is_empty() {
+            return Err(faults.0);
+        }
+        let required = placed.iter().map(|placed| placed.required);
+        let schema = schema::of_arguments(config.parameters.iter().zip(required));
+        Ok(Self {
+            config,
+            headers: Vec::new(),
+            placed,
+            schema: Arc::new(schema),
+        })
+    }
+
+    /// The same, with headers that every request bears.
+    #[must_use]
+    pub fn with_headers(mut self, headers: impl IntoIterator<Item = Header>) -> Self {
+        self.headers = headers.into_iter().collect();
+        self
+    }
+
+    /// The same, of which nobody's word about its effects is believed.
+    #[must_use]
+    pub fn untrusted(mut self) -> Self {
+        (self.config.read_only, self.config.idempotent) = (false, false);
+        self
+    }
+
+    /// Its own name.
+    #[must_use]
+    pub fn name(&self) -> &Arc<str> {
+        &self.config.name
+    }
+
+    /// What is known of its effects: what the configuration says.
+    #[must_use]
+    pub const fn safety(&self) -> Safety {
+        if self.config.read_only {
+            Safety::ReadOnly
+        } else if self.config.idempotent {
+            Safety::Idempotent
+        } else {
+            Safety::Unknown
+        }
+    }
+
+    pub(crate) fn spec(&self) -> ToolSpec {
+        let config = &self.config;
+        ToolSpec {
+            description: Arc::clone(&config.description),
+            icon: config.icon.clone(),
+            input: InputFormat::Json(Arc::clone(&self.schema)),
+            name: Arc::clone(&config.name),
+            output: None,
+            safety: self.safety(),
+            time_limit: config.timeout,
+            title: config.title.clone(),
+        }
+    }
+}
+
+impl fmt::Debug for WebTool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("WebTool")
+            .field("name", &self.config.name)
+            .field("method", &self.config.method)
+            .field("url", &self.config.url)
+            .field("headers", &self.headers)
+            .finish_non_exhaustive()
+    }
+}
+
+struct Faults(Vec<Fault>);
+
+impl Faults {
+    fn add(&mut self, key: impl Into<String>, message: impl Into<String>) {
+        self.0.push(Fault {
+            key: key.into(),
+            message: message.into(),
+        });
+    }
+}
+
+/// What is wrong apart from parameters.
+fn general(config: &ToolConfig, faults: &mut Faults) {
+    let name = &config.name;
+    if !is_name(name) || name.contains('.') {
+        let message = "the name of a tool has at most 64 letters, digits, `_` and `-`";
+        faults.add("", message);
+    }
+    if !METHODS.contains(&config.method) {
+        let message = format!("`{}` is no method that a tool has", config.method);
+        faults.add("method", message);
+    }
+    let pointer = config.result.as_deref().unwrap_or_default();
+    let escapes = pointer.split('~').skip(1);
+    let escaped = escapes.into_iter().all(|part| part.starts_with(['0', '1']));
+    if !(pointer.is_empty() || pointer.starts_with('/')) || !escaped {
+        let message = "a JSON Pointer such as \"/current/temperature\" was expected";
+        faults.add("result", message);
+    }
+    if config.parameters.len() > MOST_PARAMETERS {
+        let message = format!("there are more than {MOST_PARAMETERS} parameters");
+        faults.add("parameters", message);
+    }
+}
+
+/// Where a parameter goes.
+fn place(config: &ToolConfig, parameter: &Parameter, faults: &mut Faults) -> Placed {
+    let name = &parameter.name;
+    let key = |field: &str| format!("parameters.{name}{field}");
+    if !is_name(name) {
+        let message = "a parameter has at most 64 letters, digits, `_`, `.` and `-` in its name";
+        faults.add(key(""), message);
+    }
+    let has_body = BODIES.contains(&config.method);
+    let in_path = config.url.in_path().any(|other| other == name);
+    let in_query = config.url.in_query().any(|other| other == name);
+    let part = match parameter.part {
+        None if in_path => Part::Path,
+        None if in_query => Part::Query,
+        None if has_body => Part::Body,
+        None => Part::Query,
+        Some(part) => part,
+    };
+    let elsewhere = match part {
+        Part::Path if !in_path => Some(format!("`url` has no `{{{name}}}` in its path")),
+        Part::Body if !has_body => Some(format!("a {} has no body", config.method)),
+        Part::Query | Part::Body | Part::Header if in_path => {
+            Some(format!("`url` has `{{{name}}}` in its path"))
+        }
+        Part::Body | Part::Header if in_query => {
+            Some(format!("`url` has `{{{name}}}` in its query"))
+        }
+        Part::Body | Part::Header | Part::Path | Part::Query => None,
+    };
+    if let Some(elsewhere) = elsewhere {
+        faults.add(key(".in"), elsewhere);
+    }
+    if part == Part::Path && parameter.required == Some(false) {
+        let message = "what stands in the path is always required";
+        faults.add(key(".required"), message);
+    }
+    let templated = in_path || in_query;
+    if templated && parameter.wire.is_some() {
+        let message = "`url` says already what it is called there";
+        faults.add(key(".name"), message);
+    }
+    let wire = parameter.wire.as_ref().unwrap_or(name);
+    if part == Part::Header
+        && let Err(message) = header_name(wire)
+    {
+        faults.add(key(".name"), message);
+    }
+    let kind = parameter.schema.get("type").and_then(Value::as_str);
+    let flat = part != Part::Body || config.body == BodyForm::Form;
+    if flat && kind == Some("object") {
+        let message = "an object goes into a JSON body only";
+        faults.add(key(".type"), message);
+    }
+    if parameter.schema.contains_key("$ref") {
+        let message = "a schema of a parameter refers to nothing: write it here";
+        faults.add(key(".$ref"), message);
+    }
+    let default = parameter.schema.get("default").cloned();
+    Placed {
+        required: parameter
+            .required
+            .unwrap_or_else(|| part == Part::Path && default.is_none()),
+        part,
+        templated,
+        name: Arc::clone(name),
+        default,
+        wire: Arc::clone(wire),
+    }
+}
+
+/// Methods that have a body of parameters.
+const BODIES: &[Method] = &[Method::DELETE, Method::PATCH, Method::POST, Method::PUT];
+/// All methods of tools.
+const METHODS: &[Method] = &[
+    Method::DELETE,
+    Method::GET,
+    Method::HEAD,
+    Method::PATCH,
+    Method::POST,
+    Method::PUT,
+];
+/// The most parameters of a tool.
+const MOST_PARAMETERS: usize = 64;

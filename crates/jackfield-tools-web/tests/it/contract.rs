@@ -1,0 +1,82 @@
+//! The contract of a toolbox, for web APIs.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_ports::toolbox::Toolbox;
+use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
+use jackfield_testkit::server::{Framing, RecordedRequest, Response, Server};
+use serde_json::json;
+
+use crate::world::{tool, toolbox};
+
+jackfield_testkit::toolbox_contract!(OverLoopback);
+
+/// An API with a city that answers, one that fails, one that never answers and one that breaks off.
+struct OverLoopback {
+    server: Server,
+}
+
+fn answer(request: &RecordedRequest) -> Response {
+    match request.path.as_str() {
+        "/weather/london" => Response::text(200, "Temperature: 15°C, Cloudy, Wind: 10km/h"),
+        "/weather/lasting" => Response::text(200, "").framed(Framing::Chunked).stall(),
+        "/weather/crashing" => Response::raw().cut_off(),
+        _ => Response::text(404, "no such city"),
+    }
+}
+
+fn city(name: &str) -> SampleCall {
+    SampleCall::new("weather", json!({ "city": name }))
+}
+
+#[async_trait]
+impl ToolboxHarness for OverLoopback {
+    async fn fresh() -> Self {
+        Self {
+            server: Server::start_with(answer).await,
+        }
+    }
+
+    fn toolbox(&self) -> Arc<dyn Toolbox> {
+        let url = format!("{}/weather/{{city}}", self.server.base_url());
+        let weather = tool(
+            &url,
+            &json!({ "city": { "description": "A city" } }),
+            |config| {
+                config.name = "weather".into();
+            },
+        );
+        let other = tool(&self.server.base_url(), &json!({}), |config| {
+            config.name = "other".into();
+        });
+        Arc::new(toolbox([weather, other]))
+    }
+
+    fn working(&self) -> SampleCall {
+        city("london")
+    }
+
+    fn failing(&self) -> Option<SampleCall> {
+        Some(city("atlantis"))
+    }
+
+    fn lasting(&self) -> Option<SampleCall> {
+        Some(city("lasting"))
+    }
+
+    fn crashing(&self) -> Option<SampleCall> {
+        Some(city("crashing"))
+    }
+
+    fn runs(&self) -> Option<usize> {
+        Some(self.server.requests().len())
+    }
+
+    fn is_running(&self) -> Option<bool> {
+        let requests = self.server.requests();
+        let last = requests.iter().rev();
+        let mut lasting = last.filter(|request| request.path == "/weather/lasting");
+        Some(lasting.any(RecordedRequest::is_open))
+    }
+}
