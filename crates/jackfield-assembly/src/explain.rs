@@ -105,6 +105,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             "model",
             json!(format!("{}/{}", model.provider, model.model)),
         ),
+        ("network.allow_private", json!([])),
         (
             "network.connect_timeout",
             time(TransportSettings::default().connect_timeout),

@@ -9,6 +9,8 @@ use serde_json::Value;
 pub(crate) fn value(key: &str, value: &Value) -> Value {
     match value {
         Value::String(_) if is_about_secrets(key) => HIDDEN.into(),
+        // Any header can be a key; one that names a variable holds none itself.
+        Value::String(said) if key.contains(HEADERS) && !said.contains("${") => HIDDEN.into(),
         Value::String(said) => text(said).into(),
         Value::Array(items) => items.iter().map(|item| self::value(key, item)).collect(),
         Value::Object(fields) => fields
@@ -80,6 +82,9 @@ fn looks_like_a_key(word: &str) -> bool {
 
 /// What stands in place of a secret.
 const HIDDEN: &str = "[hidden]";
+
+/// What stands in the keys of headers.
+const HEADERS: &str = ".headers.";
 
 /// Parts of the names of secrets.
 const WORDS: &[&str] = &[
