@@ -10,6 +10,7 @@
 
 mod asking;
 mod asking_openai;
+mod attaching;
 mod bad_input;
 mod bad_server;
 mod breaking_off;

@@ -124,11 +124,30 @@ pub struct Source {
 #[derive(Clone, Debug, clap::Args)]
 pub struct Output {
     /// Print one JSON event a line; see docs/cli.md.
-    #[arg(long)]
+    #[arg(long, conflicts_with = "output")]
     pub json: bool,
+    /// How the answer is printed: text, as it comes, or json, one document at the end.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORM",
+        hide_possible_values = true
+    )]
+    pub output: Form,
     /// Show more: notes, reasoning, whole outcomes of tools.
     #[arg(short, long)]
     pub verbose: bool,
+}
+
+/// How an answer is printed.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum Form {
+    /// One JSON document at the end.
+    Json,
+    /// Text, as it comes.
+    #[default]
+    Text,
 }
 
 /// When to use colours.

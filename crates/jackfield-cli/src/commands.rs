@@ -1,6 +1,7 @@
 //! The commands.
 
 pub mod ask;
+mod attach;
 pub mod completions;
 pub mod config;
 pub mod demo;

@@ -36,12 +36,16 @@ pub fn read(words: &[String], input: Input, stdin: impl Read) -> Result<String, 
         question.push_str(text);
     }
     if question.is_empty() {
-        let fault = Fault::new(Exit::Usage, "there is no question");
-        return Err(
-            fault.with_help("jackfield ask \"What is 15% of 2500?\", or pipe the question in")
-        );
+        return Err(none());
     }
     Ok(question)
+}
+
+/// What is said where there is no question.
+#[must_use]
+pub fn none() -> Fault {
+    let fault = Fault::new(Exit::Usage, "there is no question");
+    fault.with_help("jackfield ask \"What is 15% of 2500?\", or pipe the question in")
 }
 
 fn read_text(stdin: impl Read) -> Result<String, Fault> {

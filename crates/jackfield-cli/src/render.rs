@@ -13,6 +13,7 @@ pub mod screen;
 mod servers;
 mod spinner;
 mod tools;
+mod whole;
 pub mod words;
 
 use std::io::{self, IsTerminal as _, Write};
@@ -84,6 +85,22 @@ pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
         Screen::new(io::stdout(), anstream::stderr(), look.together),
         look,
     ))
+}
+
+/// The view of this process for programs that want no more than the end: one document on standard output,
+/// and the turn for people on standard error. `is_json` says that the answer was asked for as JSON.
+#[must_use]
+pub fn whole(is_json: bool, verbose: bool) -> Box<dyn View> {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let look = Look {
+        spins: io::stderr().is_terminal() && !dumb,
+        terminal: false,
+        together: false,
+        verbose,
+    };
+    let screen = Screen::new(io::sink(), anstream::stderr(), false);
+    let told = Box::new(Human::new(screen, look));
+    Box::new(whole::Whole::new(io::stdout(), told, is_json))
 }
 
 /// Whether both streams lead to one file or pipe: whoever reads the answer there reads the rest, too.

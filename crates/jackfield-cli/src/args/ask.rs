@@ -1,5 +1,7 @@
 //! What can be asked of `jackfield ask`.
 
+use std::path::PathBuf;
+
 use super::{Bounds, Output, Setup};
 
 /// `jackfield ask`
@@ -8,9 +10,18 @@ pub struct Ask {
     /// The question. Standard input comes after it if it is a pipe or a file; `-` waits for it in any case.
     #[arg(value_name = "QUESTION")]
     pub question: Vec<String>,
+    /// Send this file along: a text, a PDF or an image; may be given several times.
+    #[arg(short, long, value_name = "FILE")]
+    pub file: Vec<PathBuf>,
+    /// Send this image along: PNG, JPEG, GIF or WebP; may be given several times.
+    #[arg(short, long, value_name = "FILE")]
+    pub image: Vec<PathBuf>,
     /// The model: an alias of the configuration, or provider/model.
     #[arg(short, long)]
     pub model: Option<String>,
+    /// Have the answer be JSON of the JSON Schema in this file.
+    #[arg(long, value_name = "FILE")]
+    pub schema: Option<PathBuf>,
     /// The system prompt, in place of the configured one; "" for none.
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -33,8 +44,11 @@ Examples:
   jackfield ask \"What is 15% of 2500?\"
   jackfield ask -m claude/claude-haiku-5-5 \"What time is it in Tokyo?\"
   git diff | jackfield ask \"What does this change?\"
+  jackfield ask --file notes.md --image plan.png \"Does the plan follow the notes?\"
+  jackfield ask --file bill.pdf --schema bill.schema.json > bill.json
   jackfield ask - < question.txt > answer.txt
   jackfield ask --strict=quality \"Sum this up as JSON.\" < report.txt
+  jackfield ask --output json \"What is 17 * 4?\" | jq '.calls[].name'
   jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
 
 The answer goes to standard output; calls, notes and use go to standard error.";

@@ -9,12 +9,13 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
+use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
 use jackfield_engine::{SendMessage, TurnReport};
 
 use crate::approval::Terminal;
-use crate::args::{Ask, Bounds, Output, Setup, Source};
-use crate::commands::{patterns, servers};
+use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
+use crate::commands::{attach, patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::question;
@@ -27,11 +28,16 @@ use crate::turn::{self, Asks};
 ///
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
-    let question = read_question(&ask.question)?;
+    let files = attach::read(&ask.file, &ask.image)?;
+    let format = ask.schema.as_deref().map(attach::schema).transpose()?;
+    let question = read_question(&ask.question, !files.is_empty())?;
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
     bound(&mut flags, &ask.bounds);
-    let assembled = assemble(&flags, registry)?;
+    let mut assembled = assemble(&flags, registry)?;
+    if let Some(format) = format {
+        assembled.options.settings.response_format = format;
+    }
     let provider = &assembled.options.model.provider;
     if let Some(missing) = assembled.missing_keys.get(provider) {
         return Err(no_key(provider, missing, assembled.keys_found.first()));
@@ -41,11 +47,17 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
-    converse(assembled, &question, &ask.output, ask.yes).await
+    converse(
+        assembled,
+        attach::message(files, &question),
+        &ask.output,
+        ask.yes,
+    )
+    .await
 }
 
 /// Reads the question, and says what it waits for if that takes long.
-fn read_question(words: &[String]) -> Result<String, Fault> {
+fn read_question(words: &[String], has_files: bool) -> Result<String, Fault> {
     let (read, reads) = mpsc::channel::<()>();
     std::thread::spawn(move || {
         if reads.recv_timeout(PATIENCE) == Err(mpsc::RecvTimeoutError::Timeout) {
@@ -54,17 +66,21 @@ fn read_question(words: &[String]) -> Result<String, Fault> {
     });
     let question = question::read(words, question::input(), io::stdin());
     drop(read);
-    question
+    match question {
+        // What to do with a file may be said in the system prompt alone.
+        Err(fault) if has_files && fault == question::none() => Ok(String::new()),
+        question => question,
+    }
 }
 
-/// Sends the question, shows the turn, and gives the exit.
+/// Sends the message, shows the turn, and gives the exit.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if the turn failed.
 pub async fn converse(
     assembled: Assembled,
-    question: &str,
+    message: Message,
     output: &Output,
     yes: bool,
 ) -> Result<Exit, Fault> {
@@ -76,7 +92,9 @@ pub async fn converse(
     } = assembled;
     let asks = asks(output, yes);
     options.policy.can_ask = !matches!(asks, Asks::Nobody);
-    options.can_supersede = render::can_supersede(output.json);
+    let at_end = output.output == Form::Json;
+    options.can_supersede = at_end || render::can_supersede(output.json);
+    let is_json = options.settings.response_format != ResponseFormat::Text;
     let (model, strict) = (options.model.clone(), options.strict);
     let takes_tools = engine
         .capabilities(&model.provider)
@@ -85,11 +103,15 @@ pub async fn converse(
         render::remark("this model calls no tools: the turn runs without them");
     }
     let message = SendMessage {
-        opening: Opening::UserMessage(Message::user(question).into()),
+        opening: Opening::UserMessage(message.into()),
         options,
         session: new_session()?,
     };
-    let mut view = render::view(output.json, output.verbose);
+    let mut view = if at_end {
+        render::whole(is_json, output.verbose)
+    } else {
+        render::view(output.json, output.verbose)
+    };
     let patience = servers::patience(&servers);
     let report = turn::run(&engine, message, &mut *view, asks).await;
     drop(patience);

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use jackfield_assembly::{Config, Environment, KeySource, ProviderConfig, Registry};
 use jackfield_demo::brain;
 use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_domain::message::Message;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
 
@@ -60,7 +61,7 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
         .into_iter()
         .collect::<Environment>();
     let assembled = Registry::default().assemble(&config, &environment)?;
-    ask::converse(assembled, question, &demo.output, false).await
+    ask::converse(assembled, Message::user(question), &demo.output, false).await
 }
 
 /// What is asked where nothing is.

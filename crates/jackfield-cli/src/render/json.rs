@@ -232,21 +232,25 @@ impl<O: Write + Send> View for Json<O> {
     }
 
     fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
-        let mut noted = BTreeSet::new();
-        let notes = report.notes.iter().filter(|one| noted.insert(subject(one)));
-        let notes: Vec<Value> = notes.map(note).collect();
-        self.line(&json!({
-            "event": "turn_ended",
-            "session": report.session.as_str(),
-            "turn": report.turn.as_str(),
-            "end": end(&report.end),
-            "answer": report.answer(),
-            "rounds": report.rounds,
-            "usage": usage(&report.usage),
-            "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
-            "notes": notes,
-        }))
+        self.line(&with(json!({ "event": "turn_ended" }), ended(report)))
     }
+}
+
+/// What came of a turn, for programs.
+pub(super) fn ended(report: &TurnReport) -> Value {
+    let mut noted = BTreeSet::new();
+    let notes = report.notes.iter().filter(|one| noted.insert(subject(one)));
+    let notes: Vec<Value> = notes.map(note).collect();
+    json!({
+        "session": report.session.as_str(),
+        "turn": report.turn.as_str(),
+        "end": end(&report.end),
+        "answer": report.answer(),
+        "rounds": report.rounds,
+        "usage": usage(&report.usage),
+        "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
+        "notes": notes,
+    })
 }
 
 /// The result of a tool, for programs.

@@ -1,0 +1,186 @@
+//! What is sent along with a question: files, images, and the schema of the answer.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::media::{Document, Image, MediaSource};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::settings::ResponseFormat;
+use serde_json::Value;
+
+use crate::exit::Exit;
+use crate::fault::Fault;
+
+/// The blocks of these files and images, in their order. What a file is, its content says and not its name.
+///
+/// # Errors
+///
+/// A [`Fault`] if one cannot be read, is too large, or is nothing that a model reads.
+pub(crate) fn read(files: &[PathBuf], images: &[PathBuf]) -> Result<Vec<Block>, Fault> {
+    let mut left = MOST_OF_ALL;
+    let mut blocks = Vec::new();
+    let all = files.iter().map(|file| (file, false));
+    for (path, only_image) in all.chain(images.iter().map(|image| (image, true))) {
+        let bytes = bytes(path, MOST)?;
+        left = left.checked_sub(bytes.len()).ok_or_else(|| {
+            let message = format!(
+                "the files are larger than {} MB together",
+                mega(MOST_OF_ALL)
+            );
+            Fault::new(Exit::Usage, message).with_help(SMALLER)
+        })?;
+        blocks.push(block(path, bytes, only_image)?);
+    }
+    Ok(blocks)
+}
+
+/// The message of these blocks and this question, which comes last: models are told best in this order.
+pub(crate) fn message(mut blocks: Vec<Block>, question: &str) -> Message {
+    if !question.is_empty() || blocks.is_empty() {
+        blocks.push(Block::text(question));
+    }
+    Message::new(Role::User, blocks)
+}
+
+/// The form of an answer by the JSON Schema in this file.
+///
+/// # Errors
+///
+/// A [`Fault`] if it cannot be read, or is no JSON object.
+pub(crate) fn schema(path: &Path) -> Result<ResponseFormat, Fault> {
+    let wrong = || {
+        let message = format!(
+            "`{}` is no JSON Schema: a JSON object was expected",
+            path.display()
+        );
+        let help = r#"a schema is an object such as {"type": "object", "properties": {…}}"#;
+        Fault::new(Exit::Usage, message).with_help(help)
+    };
+    let bytes = bytes(path, MOST_OF_SCHEMA)?;
+    let schema: Value = serde_json::from_slice(&bytes).map_err(|error| wrong().because(&error))?;
+    if !schema.is_object() {
+        return Err(wrong());
+    }
+    let stem = path.file_stem().map(|stem| stem.to_string_lossy());
+    let stem = stem.as_deref().unwrap_or_default();
+    let stem = stem.strip_suffix(".schema").unwrap_or(stem);
+    let fits = |sign: &char| sign.is_ascii_alphanumeric() || "_-".contains(*sign);
+    let name: String = stem.chars().filter(fits).take(LONGEST_NAME).collect();
+    Ok(ResponseFormat::JsonSchema {
+        description: None,
+        name: if name.is_empty() {
+            "response".into()
+        } else {
+            name.into()
+        },
+        schema: Arc::new(schema),
+        strict: None,
+    })
+}
+
+fn block(path: &Path, bytes: Vec<u8>, only_image: bool) -> Result<Block, Fault> {
+    let shown = path.display();
+    if let Some(media_type) = image_type(&bytes) {
+        let source = base64(media_type, &bytes);
+        let image = Image {
+            detail: None,
+            source,
+        };
+        return Ok(Content::Image(image).into());
+    }
+    if only_image {
+        let message = format!("`{shown}` is no image that models read");
+        let help = "give a PNG, JPEG, GIF or WebP, or what is no image with --file";
+        return Err(Fault::new(Exit::Usage, message).with_help(help));
+    }
+    let name = path
+        .file_name()
+        .map(|name| name.to_string_lossy().into_owned());
+    if bytes.starts_with(b"%PDF-") {
+        let document = Document {
+            cite: false,
+            context: None,
+            source: base64("application/pdf", &bytes),
+            title: name.map(Into::into),
+        };
+        return Ok(Content::Document(document).into());
+    }
+    let text = String::from_utf8(bytes).map_err(|error| {
+        let at = error.utf8_error().valid_up_to();
+        let message = format!("`{shown}` is neither text nor PDF nor image: byte {at} is no UTF-8");
+        let help = "convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`";
+        Fault::new(Exit::Usage, message).with_help(help)
+    })?;
+    // A name cannot end the mark that it stands in.
+    let name = name.unwrap_or_default().replace(['"', '<', '>', '\n'], "_");
+    let text = text.trim_end();
+    Ok(Block::text(format!(
+        "<file name=\"{name}\">\n{text}\n</file>"
+    )))
+}
+
+fn base64(media_type: &str, bytes: &[u8]) -> MediaSource {
+    MediaSource::Base64 {
+        data: STANDARD.encode(bytes).into(),
+        media_type: media_type.into(),
+    }
+}
+
+/// The media type of an image, by its first bytes.
+fn image_type(bytes: &[u8]) -> Option<&'static str> {
+    let found = IMAGES.iter().find(|(begin, _)| bytes.starts_with(begin));
+    let is_webp = bytes.starts_with(b"RIFF") && bytes.get(8..12) == Some(b"WEBP");
+    found
+        .map(|(_, media_type)| *media_type)
+        .or_else(|| is_webp.then_some("image/webp"))
+}
+
+/// All bytes of a file that is not too large.
+fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Fault> {
+    let shown = path.display();
+    let unreadable = |error: io::Error| {
+        let fault = Fault::new(Exit::Usage, format!("`{shown}` cannot be read"));
+        fault
+            .because(&error)
+            .with_help("name a file that is there and that you may read")
+    };
+    let mut bytes = Vec::new();
+    let file = File::open(path).map_err(unreadable)?;
+    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    file.take(limit)
+        .read_to_end(&mut bytes)
+        .map_err(unreadable)?;
+    if bytes.len() > most {
+        let message = format!("`{shown}` is larger than {} MB", mega(most));
+        return Err(Fault::new(Exit::Usage, message).with_help(SMALLER));
+    }
+    Ok(bytes)
+}
+
+const fn mega(bytes: usize) -> usize {
+    bytes / 1_000_000
+}
+
+/// How images begin: PNG (ISO/IEC 15948), JPEG (ISO/IEC 10918-1), GIF (87a and 89a).
+const IMAGES: &[(&[u8], &str)] = &[
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
+];
+/// The most characters of the name of a form.
+const LONGEST_NAME: usize = 64;
+/// The most bytes of a file.
+const MOST: usize = 10_000_000;
+/// The most bytes of all files together: no provider takes more than 32 MB in a request (2026-11), and
+/// base64 makes them a third larger.
+const MOST_OF_ALL: usize = 23_000_000;
+/// The most bytes of a schema.
+const MOST_OF_SCHEMA: usize = 1_000_000;
+/// What to do about files that are too large.
+const SMALLER: &str = "make it smaller, or send a part: no model reads that much at once";
