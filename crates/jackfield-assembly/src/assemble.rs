@@ -94,8 +94,10 @@ impl Registry {
         environment: &Environment,
     ) -> Result<Assembled, ConfigError> {
         let transport = transport(config)?;
-        let mut builder = Engine::builder(Arc::new(MemoryJournal::default()))
-            .builtins(Arc::new(Builtins::default()));
+        let mut builder = Engine::builder(Arc::new(MemoryJournal::default()));
+        if config.builtins {
+            builder = builder.builtins(Arc::new(Builtins::default()));
+        }
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
         let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());

@@ -25,6 +25,8 @@ use crate::web::Web;
 pub struct Config {
     /// Short names of models.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// Whether the built-in tools are there.
+    pub builtins: bool,
     /// Where what may be deleted is kept; nowhere by default.
     pub cache: Option<PathBuf>,
     /// Where what has to stay is kept, such as which definitions of tools are accepted; nowhere by
@@ -108,6 +110,7 @@ impl Default for Config {
         let providers = names.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),
+            builtins: true,
             cache: None,
             data: None,
             extensions: Vec::new(),

@@ -10,19 +10,20 @@ mod toolbox;
 
 use std::ffi::OsStr;
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
-use jackfield_tools_mcp::Patterns;
+use jackfield_tools_mcp::{GuardProgram, Patterns};
 
 pub use self::pins::{AcceptError, Changed};
 pub(crate) use self::read::read;
 pub(crate) use self::toolbox::Places;
 pub use self::toolbox::{Server, ServerState, Tested};
-use crate::place::Place;
+use crate::place::{Origin, Place};
 
 /// An MCP server as it is configured: the texts are as they are written, with `${NAME}` in them.
 #[derive(Clone)]
@@ -60,6 +61,45 @@ pub struct McpServer {
     pub trusted: bool,
     /// What relative paths are relative to, and the user's home.
     pub(crate) base: (PathBuf, Option<PathBuf>),
+    /// Whether it is this very program.
+    pub(crate) itself: bool,
+}
+
+impl McpServer {
+    /// This very program as a server, started with these arguments; believed, as it is ours.
+    ///
+    /// # Errors
+    ///
+    /// If the path of this program cannot be found out.
+    pub fn of_this_program<A: Into<Arc<str>>>(
+        id: ToolboxId,
+        arguments: impl IntoIterator<Item = A>,
+    ) -> io::Result<Self> {
+        // A guard is this program, too.
+        let program = GuardProgram::this_program("")?.program;
+        let command = program.into_os_string().into_string();
+        let command = command.map_err(|_| io::Error::other("its path is not UTF-8"))?;
+        Ok(Self {
+            arguments: arguments.into_iter().map(Into::into).collect(),
+            base: (PathBuf::new(), None),
+            // What is read from a file may name variables.
+            command: command.replace("${", "$${").into(),
+            description: None,
+            enabled: true,
+            environment: Vec::new(),
+            folder: None,
+            id,
+            itself: true,
+            lazy: false,
+            name: None,
+            place: Origin::Default.into(),
+            prefix: None,
+            start_timeout: None,
+            timeout: None,
+            tools: Patterns::default(),
+            trusted: true,
+        })
+    }
 }
 
 impl fmt::Debug for McpServer {

@@ -50,6 +50,8 @@ pub(crate) type Teller = Arc<OnceLock<ToolboxId>>;
 /// The accepted definitions of one server as it is configured.
 pub(crate) struct Pins {
     file: Option<PinFile>,
+    /// Whether the server is this very program: what it says of its tools cannot change behind its back.
+    itself: bool,
     server: ToolboxId,
     state: Mutex<State>,
     teller: Teller,
@@ -81,7 +83,10 @@ impl Pins {
     /// Those of a server that may be kept in this folder.
     pub(crate) fn new(data: Option<&Path>, server: &McpServer, teller: &Teller) -> Self {
         Self {
-            file: data.map(|data| PinFile::of(data, server)),
+            file: data
+                .filter(|_| !server.itself)
+                .map(|data| PinFile::of(data, server)),
+            itself: server.itself,
             server: server.id.clone(),
             state: Mutex::default(),
             teller: Arc::clone(teller),
@@ -237,6 +242,7 @@ impl Pins {
             ));
         }
         if let Some(why) = &known.unkept
+            && !self.itself
             && *self.teller.get_or_init(|| self.server.clone()) == self.server
         {
             review.problems.push(format!(

@@ -136,6 +136,7 @@ impl<'a> Reader<'a> {
             folder: fields.take("cwd", filled),
             // One that cannot be used is not kept: there are problems.
             id: id.ok()?,
+            itself: false,
             lazy: fields.take("lazy", flag).unwrap_or_default(),
             name: fields.take("name", text),
             place: fields.place(),
