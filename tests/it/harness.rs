@@ -23,6 +23,8 @@ pub(crate) const KEY: &str = "sk-slice-9b1f44e07c-never-to-be-seen";
 pub(crate) struct Jackfield {
     arguments: Vec<OsString>,
     environment: Vec<(OsString, OsString)>,
+    /// Whether its input stays open for what is said later.
+    held: bool,
     home: TempDir,
     program: PathBuf,
     stdin: Option<Vec<u8>>,
@@ -33,6 +35,7 @@ pub(crate) fn jackfield<const N: usize>(arguments: [&str; N]) -> Jackfield {
     Jackfield {
         arguments: arguments.map(OsString::from).into(),
         environment: Vec::new(),
+        held: false,
         home: world(),
         program: binary(),
         stdin: None,
@@ -73,6 +76,12 @@ impl Jackfield {
         self.file(&file, json!({ "mcpServers": table }).to_string())
     }
 
+    /// Has itself, with these arguments, as an MCP server.
+    pub(crate) fn serving<const N: usize>(self, id: &str, arguments: [&str; N]) -> Self {
+        let entry = json!({ "command": binary(), "args": Vec::from(arguments), "trust": true });
+        self.servers([(id, entry)])
+    }
+
     /// Has this file in its project.
     pub(crate) fn in_project(self, name: &str, text: impl AsRef<[u8]>) -> Self {
         let file = self.home.path().join(PROJECT).join(name);
@@ -92,11 +101,18 @@ impl Jackfield {
         self
     }
 
+    /// Hears what it is told while it runs.
+    pub(crate) fn held(mut self) -> Self {
+        self.held = true;
+        self
+    }
+
     /// Starts it.
     pub(crate) fn start(self) -> Running {
         let Self {
             arguments,
             environment,
+            held,
             home,
             program,
             stdin,
@@ -111,7 +127,7 @@ impl Jackfield {
             .env("USERPROFILE", home.path())
             .env("XDG_CONFIG_HOME", home.path().join(CONFIG))
             .envs(environment);
-        Running::start(command, stdin, home)
+        Running::start(command, (stdin, held), home)
     }
 
     /// Runs it to its end.

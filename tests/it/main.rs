@@ -22,6 +22,7 @@ mod languages;
 mod limits;
 mod matrix;
 mod mcp;
+mod mcp_serve;
 mod mcp_servers;
 mod models;
 mod pins;

@@ -20,7 +20,7 @@ pub use self::config::Config;
 pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::man::Man;
-pub use self::mcp::Mcp;
+pub use self::mcp::{Mcp, McpServe};
 pub use self::tools::Tools;
 use crate::exit;
 
@@ -64,7 +64,7 @@ pub enum Command {
     /// Print the manual pages.
     #[command(after_help = man::EXAMPLES)]
     Man(Man),
-    /// Look at the MCP servers, and try them.
+    /// Look at the MCP servers, try them, and be one.
     #[command(subcommand, after_help = mcp::EXAMPLES)]
     Mcp(Mcp),
     /// Look at the tools, and call them by hand.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, Command};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
@@ -17,6 +17,7 @@ pub(crate) struct Running {
     /// Goes away after the process.
     _home: TempDir,
     pub(crate) err: Stream,
+    input: Option<ChildStdin>,
     pub(crate) out: Stream,
 }
 
@@ -28,8 +29,12 @@ pub(crate) struct Stream {
 }
 
 impl Running {
-    pub(super) fn start(mut command: Command, stdin: Option<Vec<u8>>, home: TempDir) -> Self {
-        let input = if stdin.is_some() {
+    pub(super) fn start(
+        mut command: Command,
+        (stdin, held): (Option<Vec<u8>>, bool),
+        home: TempDir,
+    ) -> Self {
+        let input = if stdin.is_some() || held {
             Stdio::piped()
         } else {
             Stdio::null()
@@ -41,7 +46,10 @@ impl Running {
             .kill_on_drop(true)
             .spawn()
             .expect("the binary starts");
-        if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), stdin) {
+        let mut input = child.stdin.take();
+        if let Some(bytes) = stdin
+            && let Some(mut pipe) = input.take()
+        {
             tokio::spawn(async move {
                 // A program that has read enough closes the pipe.
                 let _written = pipe.write_all(&bytes).await;
@@ -52,14 +60,33 @@ impl Running {
         Self {
             _home: home,
             err: Stream::of("standard error", err),
+            input,
             out: Stream::of("standard output", out),
             child,
         }
     }
 
+    /// Says this line to it.
+    pub(crate) async fn say(&mut self, line: &str) {
+        let input = self.input.as_mut().expect("its input is held");
+        let line = format!("{line}\n");
+        input.write_all(line.as_bytes()).await.expect("it reads");
+        input.flush().await.expect("it reads");
+    }
+
+    /// Says nothing more.
+    pub(crate) fn hang_up(&mut self) {
+        self.input = None;
+    }
+
     /// Presses Ctrl-C.
     pub(crate) fn interrupt(&self) {
         self.signal("-INT");
+    }
+
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
+        self.signal("-TERM");
     }
 
     /// Ends it without a word.

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::Source;
+use super::{Setup, Source};
 
 /// `jackfield mcp`
 #[derive(Clone, Debug, Subcommand)]
@@ -47,6 +47,9 @@ pub enum Mcp {
         #[arg(long)]
         json: bool,
     },
+    /// Be an MCP server: offer tools of Jackfield to other programs, over standard input and output.
+    #[command(after_help = SERVE_EXAMPLES)]
+    Serve(McpServe),
     /// Start servers, and say what to do about those that fail.
     #[command(after_help = TEST_EXAMPLES)]
     Test {
@@ -62,12 +65,32 @@ pub enum Mcp {
     },
 }
 
+/// `jackfield mcp serve`
+#[derive(Clone, Debug, clap::Args)]
+pub struct McpServe {
+    /// Offer the tools of these patterns, if they may run without asking.
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        num_args = 1..,
+        default_value = "builtin/*"
+    )]
+    pub tools: Vec<String>,
+    /// Read no configuration: the built-in tools are all that there is.
+    #[arg(long, conflicts_with_all = ["config", "mcp_config", "allow", "deny"])]
+    pub no_config: bool,
+    /// Where the configuration is, and what it says about tools.
+    #[command(flatten)]
+    pub setup: Setup,
+}
+
 pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield mcp list
   jackfield mcp test weather
   jackfield mcp accept weather
-  jackfield mcp logs weather --mcp-config mcp-servers.json";
+  jackfield mcp logs weather --mcp-config mcp-servers.json
+  jackfield mcp serve --tools 'builtin/*' 'weather/*'";
 
 const ACCEPT_EXAMPLES: &str = "\
 Examples:
@@ -87,6 +110,21 @@ const LOGS_EXAMPLES: &str = "\
 Examples:
   jackfield mcp logs weather
   jackfield mcp logs weather --json | jq -r '.lines[]'";
+
+const SERVE_EXAMPLES: &str = "\
+Examples:
+  jackfield mcp serve
+  jackfield mcp serve --tools 'builtin/*' 'weather/*' --allow 'weather/*'
+
+Claude Desktop and most other clients start it by an entry such as this one:
+  {
+    \"mcpServers\": {
+      \"jackfield\": { \"command\": \"jackfield\", \"args\": [\"mcp\", \"serve\"] }
+    }
+  }
+
+Nobody can be asked here, so a tool that needs approval is not offered.
+It ends when its input ends, or with Ctrl-C.";
 
 const TEST_EXAMPLES: &str = "\
 Examples:

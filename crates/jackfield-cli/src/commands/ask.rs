@@ -4,7 +4,9 @@ use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use jackfield_assembly::{Assembled, Flags, MissingKey, Registry, Surroundings, load};
+use jackfield_assembly::{
+    Assembled, Config, Environment, Flags, MissingKey, Registry, Surroundings, load,
+};
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::SessionId;
@@ -168,6 +170,16 @@ pub async fn converse(
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
 pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> {
+    let (config, environment) = configured(flags)?;
+    Ok(registry.assemble(&config, &environment)?)
+}
+
+/// This process's configuration and environment; says what is to be remarked.
+///
+/// # Errors
+///
+/// A [`Fault`] with file, line and key of everything that is wrong.
+pub fn configured(flags: &Flags) -> Result<(Config, Environment), Fault> {
     let surroundings = Surroundings::of_process().map_err(|error| {
         Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
     })?;
@@ -176,7 +188,7 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> 
         let help = remark.help.as_ref().map(|help| format!("; {help}"));
         render::remark(&format!("{remark}{}", help.unwrap_or_default()));
     }
-    Ok(registry.assemble(&config, &surroundings.environment)?)
+    Ok((config, surroundings.environment))
 }
 
 /// The flags that all commands with a configuration have.

@@ -2,9 +2,10 @@
 
 use std::io::{self, IsTerminal as _};
 
-use jackfield_assembly::{Config, Environment, KeySource, ProviderConfig, Registry};
+use jackfield_assembly::{Config, Environment, KeySource, McpServer, ProviderConfig, Registry};
 use jackfield_demo::brain;
 use jackfield_demo::server::{DemoServer, Pace};
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::message::Message;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
@@ -27,6 +28,9 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     render::remark(
         "this is the demo model: it follows rules and knows no more than its tools; no key, no network",
     );
+    render::remark(
+        "its tools are those of `jackfield mcp serve`, an MCP server in a process of its own",
+    );
     if !is_asked {
         render::remark(&format!("> {QUESTION}"));
     }
@@ -46,10 +50,13 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
         model: brain::NAME.into(),
         provider: "claude".into(),
     };
+    let tools = tools()?;
     config.options.policy.rules.push(PolicyRule {
-        pattern: "builtin/*".into(),
+        pattern: format!("{}/*", tools.id).into(),
         verdict: Verdict::Allow,
     });
+    config.builtins = false;
+    config.servers.insert(tools.id.clone(), tools);
     config.options.tools = !demo.bounds.no_tools;
     config.options.strict = demo.bounds.strict.and_then(Strict::effect);
     if let Some(rounds) = demo.bounds.max_rounds {
@@ -60,8 +67,22 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     let environment = [(KEY, "opens-nothing")]
         .into_iter()
         .collect::<Environment>();
-    let assembled = Registry::default().assemble(&config, &environment)?;
+    let registry = Registry::default().guarded();
+    let assembled = registry.assemble(&config, &environment)?;
     ask::converse(assembled, Message::user(question), &demo.output, false).await
+}
+
+/// The tools: the built-in ones, in a process of their own, over MCP.
+fn tools() -> Result<McpServer, Fault> {
+    let broken = |error: &(dyn std::error::Error + 'static)| {
+        Fault::new(Exit::Internal, "the demo's tools cannot be started").because(error)
+    };
+    let id = ToolboxId::parse(TOOLS).map_err(|error| broken(&error))?;
+    let arguments = ["mcp", "serve", "--no-config"];
+    let mut server = McpServer::of_this_program(id, arguments).map_err(|error| broken(&error))?;
+    // Their own names say it all.
+    server.prefix = Some("".into());
+    Ok(server)
 }
 
 /// What is asked where nothing is.
@@ -69,3 +90,6 @@ const QUESTION: &str = "What is 15% of 2500, and what time is it in Tokyo?";
 
 /// The variable of a key that opens nothing.
 const KEY: &str = "JACKFIELD_DEMO_KEY";
+
+/// The id of the server of the tools.
+const TOOLS: &str = "demo-tools";

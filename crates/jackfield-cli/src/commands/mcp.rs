@@ -1,4 +1,6 @@
-//! `jackfield mcp`: the servers, and whether they work.
+//! `jackfield mcp`: the servers, whether they work, and being one.
+
+mod serve;
 
 pub mod accept;
 
@@ -14,16 +16,19 @@ use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render;
 
-/// Lists, tries, or shows what a server said.
+/// Lists, tries, shows what a server said, or is one.
 ///
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
-    let (Mcp::Accept { source, .. }
-    | Mcp::List { source, .. }
-    | Mcp::Logs { source, .. }
-    | Mcp::Test { source, .. }) = &mcp;
+    let source = match &mcp {
+        Mcp::Accept { source, .. }
+        | Mcp::List { source, .. }
+        | Mcp::Logs { source, .. }
+        | Mcp::Test { source, .. } => source,
+        Mcp::Serve(serve) => return serve::run(serve, registry).await,
+    };
     let all = ask::assemble(&ask::flags_of(source), registry)?.servers;
     if let Mcp::Accept {
         json,
@@ -37,7 +42,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
         return accept::run(named(&all, &server)?, accept).await;
     }
     let chosen = match &mcp {
-        Mcp::Accept { .. } | Mcp::List { .. } => all,
+        Mcp::Accept { .. } | Mcp::List { .. } | Mcp::Serve(_) => all,
         Mcp::Logs { server, .. } => vec![named(&all, server)?],
         Mcp::Test { servers: names, .. } if names.is_empty() => {
             all.into_iter().filter(|one| one.config.enabled).collect()
@@ -56,6 +61,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
         Mcp::Accept { json, .. } | Mcp::List { json, .. } => {
             (Exit::Answered, render::list_servers(out, &tried, *json))
         }
+        Mcp::Serve(_) => (Exit::Answered, Ok(())),
         Mcp::Logs { json, .. } => (Exit::Answered, render::logs(out, &tried, *json)),
         Mcp::Test { json, .. } if unusable => (Exit::Server, render::tested(out, &tried, *json)),
         Mcp::Test { json, .. } => (Exit::Answered, render::tested(out, &tried, *json)),

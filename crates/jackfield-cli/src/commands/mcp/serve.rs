@@ -1,0 +1,85 @@
+//! `jackfield mcp serve`: tools of ours for other programs.
+
+use std::io::{self, IsTerminal as _};
+
+use jackfield_assembly::{Assembled, Config, Environment, Registry};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_mcp_server::{McpServer, Offer};
+
+use crate::args::McpServe;
+use crate::commands::{ask, servers};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::{self, words};
+use crate::signals::Interrupts;
+
+/// Serves one client, until its input ends or somebody ends the process.
+///
+/// Standard output is the protocol's alone.
+///
+/// # Errors
+///
+/// A [`Fault`] if the configuration is wrong.
+pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, Fault> {
+    let mut interrupts = Interrupts::watch();
+    let (mut config, environment) = if serve.no_config {
+        let nothing: [(&str, &str); 0] = [];
+        (Config::default(), Environment::from_iter(nothing))
+    } else {
+        ask::configured(&ask::flags(&serve.setup))?
+    };
+    // A server none of whose tools can be offered is not started.
+    config
+        .servers
+        .retain(|id, _| serve.tools.iter().any(|pattern| may_name(pattern, id)));
+    let Assembled {
+        engine,
+        options,
+        servers,
+        ..
+    } = registry.assemble(&config, &environment)?;
+    let server = McpServer::new(engine, options).offering(serve.tools.iter().map(String::as_str));
+    if io::stdin().is_terminal() {
+        render::remark(WAITING);
+    }
+    let offered = server.clone();
+    let checking = tokio::spawn(async move { warn(&offered.offer().await) });
+    let asked = async {
+        interrupts.asked().await;
+    };
+    let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+    server.serve(input, output, asked).await;
+    checking.abort();
+    servers::stop(servers).await;
+    Ok(Exit::Answered)
+}
+
+/// Says what is not offered, and why.
+fn warn(offer: &Offer) {
+    for problem in &offer.problems {
+        render::remark(&format!("warning: {}", words::problem(problem)));
+    }
+    for withheld in &offer.withheld {
+        let (name, why) = (&withheld.name, &withheld.why);
+        render::remark(&format!("warning: `{name}` is not offered: {why}"));
+    }
+    // A toolbox that failed may have them.
+    if offer.problems.is_empty() {
+        for pattern in &offer.idle {
+            render::remark(&format!("warning: --tools '{pattern}' fits no tool"));
+        }
+    }
+}
+
+/// Whether a tool of this toolbox can be of the pattern.
+fn may_name(pattern: &str, id: &ToolboxId) -> bool {
+    match pattern.split_once('/') {
+        Some((toolbox, _)) if !toolbox.contains('*') => toolbox == id.as_str(),
+        Some(_) | None => true,
+    }
+}
+
+/// What is said to somebody who starts it by hand.
+const WAITING: &str = "this is an MCP server: it waits for a client's messages on standard input and \
+                       answers on standard output; Ctrl-D ends it, and `jackfield mcp serve --help` \
+                       says how a client is told of it";
