@@ -10,6 +10,7 @@
 
 mod asking;
 mod carried;
+mod guide;
 mod leaving;
 mod servers;
 mod troubles;

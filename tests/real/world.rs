@@ -167,6 +167,11 @@ pub(crate) fn node_folder() -> PathBuf {
     installed("JACKFIELD_REAL_NODE")
 }
 
+/// The folder of the Python environment.
+pub(crate) fn python_folder() -> PathBuf {
+    installed("JACKFIELD_REAL_PYTHON")
+}
+
 /// A server as it is configured, with more.
 pub(crate) fn with(entry: &Value, more: &Value) -> Value {
     let mut entry = entry.clone();
@@ -183,7 +188,7 @@ pub(crate) fn trusted(entry: &Value) -> Value {
 
 /// A program of the Python environment.
 fn python(program: &str, arguments: &[&str]) -> Value {
-    let program = installed("JACKFIELD_REAL_PYTHON").join("bin").join(program);
+    let program = python_folder().join("bin").join(program);
     json!({ "command": program, "args": arguments })
 }
 
