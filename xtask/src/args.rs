@@ -13,8 +13,10 @@ pub(crate) struct Args {
 /// What can be asked for.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Verb {
-    /// Measure the engine.
-    #[command(after_help = "Examples:\n  cargo xtask bench\n  cargo xtask bench -- --quick")]
+    /// Measure Jackfield against floors of its own, and write the figures into docs/benchmarks.md.
+    #[command(
+        after_help = "What is given behind -- goes to the benchmarks, and then nothing is written.\n\nExamples:\n  cargo xtask bench\n  cargo xtask bench -- --only turn\n  cargo xtask bench -- --quick"
+    )]
     Bench(Passed),
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
@@ -46,10 +48,10 @@ pub(crate) enum Verb {
     Tidy,
 }
 
-/// Arguments that are passed on to cargo.
+/// Arguments that are passed on.
 #[derive(ClapArgs, Debug)]
 pub(crate) struct Passed {
-    /// What cargo gets in addition.
+    /// What cargo, or the benchmarks, get in addition.
     #[arg(last = true)]
     pub(crate) args: Vec<String>,
 }

@@ -91,6 +91,8 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-tools-web",
         ],
     ),
+    // Unpublished: what it costs, against floors of its own.
+    ("jackfield-benches", &[ANY]),
     (
         "jackfield-cli",
         &[
@@ -231,7 +233,14 @@ const HOMES: &[(&str, &[&str])] = &[
     ("jiff", &["jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
     ("reqwest", &["jackfield-provider-kit"]),
-    ("rmcp", &["jackfield-mcp-server", "jackfield-tools-mcp"]),
+    (
+        "rmcp",
+        &[
+            "jackfield-benches",
+            "jackfield-mcp-server",
+            "jackfield-tools-mcp",
+        ],
+    ),
     (
         "rusqlite",
         &["jackfield-mcp-server", "jackfield-store-sqlite"],
@@ -240,6 +249,7 @@ const HOMES: &[(&str, &[&str])] = &[
 
 /// The crates that serve below axum.
 const SERVERS: &[&str] = &[
+    "jackfield-benches",
     "jackfield-demo",
     "jackfield-testkit",
     "jackfield-testservers",

@@ -1,0 +1,256 @@
+//! All cases, one after another, and what their figures are held against.
+
+use anyhow::ensure;
+use tokio::runtime::{Builder, Runtime};
+
+use crate::cold::Home;
+use crate::measure::Series;
+use crate::plan::Plan;
+use crate::report::{Report, compared, rows, shown};
+use crate::turn::Manner;
+use crate::{call, catalog, crowd, servers, turn};
+
+/// How much is measured.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Amount {
+    /// As little as shows that everything works.
+    Quick,
+    /// As much as figures need.
+    Whole,
+}
+
+impl Amount {
+    const fn times(self, whole: usize) -> usize {
+        match self {
+            Self::Quick => 1,
+            Self::Whole => whole,
+        }
+    }
+}
+
+/// Runs all cases, or this one.
+///
+/// # Errors
+///
+/// If one fails, or there is none of this name.
+pub fn run(amount: Amount, only: Option<&str>) -> anyhow::Result<Report> {
+    let mut report = Report::default();
+    let cases = CASES
+        .iter()
+        .filter(|(name, _)| only.is_none_or(|only| only == *name));
+    let mut ran = 0;
+    for (_, case) in cases {
+        case(amount, &mut report)?;
+        ran += 1;
+    }
+    let names: Vec<&str> = CASES.iter().map(|(name, _)| *name).collect();
+    ensure!(
+        ran > 0,
+        "there is no such case; there are: {}",
+        names.join(", ")
+    );
+    Ok(report)
+}
+
+type Case = fn(Amount, &mut Report) -> anyhow::Result<()>;
+
+const CASES: &[(&str, Case)] = &[
+    ("turn", turn),
+    ("crowd", crowd),
+    ("call", call),
+    ("calls", calls),
+    ("servers", servers),
+    ("catalog", catalog),
+    ("cold", cold),
+    ("slow", slow),
+    ("binary", binary),
+];
+
+fn turn(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let (ours, floor, turns) = (ours()?, floor()?, amount.times(300));
+    let mut table = Vec::new();
+    for (manner, runtime, what, aims) in [
+        (Manner::Here, &floor, "a turn", ["1.50", "2.00"]),
+        (
+            Manner::Parting,
+            &floor,
+            "a connection for each request",
+            ["", ""],
+        ),
+        (Manner::Spawned, &ours, "on two workers", ["", ""]),
+    ] {
+        let took = turn::measure(runtime, &floor, manner, turns)?;
+        table.extend(rows(what, &took.ours, &took.floor, aims));
+    }
+    report.table(
+        "The turn that everyone can compare, warm: 3 rounds of 5 parallel calls, and an answer. Connections are kept, as those over `https` are.",
+        COLUMNS,
+        &table,
+    );
+    Ok(())
+}
+
+fn crowd(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let turns = amount.times(100);
+    let took = crowd::measure(&ours()?, turns, amount.times(5))?;
+    let rows = rows("all of them", &took.ours, &took.floor, ["0.26 s", ""]);
+    let about = format!("{turns} turns at once, each with one round of 5 tools of 200 ms.");
+    report.table(&about, COLUMNS, &rows);
+    Ok(())
+}
+
+fn call(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = call::measure(&ours()?, 1, amount.times(2000))?;
+    let aim = "1.10, or 50 µs";
+    let mut table = rows("through the toolbox", &took.toolbox, &took.bare, [aim, ""]);
+    table.extend(rows(
+        "through the engine",
+        &took.engine,
+        &took.bare,
+        ["", ""],
+    ));
+    report.table("One call of a tool, against bare `rmcp`.", COLUMNS, &table);
+    Ok(())
+}
+
+fn calls(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = call::measure(&ours()?, call::AT_ONCE, amount.times(100))?;
+    let mut table = rows("through the toolbox", &took.toolbox, &took.bare, ["", ""]);
+    table.extend(rows(
+        "through the engine",
+        &took.engine,
+        &took.bare,
+        ["", ""],
+    ));
+    let about = format!(
+        "{} calls at once on one server, against bare `rmcp`.",
+        call::AT_ONCE
+    );
+    report.table(&about, COLUMNS, &table);
+    Ok(())
+}
+
+fn servers(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = servers::measure(&ours()?, servers::SERVERS, amount.times(3))?;
+    let rows = [compared(
+        "until all run, p50",
+        took.all.p50(),
+        took.slowest.p50(),
+        "1",
+    )];
+    let about = format!(
+        "{} servers started at once, the slowest of which takes {} to say a word, against that one alone.",
+        servers::SERVERS,
+        shown(servers::SLOWEST)
+    );
+    report.table(&about, COLUMNS, &rows);
+    Ok(())
+}
+
+fn catalog(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = catalog::measure(&ours()?, catalog::TOOLS, amount.times(20))?;
+    let rows = [
+        [
+            "the first, the server's list included".to_owned(),
+            shown(took.first),
+        ],
+        ["each later one, p50".to_owned(), shown(took.later.p50())],
+    ];
+    let about = format!("A catalog of {} tools of one server.", catalog::TOOLS);
+    report.table(&about, ["", "time"], &rows);
+    Ok(())
+}
+
+fn cold(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let home = Home::new()?;
+    let took = home.turns(Plan::COMPARED, amount.times(20))?;
+    let memory = took.memory.map_or_else(
+        || "unknown".to_owned(),
+        |kib| format!("{:.1} MiB", kib as f64 / 1024.0),
+    );
+    let rows = [
+        compared(
+            "a cold turn, p50",
+            took.ours.p50(),
+            took.floor.p50(),
+            "25 ms",
+        ),
+        compared(
+            "a cold turn, the least",
+            took.ours.least(),
+            took.floor.least(),
+            "",
+        ),
+        [
+            "the most memory of the process alone".to_owned(),
+            String::new(),
+            "12 MB".to_owned(),
+            memory,
+            String::new(),
+        ],
+    ];
+    report.table(
+        "The same turn cold: from the start of `jackfield ask` to the last byte of the answer, with the server that it starts.",
+        COLUMNS,
+        &rows,
+    );
+    Ok(())
+}
+
+fn slow(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let home = Home::new()?;
+    let mut rows = Vec::new();
+    for calls in [1, 2, 3, 5] {
+        let took = home.turns(Plan::one_round(calls, 1200), amount.times(3))?;
+        let what = format!("{calls} at once, p50");
+        rows.push(compared(&what, took.ours.p50(), took.floor.p50(), "1.21 s"));
+    }
+    report.table(
+        "A cold turn with one round of tools of 1.2 s.",
+        COLUMNS,
+        &rows,
+    );
+    Ok(())
+}
+
+fn binary(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let home = Home::new()?;
+    let times = amount.times(30);
+    let both = |series: &Series| {
+        format!(
+            "{} (the least: {})",
+            shown(series.p50()),
+            shown(series.least())
+        )
+    };
+    let version = home.command(&["--version"], times)?;
+    let tools = home.command(&["tools", "list"], times)?;
+    let rows = [
+        [
+            "size".to_owned(),
+            format!("{:.1} MiB", home.size()? as f64 / f64::from(1 << 20)),
+        ],
+        ["`jackfield --version`, p50".to_owned(), both(&version)],
+        [
+            "`jackfield tools list` with one server, p50".to_owned(),
+            both(&tools),
+        ],
+    ];
+    report.table("The binary.", ["", "figure"], &rows);
+    Ok(())
+}
+
+/// The runtime that the command line has.
+fn ours() -> std::io::Result<Runtime> {
+    Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+}
+
+/// The runtime on which the floor is fastest.
+fn floor() -> std::io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+const COLUMNS: [&str; 5] = ["", "ratio", "aim", "ours", "floor"];
