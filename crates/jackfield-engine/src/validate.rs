@@ -1,5 +1,5 @@
-//! Values against a tool's JSON Schemas, off the async threads: arguments before anything runs, and
-//! structured outcomes after.
+//! Values against a tool's JSON Schemas, off the async threads where that may take long: arguments before
+//! anything runs, and structured outcomes after.
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
@@ -18,6 +18,7 @@ use tokio::time::{Instant, timeout_at};
 
 use self::watch::{Bounds, Stopped, watched};
 
+mod plain;
 pub(crate) mod schema;
 mod watch;
 
@@ -37,9 +38,16 @@ enum Side {
 
 /// A schema, compiled when it is first needed.
 struct Schema {
-    compiled: OnceLock<Result<Validator, String>>,
+    compiled: OnceLock<Result<Compiled, String>>,
     /// A few checks at a time, so that a hostile schema cannot hold every thread.
     turn: Arc<Semaphore>,
+}
+
+/// A schema that can be used.
+struct Compiled {
+    /// How large the schema is, if it is [plain].
+    size: Option<usize>,
+    validator: Validator,
 }
 
 /// What a check came to.
@@ -163,6 +171,9 @@ impl Validators {
         limit: Duration,
     ) -> Verdict {
         let known = self.schema(place);
+        if known.takes_at_once(&value) {
+            return Verdict::Fits;
+        }
         let deadline = Instant::now() + limit;
         let permits = async {
             let turn = Arc::clone(&known.turn).acquire_owned().await;
@@ -198,6 +209,17 @@ impl Validators {
 }
 
 impl Schema {
+    /// Whether a value fits, as far as that can be told on the spot: the schema is known, plain and
+    /// small, and so is the value. What is wrong with one is told in words, and that takes longer.
+    fn takes_at_once(&self, value: &Value) -> bool {
+        let Some(Ok(Compiled { size, validator })) = self.compiled.get() else {
+            return false;
+        };
+        let most = size.and_then(|size| MOST_AT_ONCE.checked_div(size));
+        let is_small = most.is_some_and(|most| plain::weight(value, most).is_some());
+        is_small && validator.is_valid(value)
+    }
+
     /// Checks a value, on a thread that may be held up until then.
     fn look(
         &self,
@@ -210,7 +232,10 @@ impl Schema {
             None => {
                 let steps = MOST_NODES;
                 let built = match watched(Bounds { steps, until }, || schema::compile(schema)) {
-                    Ok(built) => built,
+                    Ok(built) => built.map(|validator| Compiled {
+                        size: plain::size(schema),
+                        validator,
+                    }),
                     // The next one may have more time.
                     Err(Stopped::Late) => return Verdict::Late,
                     Err(stopped @ (Stopped::TooDeep | Stopped::TooMuch)) => {
@@ -221,7 +246,7 @@ impl Schema {
             }
         };
         let validator = match compiled {
-            Ok(validator) => validator,
+            Ok(Compiled { validator, .. }) => validator,
             Err(fault) => return Verdict::Unusable(fault.clone()),
         };
         let steps = u64::MAX;
@@ -272,6 +297,8 @@ fn unusable(message: String) -> ToolFailure {
 }
 
 const LONGEST_COMPLAINT: usize = 300;
+/// How many steps a check may take that holds up the thread of a turn: less than a millisecond.
+const MOST_AT_ONCE: usize = 16_384;
 const MOST_COMPLAINTS: usize = 5;
 /// How many schemas within a schema are looked at for what is wrong.
 const MOST_LOOKED_AT: u64 = 100_000;

@@ -1,0 +1,105 @@
+//! Which schemas are plain: whatever the value is, checking it takes a time that can be told before.
+
+use serde_json::{Map, Value};
+
+/// How large a plain schema is: a check against it takes at most so many steps for each step of
+/// [the value's weight](weight). `None` if the schema is not plain.
+///
+/// Plain is what refers to nothing, matches no regular expression and compares no two parts of the value
+/// with each other, so that each of its parts looks at each part of the value at most once. A keyword
+/// that is not known here is not plain, whatever it means.
+pub(crate) fn size(schema: &Value) -> Option<usize> {
+    let mut left = MOST;
+    of_schema(schema, DEEPEST, &mut left)?;
+    Some(MOST - left)
+}
+
+fn of_schema(schema: &Value, depth: usize, left: &mut usize) -> Option<()> {
+    take(1, left)?;
+    match schema {
+        Value::Bool(_) => Some(()),
+        Value::Object(fields) => {
+            let depth = depth.checked_sub(1)?;
+            of_keywords(fields, depth, left)
+        }
+        Value::Array(_) | Value::Null | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+fn of_keywords(fields: &Map<String, Value>, depth: usize, left: &mut usize) -> Option<()> {
+    for (keyword, value) in fields {
+        match keyword.as_str() {
+            "$comment" | "$schema" | "default" | "deprecated" | "description" | "examples"
+            | "exclusiveMaximum" | "exclusiveMinimum" | "maxItems" | "maxLength"
+            | "maxProperties" | "maximum" | "minItems" | "minLength" | "minProperties"
+            | "minimum" | "readOnly" | "title" | "type" | "writeOnly" => take(1, left)?,
+            "const" | "enum" | "required" => of_value(value, depth, left)?,
+            "additionalProperties" => of_schema(value, depth, left)?,
+            "allOf" | "anyOf" | "oneOf" | "prefixItems" => of_schemas(value, depth, left)?,
+            "items" if value.is_array() => of_schemas(value, depth, left)?,
+            "items" => of_schema(value, depth, left)?,
+            "properties" => {
+                for (name, schema) in value.as_object()? {
+                    take(name.len() / BYTES, left)?;
+                    of_schema(schema, depth, left)?;
+                }
+            }
+            _ => return None,
+        }
+    }
+    Some(())
+}
+
+fn of_schemas(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
+    let mut schemas = value.as_array()?.iter();
+    schemas.try_for_each(|schema| of_schema(schema, depth, left))
+}
+
+/// A value that something is compared with.
+fn of_value(value: &Value, depth: usize, left: &mut usize) -> Option<()> {
+    take(1, left)?;
+    match value {
+        Value::Bool(_) | Value::Null | Value::Number(_) => Some(()),
+        Value::String(text) => take(text.len() / BYTES, left),
+        Value::Array(items) => {
+            let depth = depth.checked_sub(1)?;
+            items
+                .iter()
+                .try_for_each(|item| of_value(item, depth, left))
+        }
+        // Compared field by field in any order.
+        Value::Object(_) => None,
+    }
+}
+
+/// How large a value is, if it is not larger than this.
+pub(crate) fn weight(value: &Value, most: usize) -> Option<usize> {
+    let mut left = most;
+    weigh(value, &mut left)?;
+    Some(most - left)
+}
+
+fn weigh(value: &Value, left: &mut usize) -> Option<()> {
+    take(1, left)?;
+    match value {
+        Value::Bool(_) | Value::Null | Value::Number(_) => Some(()),
+        Value::String(text) => take(text.len() / BYTES, left),
+        Value::Array(items) => items.iter().try_for_each(|item| weigh(item, left)),
+        Value::Object(fields) => fields.iter().try_for_each(|(name, value)| {
+            take(name.len() / BYTES, left)?;
+            weigh(value, left)
+        }),
+    }
+}
+
+fn take(steps: usize, left: &mut usize) -> Option<()> {
+    *left = left.checked_sub(steps)?;
+    Some(())
+}
+
+/// As many bytes are compared in the time of a step.
+const BYTES: usize = 8;
+/// How deep a plain schema may be.
+const DEEPEST: usize = 16;
+/// How large a plain schema may be.
+const MOST: usize = 512;
