@@ -1,6 +1,7 @@
 //! A server that runs and has been met: requests go through here, from many tasks at once.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -37,6 +38,8 @@ pub(crate) struct Connection {
     pub(crate) info: ServerPeerInfo,
     /// The tools as it last listed them.
     pub(crate) listing: RwLock<Option<Arc<Listing>>>,
+    /// How often it was asked for its tools.
+    listings: AtomicU64,
     /// Whether it has said that it tells of changes, in the newer era.
     listening: watch::Receiver<bool>,
     /// The calls that it may still be at.
@@ -158,6 +161,7 @@ impl Running {
             farewell: watch::Sender::new(None),
             info: met.peer,
             listing: RwLock::new(None),
+            listings: AtomicU64::new(0),
             listening: is_listening,
             open_calls: Mutex::default(),
             peer: service.peer().clone(),
@@ -232,6 +236,16 @@ impl Connection {
     /// How often its list of tools has changed so far.
     pub(crate) fn changes(&self) -> u64 {
         *self.changes.borrow()
+    }
+
+    /// How often it was asked for its tools so far, by those who have an answer or wait for one.
+    pub(crate) fn times_listed(&self) -> u64 {
+        self.listings.load(Ordering::SeqCst)
+    }
+
+    /// Says that it is about to be asked for its tools, and which time it is.
+    pub(crate) fn list_once_more(&self) -> u64 {
+        self.listings.fetch_add(1, Ordering::SeqCst) + 1
     }
 
     /// Says that it is at this call.

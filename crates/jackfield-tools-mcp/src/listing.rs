@@ -27,6 +27,8 @@ pub(crate) struct Listing {
     pub(crate) defined: Arc<[Defined]>,
     /// Until when the server says that it holds; `None` until it says that it changed.
     fresh_until: Option<Instant>,
+    /// The how manieth time it was that the server was asked.
+    nth: u64,
     /// What was left out of it, in sentences.
     problems: Vec<String>,
     /// What may not be used of it.
@@ -56,7 +58,7 @@ impl Listing {
         settings: &Settings,
     ) -> Result<Self, String> {
         let deadline = after(settings.list_limit);
-        let changes = connection.changes();
+        let (changes, nth) = (connection.changes(), connection.list_once_more());
         let mut reading = Reading::default();
         let mut ttl = Duration::MAX;
         let mut cursor: Option<String> = None;
@@ -109,6 +111,7 @@ impl Listing {
             changes,
             defined: reading.defined.into(),
             fresh_until,
+            nth,
             problems: reading.problems,
             review: Review::default(),
         })
@@ -139,6 +142,11 @@ impl Listing {
             Some(until) => Instant::now() < until,
         };
         fresh && self.unchanged(connection)
+    }
+
+    /// Whether the server was asked for it after it had been asked so often.
+    pub(crate) const fn is_after(&self, times: u64) -> bool {
+        self.nth > times
     }
 
     /// Whether the server has not said since that it changed.

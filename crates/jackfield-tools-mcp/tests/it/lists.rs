@@ -88,6 +88,23 @@ async fn all_pages_are_read() {
 }
 
 #[tokio::test]
+async fn many_who_ask_at_once_are_answered_together() {
+    let server = Scripted::new(json!({ "tools": [tool("one")] }));
+    server.toolbox.start().await.unwrap();
+    let list = || server.names();
+    let (a, b, c, d, e) = tokio::join!(list(), list(), list(), list(), list());
+    assert_eq!(
+        [a, b, c, d, e],
+        ["one"; 5].map(|name| vec![name.to_owned()])
+    );
+    // The first one asks, and the second one for all who came after that.
+    assert_eq!(server.count("said tools/list"), 2);
+    // Who comes later is not answered with what was said before.
+    assert_eq!(server.names().await, ["one"]);
+    assert_eq!(server.count("said tools/list"), 3);
+}
+
+#[tokio::test]
 async fn a_cursor_that_goes_round_ends_the_list_and_is_reported() {
     let server = Scripted::new(json!({ "tools": [tool("one")], "loop_cursor": true }));
     assert_eq!(server.names().await, ["one"]);
