@@ -17,7 +17,6 @@ use crate::servers::McpServer;
 
 /// A definition that is not the accepted one. Its tool is quarantined: neither offered nor called.
 #[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
 pub struct Changed {
     /// What is accepted, as the server sent it then; `None` if it was too long to be kept.
     pub accepted: Option<Arc<Value>>,

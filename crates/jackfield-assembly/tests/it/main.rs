@@ -5,6 +5,8 @@ mod documented;
 mod explain;
 mod layers;
 mod openai;
+#[cfg(unix)]
+mod pins;
 mod registry;
 mod servers;
 mod trust;

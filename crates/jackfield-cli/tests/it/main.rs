@@ -3,6 +3,7 @@
 
 mod approvals;
 mod asking;
+mod changes;
 mod commands;
 mod configuration;
 mod doctor;
