@@ -74,6 +74,12 @@ async fn s2_06_results_that_look_wrong_are_seen_without_a_model() {
         "\"b\" is a required property",
     )
     .await;
+    // A picture is not printed, and not passed over in silence.
+    let picture = world.jackfield(["tools", "call", "everything__get-tiny-image"]);
+    let servers = [("everything", world.everything())];
+    let ran = picture.servers(servers).run().await;
+    assert!(ran.out.contains("The image above"), "{}", ran.out);
+    ran.says("the outcome has 1 file, which models see");
     world.is_left().await;
 }
 

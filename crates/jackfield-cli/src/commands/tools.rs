@@ -75,6 +75,9 @@ async fn perform(tools: Tools, assembled: Assembled) -> Result<Exit, Fault> {
             } else {
                 Exit::Answered
             };
+            if let Some(files) = words::files(&result).filter(|_| !json) {
+                render::remark(&format!("the outcome has {files}, which models see"));
+            }
             // What a tool says is no style of ours: a file gets it as it is.
             let (mut out, terminal) = (io::stdout(), io::stdout().is_terminal());
             (exit, render::called(&mut out, &result, json, terminal))

@@ -117,17 +117,20 @@ pub fn outcome(result: &ToolResult) -> String {
         Some(structured) if text.trim().is_empty() => compact(structured),
         Some(_) | None => text,
     };
-    let others = result
-        .content
-        .iter()
-        .filter(|part| part.as_text().is_none())
-        .count();
-    let others = match others {
-        0 => String::new(),
-        1 => " [and 1 file]".to_owned(),
-        many => format!(" [and {many} files]"),
-    };
-    format!("{}{others}", shortened(&text, OUTCOME))
+    let files = files(result).map(|files| format!(" [and {files}]"));
+    let files = files.unwrap_or_default();
+    format!("{}{files}", shortened(&text, OUTCOME))
+}
+
+/// How many parts of a result are no text; `None` where all are.
+#[must_use]
+pub fn files(result: &ToolResult) -> Option<String> {
+    let all = result.content.iter();
+    match all.filter(|part| part.as_text().is_none()).count() {
+        0 => None,
+        1 => Some("1 file".to_owned()),
+        many => Some(format!("{many} files")),
+    }
 }
 
 /// How a call is doing.
