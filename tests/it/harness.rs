@@ -88,6 +88,12 @@ impl Jackfield {
         self.file(&file, text)
     }
 
+    /// Has these arguments, too.
+    pub(crate) fn more(mut self, arguments: &[&str]) -> Self {
+        self.arguments.extend(arguments.iter().map(OsString::from));
+        self
+    }
+
     /// Has this variable in its environment.
     pub(crate) fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         let value = value.as_ref().to_owned();

@@ -32,3 +32,4 @@ mod retrying;
 mod streams;
 mod strict;
 mod switching;
+mod web_apis;

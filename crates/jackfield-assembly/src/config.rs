@@ -1,6 +1,7 @@
 //! The configuration: what holds when files, environment and flags have been read.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -49,11 +50,21 @@ pub struct Config {
     pub remarks: Vec<Problem>,
     /// What files, environment and flags say, by key, as it is written, and where. For people to be shown
     /// through [`Config::explain`], which leaves out what is secret.
-    pub(crate) said: BTreeMap<String, (Value, Place)>,
+    pub(crate) said: Said,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServer>,
     /// The web APIs that are tools.
     pub web: Web,
+}
+
+/// What was said, by key. Some of it is secret.
+#[derive(Clone, Default)]
+pub(crate) struct Said(pub(crate) BTreeMap<String, (Value, Place)>);
+
+impl fmt::Debug for Said {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.0.keys()).finish()
+    }
 }
 
 /// How providers and web APIs are reached.
@@ -120,7 +131,7 @@ impl Default for Config {
             options,
             providers: providers.collect(),
             remarks: Vec::new(),
-            said: BTreeMap::new(),
+            said: Said::default(),
             servers: BTreeMap::new(),
             web: Web::default(),
         }
@@ -131,7 +142,7 @@ impl Config {
     /// Keeps what is said of a key, over what was said before.
     pub(crate) fn say(&mut self, value: Value, place: Place) {
         if let Some(key) = place.key.clone() {
-            self.said.insert(key, (value, place));
+            self.said.0.insert(key, (value, place));
         }
     }
 

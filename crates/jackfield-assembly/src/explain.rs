@@ -31,14 +31,14 @@ impl Config {
     /// What is neither said nor has a default is left out, and what is secret is hidden.
     #[must_use]
     pub fn explain(&self) -> Vec<Explained> {
-        let said = self.said.iter().map(|(key, (value, place))| Explained {
+        let said = self.said.0.iter().map(|(key, (value, place))| Explained {
             key: key.clone(),
             place: place.clone(),
             value: redact::value(key, value),
         });
         let defaults = defaults();
         let unsaid = defaults.into_iter();
-        let unsaid = unsaid.filter(|(key, _)| !self.said.contains_key(*key));
+        let unsaid = unsaid.filter(|(key, _)| !self.said.0.contains_key(*key));
         let unsaid = unsaid.map(|(key, value)| Explained {
             key: key.to_owned(),
             place: Origin::Default.into(),

@@ -69,11 +69,12 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
         said,
     } = Reader::new(shown, text).read(|root| top(draft, root, trust));
     draft.problems.extend(problems);
+    let said = web::whole(&mut draft.config, said, trust);
     for (value, place) in said {
         // A rule of a file that was merely found gives way to the user's own of the same pattern.
         let key = place.key.as_deref().unwrap_or_default();
         let is_weak = trust == Trust::Found && value == "ask" && key.starts_with("policy.tools.");
-        if !(is_weak && draft.config.said.contains_key(key)) {
+        if !(is_weak && draft.config.said.0.contains_key(key)) {
             draft.config.say(value, place);
         }
     }

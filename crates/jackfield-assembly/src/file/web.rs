@@ -8,6 +8,7 @@ use jackfield_tools_web::{BodyForm, Parameter, Part, Template, ToolConfig, WebTo
 use serde_json::{Map, Value};
 use toml::de::DeValue;
 
+use crate::config::Config;
 use crate::document::{Entry, Section};
 use crate::file::{Trust, trust_help};
 use crate::near::did_you_mean;
@@ -48,6 +49,29 @@ pub(crate) fn read(web: &mut Web, mut section: Section<'_>, trust: Trust) {
         let message = format!("there are more than {MOST} web APIs");
         names.problem(Problem::new(place, message));
     }
+}
+
+/// What a file says, for those who are shown the configuration: of a web API all or nothing holds.
+pub(crate) fn whole(
+    config: &mut Config,
+    mut said: Vec<(Value, Place)>,
+    trust: Trust,
+) -> Vec<(Value, Place)> {
+    let tool = |key: &str| {
+        let name = key.strip_prefix("web.tools.")?.split('.').next()?;
+        Some(name.to_owned())
+    };
+    let of = |place: &Place| place.key.as_deref().and_then(tool);
+    if trust == Trust::Found {
+        // It stands beside the user's own of this name, which is what is shown.
+        let own = &config.web.tools;
+        said.retain(|(_, place)| of(place).is_none_or(|name| !own.contains_key(&*name)));
+    } else {
+        let new: Vec<String> = said.iter().filter_map(|(_, place)| of(place)).collect();
+        let old = &mut config.said.0;
+        old.retain(|key, _| tool(key).is_none_or(|name| !new.contains(&name)));
+    }
+    said
 }
 
 fn tool(

@@ -10,5 +10,6 @@ mod pins;
 mod registry;
 mod servers;
 mod trust;
+mod web;
 mod world;
 mod wrong;
