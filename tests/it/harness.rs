@@ -3,10 +3,12 @@
 mod mcp;
 mod ran;
 mod running;
+mod terminal;
 
 pub(crate) use self::mcp::{McpServer, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
+pub(crate) use self::terminal::{Size, Terminal};
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -134,6 +136,26 @@ impl Jackfield {
             .env("XDG_CONFIG_HOME", home.path().join(CONFIG))
             .envs(environment);
         Running::start(command, (stdin, held), home)
+    }
+
+    /// Starts it at a terminal.
+    pub(crate) fn at_terminal(self, size: Size) -> Terminal {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let command = pty_process::Command::new(self.program)
+            .args(self.arguments)
+            .current_dir(self.home.path().join(PROJECT))
+            .env_clear()
+            .env("PATH", path)
+            .env("HOME", self.home.path())
+            .env("XDG_CONFIG_HOME", self.home.path().join(CONFIG))
+            .env("TERM", "xterm-256color")
+            .envs(self.environment);
+        Terminal::start(command, size, self.home)
+    }
+
+    /// The home, before it is anybody's.
+    pub(crate) fn home(&self) -> &Path {
+        self.home.path()
     }
 
     /// Runs it to its end.

@@ -5,6 +5,7 @@ use std::error::Error as _;
 use std::io;
 use std::sync::Arc;
 
+use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
@@ -25,6 +26,8 @@ use crate::web;
 #[derive(Debug)]
 #[non_exhaustive]
 pub struct Assembled {
+    /// The dialect of each provider.
+    dialects: BTreeMap<Arc<str>, Arc<str>>,
     /// The engine.
     pub engine: Engine,
     /// The providers whose key was found.
@@ -78,6 +81,19 @@ pub struct MissingKey {
     pub why: String,
 }
 
+impl Assembled {
+    /// Sends later turns to this model, with what is configured for its dialect. What a turn is sent with
+    /// otherwise stays as it is.
+    pub fn switch(&mut self, config: &Config, model: ModelRef) {
+        let dialect = self.dialects.get(&model.provider);
+        let extensions = config.extensions.iter().map(|(extension, _)| extension);
+        let theirs = extensions.filter(|extension| Some(&extension.dialect) == dialect);
+        let always = config.options.settings.extensions.iter();
+        self.options.settings.extensions = always.chain(theirs).cloned().collect();
+        self.options.model = model;
+    }
+}
+
 impl Registry {
     /// Makes the engine: all configured providers, the built-in tools, the web APIs, the MCP servers, a
     /// journal in memory.
@@ -99,7 +115,7 @@ impl Registry {
             builder = builder.builtins(Arc::new(Builtins::default()));
         }
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
-        let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
+        let (options, mut dialects) = (config.options.clone(), BTreeMap::new());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {
@@ -152,18 +168,18 @@ impl Registry {
         }
         builder = web::join(config, environment, builder)?;
         ConfigError::check(problems)?;
-        let dialect = dialects.get(&options.model.provider);
-        let extensions = config.extensions.iter().map(|(extension, _)| extension);
-        let ours = extensions.filter(|extension| Some(&extension.dialect) == dialect);
-        options.settings.extensions.extend(ours.cloned());
-        Ok(Assembled {
+        let model = options.model.clone();
+        let mut assembled = Assembled {
+            dialects,
             engine: builder.build(),
             keys_found,
             missing_keys,
             options,
             providers,
             servers,
-        })
+        };
+        assembled.switch(config, model);
+        Ok(assembled)
     }
 
     fn make(

@@ -38,6 +38,7 @@ pub use self::explain::Explained;
 pub use self::file::keys;
 pub use self::load::{Flags, load};
 pub use self::looked::{FileState, LookedFor, looked_for};
+pub use self::near::did_you_mean;
 pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::servers::{AcceptError, Changed, McpServer, Server, ServerState, Tested, guard};

@@ -1,7 +1,8 @@
 //! Names that are near to a wrong one.
 
 /// `; did you mean …?` if a known name is near, and what there is otherwise.
-pub(crate) fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
+#[must_use]
+pub fn did_you_mean(name: &str, known: &[impl AsRef<str>]) -> String {
     match nearest(name, known) {
         Some(near) => format!("{DID_YOU_MEAN}`{near}`?"),
         None if known.is_empty() => String::new(),

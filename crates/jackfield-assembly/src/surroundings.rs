@@ -27,6 +27,8 @@ pub struct Surroundings {
     pub environment: Environment,
     /// The user's home, if there is one.
     pub home: Option<PathBuf>,
+    /// Where what should stay is kept of the user and is no configuration, if there is such a place.
+    pub state_directory: Option<PathBuf>,
 }
 
 impl Surroundings {
@@ -44,6 +46,8 @@ impl Surroundings {
             directory: std::env::current_dir()?,
             environment: Environment::of_process(),
             home: base.as_ref().map(|base| base.home_dir().to_owned()),
+            // Systems that have no such place keep it with the data.
+            state_directory: base.map(|base| base.state_dir().unwrap_or_else(|| base.data_dir())),
         })
     }
 
@@ -57,6 +61,13 @@ impl Surroundings {
     #[must_use]
     pub fn user_servers(&self) -> Option<PathBuf> {
         self.own(SERVERS_NAME)
+    }
+
+    /// The file of what the user has said in conversations, whether or not it is there.
+    #[must_use]
+    pub fn history_file(&self) -> Option<PathBuf> {
+        let folder = self.state_directory.as_ref()?;
+        Some(folder.join("jackfield").join("history"))
     }
 
     fn own(&self, name: &str) -> Option<PathBuf> {

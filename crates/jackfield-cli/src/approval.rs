@@ -5,10 +5,12 @@ use std::io::{self, BufRead as _, BufReader};
 /// What a person says about a call.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Choice {
-    /// It may run, and so may every later call of this tool in this turn.
+    /// It may run, and so may every later call of this tool, as long as the same person is asked.
     All,
     /// It may not, for this reason; the reason may be empty.
     Deny(String),
+    /// It may run with other arguments: these, or those that are yet to be typed.
+    Edit(String),
     /// It may run.
     Once,
 }
@@ -21,6 +23,7 @@ pub fn parse(line: &str) -> Option<Choice> {
     match word.to_lowercase().as_str() {
         "y" | "yes" => Some(Choice::Once),
         "a" | "all" => Some(Choice::All),
+        "e" | "edit" => Some(Choice::Edit(rest.trim().to_owned())),
         "n" | "no" => Some(Choice::Deny(rest.trim().to_owned())),
         _ => None,
     }

@@ -1,6 +1,7 @@
 //! What can be asked for on the command line; no behaviour.
 
 mod ask;
+mod chat;
 mod completions;
 pub mod config;
 mod demo;
@@ -15,6 +16,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use jackfield_domain::note::NoteEffect;
 
 pub use self::ask::Ask;
+pub use self::chat::Chat;
 pub use self::completions::Completions;
 pub use self::config::Config;
 pub use self::demo::Demo;
@@ -49,6 +51,9 @@ pub enum Command {
     /// Ask a question; the model may call tools until it can answer.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),
+    /// Hold a conversation, with a line to edit and commands behind a slash.
+    #[command(after_help = with_exit_codes(chat::EXAMPLES))]
+    Chat(Chat),
     /// Print the completions of a shell.
     #[command(after_help = completions::EXAMPLES)]
     Completions(Completions),
@@ -214,4 +219,5 @@ Examples:
   jackfield demo
   export ANTHROPIC_API_KEY=...
   jackfield ask \"What is 15% of 2500, and what time is it in Tokyo?\"
+  jackfield chat
   jackfield tools list";

@@ -2,6 +2,7 @@
 
 pub mod ask;
 mod attach;
+pub mod chat;
 pub mod completions;
 pub mod config;
 pub mod demo;
@@ -28,6 +29,7 @@ use crate::fault::Fault;
 pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
         Command::Ask(ask) => ask::run(ask, registry).await,
+        Command::Chat(chat) => chat::run(chat, registry).await,
         Command::Completions(completions) => completions::run(&completions),
         Command::Config(config) => config::run(&config),
         Command::Demo(demo) => demo::run(demo).await,

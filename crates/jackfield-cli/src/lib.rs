@@ -6,12 +6,15 @@
 pub mod approval;
 pub mod args;
 pub mod commands;
+mod editor;
 pub mod exit;
 pub mod fault;
 mod log;
+pub mod person;
 pub mod question;
 pub mod render;
 mod signals;
+mod tty;
 pub mod turn;
 
 use std::process::ExitCode;

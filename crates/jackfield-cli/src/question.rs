@@ -1,6 +1,6 @@
 //! The question: from the command line, from standard input, or from both.
 
-use std::io::Read;
+use std::io::{self, BufRead as _, Read};
 
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -53,14 +53,20 @@ fn read_text(stdin: impl Read) -> Result<String, Fault> {
     let read = stdin.take(MOST + 1).read_to_end(&mut bytes);
     read.map_err(|error| Fault::new(Exit::Usage, "standard input cannot be read").because(&error))?;
     if bytes.len() as u64 > MOST {
-        let fault = Fault::new(
-            Exit::Usage,
-            format!("standard input is larger than {} MB", MOST / 1_000_000),
-        );
-        return Err(
-            fault.with_help("no model reads that much at once: cut it, or ask about a part")
-        );
+        return Err(too_large());
     }
+    text_of(bytes)
+}
+
+fn too_large() -> Fault {
+    let fault = Fault::new(
+        Exit::Usage,
+        format!("standard input is larger than {} MB", MOST / 1_000_000),
+    );
+    fault.with_help("no model reads that much at once: cut it, or ask about a part")
+}
+
+fn text_of(bytes: Vec<u8>) -> Result<String, Fault> {
     String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         let fault = Fault::new(
@@ -69,6 +75,47 @@ fn read_text(stdin: impl Read) -> Result<String, Fault> {
         );
         fault.with_help("convert it first, for example with `iconv -f ISO-8859-1 -t UTF-8`")
     })
+}
+
+/// Reads messages by line; a backslash at the end of a line goes on in the next one.
+///
+/// The error of a line is told by `complain`, and ends the messages.
+pub fn lines(stdin: impl Read, mut complain: impl FnMut(&Fault)) -> impl FnMut() -> Option<String> {
+    let mut stdin = io::BufReader::new(stdin);
+    move || {
+        let mut message = String::new();
+        loop {
+            let room = MOST.saturating_sub(message.len() as u64);
+            let mut bytes = Vec::new();
+            let read = stdin.by_ref().take(room + 1).read_until(b'\n', &mut bytes);
+            let line = match read {
+                Err(error) => {
+                    Err(Fault::new(Exit::Usage, "standard input cannot be read").because(&error))
+                }
+                Ok(0) => return (!message.is_empty()).then_some(message),
+                Ok(length) if length as u64 > room => Err(too_large()),
+                Ok(_) => text_of(bytes),
+            };
+            let line = match line {
+                Ok(line) => line,
+                Err(fault) => {
+                    complain(&fault);
+                    return None;
+                }
+            };
+            let line = line.trim_end_matches(['\r', '\n']);
+            match line.strip_suffix('\\') {
+                Some(begun) => {
+                    message.push_str(begun);
+                    message.push('\n');
+                }
+                None => {
+                    message.push_str(line);
+                    return Some(message);
+                }
+            }
+        }
+    }
 }
 
 /// The most that is read.
@@ -82,7 +129,7 @@ pub fn input() -> Input {
         use std::os::fd::AsFd as _;
         use std::os::unix::fs::FileTypeExt as _;
         // A character device is a terminal or /dev/null; neither holds a question.
-        let stdin = std::io::stdin();
+        let stdin = io::stdin();
         let file = stdin.as_fd().try_clone_to_owned().map(std::fs::File::from);
         let kind = file
             .and_then(|file| file.metadata())
@@ -97,7 +144,7 @@ pub fn input() -> Input {
     #[cfg(not(unix))]
     {
         use std::io::IsTerminal as _;
-        if std::io::stdin().is_terminal() {
+        if io::stdin().is_terminal() {
             Input::NotGiven
         } else {
             Input::Given

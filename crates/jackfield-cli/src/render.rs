@@ -2,12 +2,14 @@
 
 mod blocks;
 mod changes;
+pub mod chat;
 mod config;
 mod doctor;
 pub mod event;
 mod hidden;
 pub mod human;
 pub mod json;
+pub mod markdown;
 pub mod plain;
 pub mod screen;
 mod servers;
@@ -49,7 +51,7 @@ pub trait View: Send {
     /// # Errors
     ///
     /// Whoever read the answer is gone.
-    fn ask(&mut self, wait: &Wait) -> io::Result<()>;
+    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()>;
 
     /// Says something about the run itself.
     ///
@@ -66,16 +68,29 @@ pub trait View: Send {
     fn finish(&mut self, report: &TurnReport) -> io::Result<()>;
 }
 
-/// The view of this process: for people, or for programs.
+/// Where the answer to a question is typed.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Manner {
+    /// In a line of its own, which is edited.
+    Below,
+    /// Behind the question.
+    Inline,
+}
+
+/// The view of this process: for people, or for programs. `prose` says that the answer may be Markdown, and
+/// not JSON that was asked for.
 #[must_use]
-pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
+pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
     if json {
         return Box::new(Json::new(io::stdout()));
     }
     let (out, err) = (io::stdout().is_terminal(), io::stderr().is_terminal());
     // A terminal that cannot take a line back would keep every turn of the spinner.
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    let dumb = is_dumb();
+    let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
     let look = Look {
+        // A dumb terminal is often a program, which has its own idea of lines.
+        markdown: (out && prose && !dumb).then_some(styled),
         spins: err && !dumb,
         terminal: out,
         together: (out && err) || is_one_file(),
@@ -91,9 +106,9 @@ pub fn view(json: bool, verbose: bool) -> Box<dyn View> {
 /// and the turn for people on standard error. `is_json` says that the answer was asked for as JSON.
 #[must_use]
 pub fn whole(is_json: bool, verbose: bool) -> Box<dyn View> {
-    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
     let look = Look {
-        spins: io::stderr().is_terminal() && !dumb,
+        markdown: None,
+        spins: io::stderr().is_terminal() && !is_dumb(),
         terminal: false,
         together: false,
         verbose,
@@ -102,6 +117,22 @@ pub fn whole(is_json: bool, verbose: bool) -> Box<dyn View> {
     let told = Box::new(Human::new(screen, look));
     Box::new(whole::Whole::new(io::stdout(), told, is_json))
 }
+
+/// Whether the terminal can do nothing but take lines.
+pub(crate) fn is_dumb() -> bool {
+    std::env::var_os("TERM").is_some_and(|term| term == "dumb")
+}
+
+/// How wide the terminal is that the answer goes to.
+pub(crate) fn columns() -> usize {
+    let size = terminal_size::terminal_size_of(io::stdout());
+    // Some terminals say that they have no width at all.
+    let wide = size.map(|(width, _)| usize::from(width.0));
+    wide.filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
+}
+
+/// The width where there is nothing to see it from.
+const USUAL_WIDTH: usize = 80;
 
 /// Whether both streams lead to one file or pipe: whoever reads the answer there reads the rest, too.
 fn is_one_file() -> bool {

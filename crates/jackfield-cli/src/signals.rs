@@ -3,14 +3,46 @@
 //! They are watched by a task of their own, so that they are heard while the answer is being written
 //! to somebody who does not read.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
 use crate::exit::Exit;
+use crate::tty;
+
+/// What was heard.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Signal {
+    /// Ctrl-C.
+    Interrupt,
+    /// The process is to end.
+    Terminate,
+}
+
+/// Keeps in mind that the process is to end, once what is under way has ended.
+pub(crate) fn remember(signal: Signal) {
+    if signal == Signal::Terminate {
+        TERMINATING.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Whether the process is to end.
+pub(crate) fn is_terminating() -> bool {
+    TERMINATING.load(Ordering::Relaxed)
+}
+
+static TERMINATING: AtomicBool = AtomicBool::new(false);
+
+/// Leaves at once. Nothing holds what is left: it is what a crash would leave.
+pub(crate) fn leave() -> ! {
+    tty::restore();
+    std::process::exit(i32::from(Exit::Cancelled.code()))
+}
 
 /// Watches for Ctrl-C, and for the request to terminate, until it is dropped.
 pub(crate) struct Interrupts {
-    heard: mpsc::UnboundedReceiver<()>,
+    heard: mpsc::UnboundedReceiver<Signal>,
     watching: JoinHandle<()>,
 }
 
@@ -21,22 +53,21 @@ impl Interrupts {
         let watching = tokio::spawn(async move {
             let mut asked = false;
             let Some(mut signals) = signals else { return };
-            while signals.next().await {
+            while let Some(signal) = signals.next().await {
                 if asked {
-                    // Nothing holds what is left: it is what a crash would leave.
-                    std::process::exit(i32::from(Exit::Cancelled.code()));
+                    leave();
                 }
                 asked = true;
-                let _gone = hear.send(());
+                let _gone = hear.send(signal);
             }
         });
         Self { heard, watching }
     }
 
     /// The first signal. Can be dropped at any time without losing it.
-    pub(crate) async fn asked(&mut self) -> bool {
+    pub(crate) async fn asked(&mut self) -> Signal {
         match self.heard.recv().await {
-            Some(()) => true,
+            Some(signal) => signal,
             // Signals cannot be watched here: there are none.
             None => std::future::pending().await,
         }
@@ -68,11 +99,11 @@ impl Signals {
         })
     }
 
-    /// Waits for a signal; says whether there can be any more.
-    async fn next(&mut self) -> bool {
+    /// Waits for a signal, if there can be any more.
+    async fn next(&mut self) -> Option<Signal> {
         tokio::select! {
-            heard = self.interrupt.recv() => heard.is_some(),
-            heard = self.terminate.recv() => heard.is_some(),
+            heard = self.interrupt.recv() => heard.map(|()| Signal::Interrupt),
+            heard = self.terminate.recv() => heard.map(|()| Signal::Terminate),
         }
     }
 }
@@ -87,8 +118,9 @@ impl Signals {
         Some(Self)
     }
 
-    /// Waits for a signal; says whether there can be any more.
-    async fn next(&mut self) -> bool {
-        tokio::signal::ctrl_c().await.is_ok()
+    /// Waits for a signal, if there can be any more.
+    async fn next(&mut self) -> Option<Signal> {
+        let heard = tokio::signal::ctrl_c().await;
+        heard.ok().map(|()| Signal::Interrupt)
     }
 }

@@ -52,6 +52,7 @@ impl World {
             directory: self.home().join(directory),
             environment: self.variables.iter().copied().collect(),
             home: Some(self.home()),
+            state_directory: Some(self.home().join(".local/state")),
         }
     }
 

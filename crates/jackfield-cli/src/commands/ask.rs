@@ -11,6 +11,7 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::ModelFailureKind;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
 use jackfield_engine::{SendMessage, TurnReport};
@@ -20,9 +21,10 @@ use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
 use crate::commands::{attach, patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
+use crate::person::Person;
 use crate::question;
 use crate::render::{self, words};
-use crate::turn::{self, Asks};
+use crate::turn::{self, Asks, Ended};
 
 /// Asks the question.
 ///
@@ -92,7 +94,8 @@ pub async fn converse(
         servers,
         ..
     } = assembled;
-    let asks = asks(output, yes);
+    let mut person = None;
+    let asks = asks(output, yes, &mut person);
     options.policy.can_ask = !matches!(asks, Asks::Nobody);
     let at_end = output.output == Form::Json;
     options.can_supersede = at_end || render::can_supersede(output.json);
@@ -112,17 +115,26 @@ pub async fn converse(
     let mut view = if at_end {
         render::whole(is_json, output.verbose)
     } else {
-        render::view(output.json, output.verbose)
+        render::view(output.json, output.verbose, !is_json)
     };
     let patience = servers::patience(&servers);
-    let report = turn::run(&engine, message, &mut *view, asks).await;
+    let ended = turn::run(&engine, message, 1, &mut *view, asks).await;
     drop(patience);
     servers::stop(servers).await;
-    let report = report?;
-    // Whoever read the answer went away with what they wanted.
-    let Some(report) = report else {
-        return Ok(Exit::Answered);
-    };
+    match ended? {
+        Ended::BeforeItBegan => Ok(Exit::Cancelled),
+        // Whoever read the answer went away with what they wanted.
+        Ended::Unread => Ok(Exit::Answered),
+        Ended::With(report) => exit_of(*report, &model, strict.is_some()),
+    }
+}
+
+/// The exit of a turn that ended so.
+///
+/// # Errors
+///
+/// A [`Fault`] if the turn failed, or came to no answer that it should have come to.
+pub fn exit_of(report: TurnReport, model: &ModelRef, strict: bool) -> Result<Exit, Fault> {
     let silent = report.answer().trim().is_empty();
     let TurnReport { end, .. } = report;
     let exit = Exit::of(&end);
@@ -143,15 +155,15 @@ pub async fn converse(
         TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
         TurnEnd::Failed(failure) => {
             let fault =
-                Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, &model));
-            if strict.is_some() && failure.kind == ModelFailureKind::Unsupported {
+                Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, model));
+            if strict && failure.kind == ModelFailureKind::Unsupported {
                 return Err(fault.with_help(STRICT));
             }
             Err(fault)
         }
         TurnEnd::Interrupted(failure) => {
             let message = format!("the answer broke off: {}", failure.message);
-            Err(Fault::new(exit, message).with_help(words::help(&failure, &model)))
+            Err(Fault::new(exit, message).with_help(words::help(&failure, model)))
         }
         TurnEnd::Limited {
             is_error: true,
@@ -180,15 +192,34 @@ pub fn assemble(flags: &Flags, registry: &Registry) -> Result<Assembled, Fault> 
 ///
 /// A [`Fault`] with file, line and key of everything that is wrong.
 pub fn configured(flags: &Flags) -> Result<(Config, Environment), Fault> {
-    let surroundings = Surroundings::of_process().map_err(|error| {
+    let surroundings = surroundings()?;
+    let config = configured_in(flags, &surroundings)?;
+    Ok((config, surroundings.environment))
+}
+
+/// What this process is surrounded by.
+///
+/// # Errors
+///
+/// A [`Fault`] if the working directory is gone.
+pub fn surroundings() -> Result<Surroundings, Fault> {
+    Surroundings::of_process().map_err(|error| {
         Fault::new(Exit::Configuration, "the working directory cannot be seen").because(&error)
-    })?;
-    let config = load(&surroundings, flags)?;
+    })
+}
+
+/// What is configured in these surroundings; says what is to be remarked.
+///
+/// # Errors
+///
+/// A [`Fault`] with file, line and key of everything that is wrong.
+pub fn configured_in(flags: &Flags, surroundings: &Surroundings) -> Result<Config, Fault> {
+    let config = load(surroundings, flags)?;
     for remark in &config.remarks {
         let help = remark.help.as_ref().map(|help| format!("; {help}"));
         render::remark(&format!("{remark}{}", help.unwrap_or_default()));
     }
-    Ok((config, surroundings.environment))
+    Ok(config)
 }
 
 /// The flags that all commands with a configuration have.
@@ -217,17 +248,22 @@ pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
     flags.tools = if bounds.no_tools { Some(false) } else { None };
 }
 
-fn asks(output: &Output, yes: bool) -> Asks {
+fn asks<'p>(output: &Output, yes: bool, person: &'p mut Option<Person>) -> Asks<'p> {
     if yes {
         return Asks::Yes;
     }
     if output.json || !io::stderr().is_terminal() {
         return Asks::Nobody;
     }
-    Terminal::open().map_or(Asks::Nobody, Asks::Person)
+    match Terminal::open() {
+        Ok(terminal) => Asks::Person(person.insert(Person::at(terminal))),
+        Err(_) => Asks::Nobody,
+    }
 }
 
-fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fault {
+/// What to say about a provider without a key.
+#[must_use]
+pub fn no_key(provider: &str, missing: &MissingKey, other: Option<&Arc<str>>) -> Fault {
     let way = key_help(missing);
     Fault::new(
         Exit::Configuration,
@@ -255,7 +291,7 @@ pub(crate) fn key_help(missing: &MissingKey) -> String {
 }
 
 /// A session of its own for each run, as ids and idempotency keys are made of it.
-fn new_session() -> Result<SessionId, Fault> {
+pub(crate) fn new_session() -> Result<SessionId, Fault> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();

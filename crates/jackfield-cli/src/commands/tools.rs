@@ -140,7 +140,7 @@ pub fn parse_arguments(
     pairs.collect()
 }
 
-fn unknown(offered: &Offered, name: &str) -> Fault {
+pub(crate) fn unknown(offered: &Offered, name: &str) -> Fault {
     let known = offered
         .catalog
         .iter()

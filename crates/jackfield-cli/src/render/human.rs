@@ -16,17 +16,20 @@ use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::TurnReport;
 
-use crate::render::View;
 use crate::render::blocks::{Blocks, Piece};
 use crate::render::event::Event;
+use crate::render::markdown::Markdown;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
 use crate::render::words::{self, Status};
+use crate::render::{self, Manner, View};
 
 /// Where a turn is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Look {
+    /// Whether the answer is drawn as Markdown, and if so, whether with styles.
+    pub markdown: Option<bool>,
     /// Whether a spinner says what is under way.
     pub spins: bool,
     /// Whether the answer goes to a terminal, which would obey control characters.
@@ -45,6 +48,7 @@ pub struct Human<O, E> {
     first: Option<MonoTime>,
     last: MonoTime,
     look: Look,
+    markdown: Option<Markdown>,
     notes: Vec<Note>,
     said: bool,
     screen: Screen<O, E>,
@@ -70,6 +74,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
             first: None,
             last: MonoTime::default(),
             look,
+            markdown: look.markdown.map(Markdown::new),
             notes: Vec::new(),
             said: false,
             screen,
@@ -83,7 +88,18 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         self.screen
     }
 
+    /// Prints what is held back of the answer.
+    fn settle(&mut self) -> io::Result<()> {
+        let Some(markdown) = &mut self.markdown else {
+            return Ok(());
+        };
+        let rest = markdown.finish();
+        self.markdown = self.look.markdown.map(Markdown::new);
+        self.screen.text(&rest)
+    }
+
     fn fact(&mut self, fact: &Fact, now: Now) -> io::Result<()> {
+        self.settle()?;
         self.first.get_or_insert(now.mono);
         self.last = now.mono;
         match fact {
@@ -125,7 +141,16 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                     ))?;
                 }
             }
-            Fact::CallStarted { attempt, .. } => self.started(&attempt.call, now)?,
+            Fact::CallStarted {
+                attempt, edited, ..
+            } => {
+                if let Some(edited) = edited {
+                    let name = self.name(&attempt.call);
+                    let arguments = words::arguments(edited);
+                    self.remark(&format!("{name} runs with edited arguments: {arguments}"))?;
+                }
+                self.started(&attempt.call, now)?;
+            }
             Fact::CallClosed {
                 call, end, result, ..
             } => self.closed(call, *end, result, now)?,
@@ -135,10 +160,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 then: AfterLoss::Repeat,
                 ..
             } => {
-                let name = self
-                    .calls
-                    .get(&attempt.call)
-                    .map_or("a call", |shown| &shown.name);
+                let name = self.name(&attempt.call);
                 self.warning(&format!("{name}: {message}; it is called again"))?;
             }
             Fact::WaitOpened { wait } => self.waiting(&wait.call, true),
@@ -155,6 +177,9 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
 
     fn delta(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> io::Result<()> {
         for piece in self.blocks.take(delta, call) {
+            if !matches!(piece, Piece::Text(_)) {
+                self.settle()?;
+            }
             match piece {
                 Piece::Call { id, input, name } => self.call(id.as_ref(), &name, &input)?,
                 Piece::CallBegan { name } => {
@@ -162,7 +187,9 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 }
                 Piece::Text(text) => {
                     self.said = true;
-                    if self.look.terminal {
+                    if let Some(markdown) = &mut self.markdown {
+                        self.screen.text(&markdown.push(&text, render::columns()))?;
+                    } else if self.look.terminal {
                         self.screen.text(&words::printable(&text))?;
                     } else {
                         self.screen.text(&text)?;
@@ -184,6 +211,11 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
             }
         }
         Ok(())
+    }
+
+    fn name(&self, call: &ToolCallId) -> String {
+        let shown = self.calls.get(call);
+        shown.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
     }
 
     fn call(&mut self, id: Option<&ToolCallId>, name: &str, input: &ToolInput) -> io::Result<()> {
@@ -365,7 +397,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
         }
     }
 
-    fn ask(&mut self, wait: &Wait) -> io::Result<()> {
+    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
         self.spinner.clear();
         let label = self
             .calls
@@ -374,22 +406,34 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
         let question = match wait.kind {
             WaitKind::UnknownOutcome => format!(
                 "{WARM}?{WARM:#} nobody knows whether {label} took effect: \
-                 {NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so? "
+                 {NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"
             ),
-            WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => format!(
-                "{WARM}?{WARM:#} may {label} run? \
-                 {NAME}y{NAME:#}es, {NAME}a{NAME:#}ll of this tool, or {NAME}n{NAME:#}o and why: "
-            ),
+            WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+                let scope = match manner {
+                    Manner::Below => " in this session",
+                    Manner::Inline => "",
+                };
+                format!(
+                    "{WARM}?{WARM:#} may {label} run? {NAME}y{NAME:#}es, \
+                     {NAME}a{NAME:#}ll of this tool{scope}, {NAME}e{NAME:#}dit, \
+                     or {NAME}n{NAME:#}o and why:"
+                )
+            }
         };
-        self.screen.question(question)
+        match manner {
+            Manner::Below => self.screen.line(question),
+            Manner::Inline => self.screen.question(format_args!("{question} ")),
+        }
     }
 
     fn say(&mut self, remark: &str) -> io::Result<()> {
+        self.settle()?;
         self.remark(remark)
     }
 
     fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
         self.spinner.clear();
+        self.settle()?;
         self.screen.end()?;
         match &report.end {
             TurnEnd::Answered(finish) => {

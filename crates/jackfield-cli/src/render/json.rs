@@ -21,9 +21,9 @@ use jackfield_domain::wait::{Wait, WaitEndKind, WaitKind};
 use jackfield_engine::{CallReport, TurnReport};
 use serde_json::{Value, json};
 
-use crate::render::View;
 use crate::render::event::Event;
 use crate::render::words::{self, Status};
+use crate::render::{Manner, View};
 
 /// Shows a turn to a program.
 #[derive(Debug)]
@@ -223,7 +223,7 @@ impl<O: Write + Send> View for Json<O> {
         }
     }
 
-    fn ask(&mut self, _wait: &Wait) -> io::Result<()> {
+    fn ask(&mut self, _wait: &Wait, _manner: Manner) -> io::Result<()> {
         Ok(())
     }
 

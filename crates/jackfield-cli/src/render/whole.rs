@@ -6,10 +6,10 @@ use jackfield_domain::wait::Wait;
 use jackfield_engine::TurnReport;
 use serde_json::Value;
 
-use crate::render::View;
 use crate::render::event::Event;
 use crate::render::json::ended;
 use crate::render::tools::document;
+use crate::render::{Manner, View};
 
 /// Shows a turn to a program when it has ended, and to a person meanwhile.
 pub(super) struct Whole<O> {
@@ -30,8 +30,8 @@ impl<O: Write + Send> View for Whole<O> {
         self.told.show(event)
     }
 
-    fn ask(&mut self, wait: &Wait) -> io::Result<()> {
-        self.told.ask(wait)
+    fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
+        self.told.ask(wait, manner)
     }
 
     fn say(&mut self, remark: &str) -> io::Result<()> {

@@ -6,6 +6,7 @@ use std::io::Write as _;
 
 use jackfield_assembly::{Config, Environment, ProviderConfig, Registry};
 use jackfield_cli::approval::{Choice, Terminal, parse};
+use jackfield_cli::person::Person;
 use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::turn::{self, Asks};
@@ -28,6 +29,11 @@ fn an_answer_is_a_letter_or_a_word_and_a_no_may_have_its_reason() {
         (
             "no that is too  much \n",
             Some(Choice::Deny("that is too  much".to_owned())),
+        ),
+        ("e", Some(Choice::Edit(String::new()))),
+        (
+            "edit {\"a\": 1}\n",
+            Some(Choice::Edit("{\"a\": 1}".to_owned())),
         ),
         ("", None),
         ("yn", None),
@@ -66,6 +72,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         session: SessionId::parse("s").unwrap(),
     };
     let look = Look {
+        markdown: None,
         spins: false,
         terminal: false,
         together: false,
@@ -76,10 +83,10 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
         Screen::new(io::sink(), anstream::StripStream::new(&mut err), false),
         look,
     );
-    let asks = Asks::Person(Terminal::from(file));
-    turn::run(&assembled.engine, message, &mut view, asks)
+    let mut person = Person::at(Terminal::from(file));
+    let asks = Asks::Person(&mut person);
+    turn::run(&assembled.engine, message, 1, &mut view, asks)
         .await
-        .unwrap()
         .unwrap();
     drop(view);
     (String::from_utf8(err).unwrap(), claude)
@@ -116,4 +123,21 @@ async fn a_person_who_is_gone_denies() {
     let (err, _claude) = asked("").await;
     assert_eq!(err.matches("calculator · denied · ").count(), 3, "{err}");
     assert!(err.contains("nobody is there to ask"), "{err}");
+}
+
+#[tokio::test]
+async fn edited_arguments_are_run_and_told_to_the_model() {
+    let typed = "e\n{\"expression\": \"40+2\"}\ne not JSON\ny\ny\n";
+    let (err, claude) = asked(typed).await;
+    assert!(
+        err.contains("calculator runs with edited arguments: expression: \"40+2\""),
+        "{err}"
+    );
+    assert!(err.contains("these are no arguments"), "{err}");
+    let messages = &claude.requests()[1]["messages"];
+    let told = messages.to_string();
+    assert!(told.contains("arguments that a person changed"), "{told}");
+    // The model's own call stays what it was.
+    assert!(messages[1].to_string().contains("1+1"), "{told}");
+    assert!(!messages[1].to_string().contains("40+2"), "{told}");
 }

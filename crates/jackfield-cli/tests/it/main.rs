@@ -9,6 +9,7 @@ mod configuration;
 mod doctor;
 mod exits;
 mod help;
+mod markdown;
 mod process;
 mod questions;
 mod rendering;

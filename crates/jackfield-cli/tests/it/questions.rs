@@ -1,6 +1,7 @@
 //! The question: words, standard input, both.
 
-use jackfield_cli::question::{Input, read};
+use jackfield_cli::commands::chat::slash::{self, COMMANDS, Typed};
+use jackfield_cli::question::{Input, lines, read};
 
 /// The question, or the message.
 fn check(words: &[&str], input: Input, stdin: &[u8], expected: Result<&str, &str>) {
@@ -69,4 +70,81 @@ fn ten_megabytes_are_read_and_not_one_byte_more() {
         &more,
         Err("standard input is larger than 10 MB"),
     );
+}
+
+/// The messages of this input, and what is wrong with it.
+fn messages(stdin: &[u8]) -> (Vec<String>, Vec<String>) {
+    let mut wrong = Vec::new();
+    let mut next = lines(stdin, |fault| wrong.extend(fault.messages.clone()));
+    let messages: Vec<String> = std::iter::from_fn(&mut next).collect();
+    drop(next);
+    (messages, wrong)
+}
+
+#[test]
+fn a_line_is_a_message_and_a_backslash_goes_on() {
+    let (found, wrong) = messages("a\r\n\nb\\\nc\\\n\nпоследняя".as_bytes());
+    assert_eq!(found, ["a", "", "b\nc\n", "последняя"]);
+    assert!(wrong.is_empty(), "{wrong:?}");
+    assert_eq!(messages(b"").0, [""; 0]);
+    assert_eq!(messages(b"a\\").0, ["a\n"]);
+}
+
+#[test]
+fn a_line_that_cannot_be_read_ends_the_messages() {
+    let (found, wrong) = messages(b"a\nb\xff\nc\n");
+    assert_eq!(found, ["a"]);
+    assert_eq!(
+        wrong,
+        ["standard input is not UTF-8: byte 1 does not belong"]
+    );
+    let (found, wrong) = messages(&vec![b'a'; 10_000_001]);
+    assert_eq!(found, [""; 0]);
+    assert_eq!(wrong, ["standard input is larger than 10 MB"]);
+}
+
+#[test]
+fn a_word_of_letters_behind_a_slash_is_a_command() {
+    for (line, expected) in [
+        ("", Typed::Nothing),
+        (" \t", Typed::Nothing),
+        ("hello /help", Typed::Message("hello /help".to_owned())),
+        ("/help", Typed::Help),
+        (" /HELP ", Typed::Help),
+        ("/quit", Typed::Quit),
+        ("/exit", Typed::Quit),
+        ("/clear", Typed::Clear),
+        ("/usage", Typed::Usage),
+        ("/model", Typed::Model(None)),
+        ("/model  a/b ", Typed::Model(Some("a/b".to_owned()))),
+        ("/tools x", Typed::Tools(Some("x".to_owned()))),
+        (
+            "/system\nBe\nbrief",
+            Typed::System(Some("Be\nbrief".to_owned())),
+        ),
+        ("//help", Typed::Message("/help".to_owned())),
+        ("/", Typed::Message("/".to_owned())),
+        ("/etc/hosts", Typed::Message("/etc/hosts".to_owned())),
+        ("/2 of it", Typed::Message("/2 of it".to_owned())),
+        (
+            "/quit now",
+            Typed::Unknown("/quit takes nothing behind it".to_owned()),
+        ),
+    ] {
+        assert_eq!(slash::read(line), expected, "{line:?}");
+    }
+    let Typed::Unknown(why) = slash::read("/modle") else {
+        panic!("there is such a command");
+    };
+    assert!(why.contains("did you mean `/model`?"), "{why}");
+}
+
+#[test]
+fn every_command_that_is_listed_is_one() {
+    for (name, _, _) in COMMANDS {
+        assert!(
+            !matches!(slash::read(name), Typed::Unknown(_) | Typed::Message(_)),
+            "{name}"
+        );
+    }
 }

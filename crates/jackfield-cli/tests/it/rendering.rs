@@ -7,7 +7,7 @@ use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::render::words::{arguments, printable, shortened, time};
-use jackfield_cli::render::{Event, View as _, called, write_fault};
+use jackfield_cli::render::{Event, Manner, View as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::ToolboxId;
@@ -44,6 +44,7 @@ impl Tty {
 }
 
 const ON_TERMINAL: Look = Look {
+    markdown: Some(true),
     spins: false,
     terminal: true,
     together: true,
@@ -204,6 +205,7 @@ fn reasoning_is_for_the_verbose_view_and_apart_from_the_words() {
 fn with_two_streams_the_answer_is_whole_on_its_own() {
     let (mut out, mut err) = (Vec::new(), Vec::new());
     let look = Look {
+        markdown: None,
         spins: false,
         terminal: false,
         together: false,
@@ -290,12 +292,10 @@ fn a_question_names_the_call() {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.ask(&wait).unwrap();
-    assert!(
-        strip_str(&tty.text()).to_string().ends_with(
-            "? may ⚙ remove(path: \"a.txt\") run? yes, all of this tool, or no and why: "
-        )
-    );
+    human.ask(&wait, Manner::Inline).unwrap();
+    assert!(strip_str(&tty.text()).to_string().ends_with(
+        "? may ⚙ remove(path: \"a.txt\") run? yes, all of this tool, edit, or no and why: "
+    ));
 }
 
 #[test]
@@ -371,6 +371,7 @@ impl Write for Gone {
 #[test]
 fn the_answer_is_whole_where_nobody_reads_the_rest() {
     let look = Look {
+        markdown: None,
         spins: false,
         terminal: false,
         together: false,

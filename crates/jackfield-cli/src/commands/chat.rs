@@ -1,0 +1,340 @@
+//! `jackfield chat`: a conversation.
+
+pub mod slash;
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use jackfield_assembly::{Assembled, Config, Origin, Registry};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::Message;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::ResponseFormat;
+use jackfield_domain::setup::Opening;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::usage::Usage;
+use jackfield_engine::SendMessage;
+
+use self::slash::{COMMANDS, Typed};
+use crate::args;
+use crate::commands::{ask, patterns, servers, tools};
+use crate::editor::LineEditor;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::person::{Person, Question, Said};
+use crate::question;
+use crate::render::{self, chat as show};
+use crate::signals::{self, Interrupts, Signal};
+use crate::tty::Quiet;
+use crate::turn::{self, Asks, Ended};
+
+/// Holds the conversation.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
+    let mut flags = ask::flags(&chat.setup);
+    (flags.model, flags.system) = (chat.model.clone(), chat.system.clone());
+    ask::bound(&mut flags, &chat.bounds);
+    let surroundings = ask::surroundings()?;
+    let config = ask::configured_in(&flags, &surroundings)?;
+    let mut assembled = registry.assemble(&config, &surroundings.environment)?;
+    if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
+        return Err(fault);
+    }
+    let at_terminal = io::stdin().is_terminal();
+    assembled.options.policy.can_ask = at_terminal || chat.yes;
+    assembled.options.can_supersede = render::can_supersede(false);
+    if !(chat.setup.allow.is_empty() && chat.setup.deny.is_empty()) {
+        let _patience = servers::patience(&assembled.servers);
+        let offered = assembled.engine.tools(&assembled.options).await;
+        patterns::warn(&chat.setup, &offered);
+    }
+    // Dropped after everything else, also where something fails.
+    let _quiet = (at_terminal && !render::is_dumb()).then(Quiet::begin);
+    let wrong = Arc::new(AtomicBool::new(false));
+    let person = if at_terminal {
+        let file = surroundings.history_file().filter(|_| !chat.no_history);
+        person(file, chat.verbose)?
+    } else {
+        let complained = Arc::clone(&wrong);
+        let mut lines = question::lines(io::stdin(), move |fault| {
+            complained.store(true, Ordering::Relaxed);
+            render::fault(fault);
+        });
+        Person::piped(move || lines())
+    };
+    let all = assembled.servers.clone();
+    let conversation = Conversation {
+        assembled,
+        at_terminal,
+        config,
+        exit: Exit::Answered,
+        nth: 0,
+        person,
+        session: ask::new_session()?,
+        used: Vec::new(),
+        verbose: chat.verbose,
+        yes: chat.yes,
+    };
+    let ended = conversation.hold().await;
+    servers::stop(all).await;
+    if wrong.load(Ordering::Relaxed) {
+        return Ok(Exit::Usage);
+    }
+    ended
+}
+
+/// The person at the terminal, whose messages are kept in this file.
+fn person(file: Option<std::path::PathBuf>, verbose: bool) -> Result<Person, Fault> {
+    let shown = file.as_ref().map(|file| file.display().to_string());
+    let words = COMMANDS.iter().map(|(name, argument, _)| {
+        let space = if argument.is_empty() { "" } else { " " };
+        format!("{name}{space}")
+    });
+    let styled = anstream::AutoStream::choice(&io::stdout()) != anstream::ColorChoice::Never;
+    let (editor, why) = LineEditor::new(file, words.collect(), styled).map_err(|error| {
+        let fault = Fault::new(Exit::Usage, "no line can be edited on this terminal");
+        fault
+            .because(&error)
+            .with_help("jackfield ask \"What is 15% of 2500?\"")
+    })?;
+    if let (Some(why), Some(shown), true) = (why, shown, verbose) {
+        render::remark(&format!("what is typed is not kept in {shown}: {why}"));
+    }
+    Ok(Person::editing(editor))
+}
+
+/// A conversation that goes on.
+struct Conversation {
+    assembled: Assembled,
+    at_terminal: bool,
+    config: Config,
+    exit: Exit,
+    /// How many turns of the session have begun.
+    nth: u32,
+    person: Person,
+    session: SessionId,
+    used: Vec<(ModelRef, Usage)>,
+    verbose: bool,
+    yes: bool,
+}
+
+impl Conversation {
+    async fn hold(mut self) -> Result<Exit, Fault> {
+        if self.at_terminal {
+            self.print(|out| show::hello(out, &self.assembled.options.model));
+        }
+        let mut interrupted = false;
+        loop {
+            let said = match self.next().await {
+                Next::Leave(exit) => return Ok(exit),
+                Next::Said(said) => said,
+            };
+            match said {
+                Said::Gone => return Ok(self.exit),
+                Said::Interrupted if interrupted => return Ok(self.exit),
+                Said::Interrupted => {
+                    interrupted = true;
+                    render::remark("Ctrl-C again, or Ctrl-D, leaves");
+                    continue;
+                }
+                Said::Line(line) => {
+                    if !self.take(&line).await? {
+                        return Ok(self.exit);
+                    }
+                }
+            }
+            interrupted = false;
+            if signals::is_terminating() {
+                return Ok(Exit::Cancelled);
+            }
+        }
+    }
+
+    /// What is said next.
+    async fn next(&mut self) -> Next {
+        self.person.ask(Question::Message);
+        let mut interrupts = Interrupts::watch();
+        tokio::select! {
+            said = self.person.said() => Next::Said(said),
+            signal = interrupts.asked() => match signal {
+                // On a terminal that edits no lines Ctrl-C is a signal.
+                Signal::Interrupt if self.at_terminal => Next::Said(Said::Interrupted),
+                Signal::Interrupt | Signal::Terminate => Next::Leave(Exit::Cancelled),
+            },
+        }
+    }
+
+    /// Does what is said; says whether the conversation goes on.
+    async fn take(&mut self, line: &str) -> Result<bool, Fault> {
+        match slash::read(line) {
+            Typed::Clear => {
+                (self.session, self.nth) = (ask::new_session()?, 0);
+                render::remark("what was said is forgotten");
+            }
+            Typed::Help => self.print(|out| show::help(out, COMMANDS)),
+            Typed::Message(text) => {
+                let ended = self.send(&text).await;
+                self.after(ended)?;
+            }
+            Typed::Model(Some(name)) => self.switch(&name),
+            Typed::Model(None) => self.models(),
+            Typed::Nothing => {}
+            Typed::Quit => return Ok(false),
+            Typed::System(Some(text)) => self.tell(&text),
+            Typed::System(None) => {
+                let text = self.assembled.options.system.render();
+                self.print(|out| show::system(out, &text));
+            }
+            Typed::Tools(name) => self.tools(name.as_deref()).await,
+            Typed::Unknown(why) => {
+                self.failed(Exit::Usage);
+                render::remark(&why);
+            }
+            Typed::Usage => self.print(|out| show::usage(out, &self.used)),
+        }
+        Ok(true)
+    }
+
+    /// Sends a message, and shows its turn.
+    async fn send(&mut self, text: &str) -> Result<Ended, Fault> {
+        let message = SendMessage {
+            opening: Opening::UserMessage(Message::user(text).into()),
+            options: self.assembled.options.clone(),
+            session: self.session.clone(),
+        };
+        let asks = match (self.yes, self.at_terminal) {
+            (true, _) => Asks::Yes,
+            (false, true) => Asks::Person(&mut self.person),
+            (false, false) => Asks::Nobody,
+        };
+        let prose = self.assembled.options.settings.response_format == ResponseFormat::Text;
+        let mut view = render::view(false, self.verbose, prose);
+        let _patience = servers::patience(&self.assembled.servers);
+        let engine = &self.assembled.engine;
+        turn::run(engine, message, self.nth + 1, &mut *view, asks).await
+    }
+
+    /// Looks at how a turn ended. The conversation goes on, whatever became of it.
+    fn after(&mut self, ended: Result<Ended, Fault>) -> Result<(), Fault> {
+        let model = self.assembled.options.model.clone();
+        let exit = match ended {
+            Ok(Ended::BeforeItBegan) => {
+                render::remark("cancelled before it began");
+                Ok(Exit::Cancelled)
+            }
+            Ok(Ended::Unread) => {
+                let fault = Fault::new(Exit::Internal, "the answers cannot be written");
+                return Err(fault);
+            }
+            Ok(Ended::With(report)) => {
+                self.nth += 1;
+                self.used.push((model.clone(), report.usage));
+                let strict = self.assembled.options.strict.is_some();
+                ask::exit_of(*report, &model, strict)
+            }
+            Err(fault) => Err(fault),
+        };
+        let exit = exit.unwrap_or_else(|mut fault| {
+            for help in &mut fault.help {
+                *help = help.replace("--model", "/model");
+            }
+            render::fault(&fault)
+        });
+        self.failed(exit);
+        if self.at_terminal {
+            self.print(|out| show::part(out));
+        }
+        Ok(())
+    }
+
+    /// Keeps in mind for a script that something went wrong.
+    fn failed(&mut self, exit: Exit) {
+        if !self.at_terminal && self.exit == Exit::Answered {
+            self.exit = exit;
+        }
+    }
+
+    fn switch(&mut self, name: &str) {
+        let place = Origin::Flag("/model").into();
+        let model = match self.config.model(name, &place) {
+            Ok(model) => model,
+            Err(problem) => {
+                let mut fault = Fault::new(Exit::Configuration, problem.to_string());
+                fault.help.extend(problem.help);
+                self.failed(render::fault(&fault));
+                return;
+            }
+        };
+        if let Some(fault) = missing_key(&self.assembled, &model) {
+            self.failed(render::fault(&fault));
+            return;
+        }
+        render::remark(&format!("from now on: {}/{}", model.provider, model.model));
+        self.assembled.switch(&self.config, model);
+    }
+
+    fn models(&self) {
+        let aliases = self.config.aliases.iter();
+        let aliases = aliases.map(|(alias, model)| (&**alias, model));
+        let missing = &self.assembled.missing_keys;
+        let providers: Vec<(&str, Option<&str>)> = self
+            .config
+            .providers
+            .keys()
+            .map(|name| (&**name, missing.get(name).map(|missing| &*missing.why)))
+            .collect();
+        let current = &self.assembled.options.model;
+        self.print(|out| show::models(out, current, aliases, &providers));
+    }
+
+    fn tell(&mut self, text: &str) {
+        let text = if text == "\"\"" { "" } else { text };
+        let part = SystemPart {
+            origin: PartOrigin::Session,
+            text: text.into(),
+        };
+        let parts = if text.is_empty() { vec![] } else { vec![part] };
+        self.assembled.options.system = SystemPrompt { parts };
+        render::remark("from now on, the model is told so");
+    }
+
+    async fn tools(&mut self, name: Option<&str>) {
+        let _patience = servers::patience(&self.assembled.servers);
+        let offered = self.assembled.engine.tools(&self.assembled.options).await;
+        for problem in &offered.problems {
+            render::remark(&format!("warning: {}", render::words::problem(problem)));
+        }
+        let Some(name) = name else {
+            return self.print(|out| render::list(out, offered.catalog.iter(), false));
+        };
+        match offered.catalog.tool(name) {
+            Some(tool) => self.print(|out| render::show(out, tool, false)),
+            None => {
+                let mut fault = tools::unknown(&offered, name);
+                fault.help = vec!["/tools lists the tools that there are".to_owned()];
+                self.failed(render::fault(&fault));
+            }
+        }
+    }
+
+    fn print(&self, show: impl FnOnce(&mut anstream::AutoStream<io::Stderr>) -> io::Result<()>) {
+        // Nobody is there to be told that nobody is there.
+        let _shown = show(&mut anstream::stderr());
+    }
+}
+
+/// What comes next.
+enum Next {
+    Leave(Exit),
+    Said(Said),
+}
+
+fn missing_key(assembled: &Assembled, model: &ModelRef) -> Option<Fault> {
+    let missing = assembled.missing_keys.get(&model.provider)?;
+    let other = assembled.keys_found.first();
+    Some(ask::no_key(&model.provider, missing, other))
+}

@@ -1,0 +1,97 @@
+//! What is typed: a message, or a command behind a slash.
+
+use jackfield_assembly::did_you_mean;
+
+/// What a line is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Typed {
+    /// Begin anew.
+    Clear,
+    /// List the commands.
+    Help,
+    /// A message for the model.
+    Message(String),
+    /// Show the models, or take this one.
+    Model(Option<String>),
+    /// Nothing.
+    Nothing,
+    /// Leave.
+    Quit,
+    /// Show the system prompt, or take this one.
+    System(Option<String>),
+    /// List the tools, or show this one.
+    Tools(Option<String>),
+    /// No command, in words.
+    Unknown(String),
+    /// Show what was used.
+    Usage,
+}
+
+/// The commands: the name, what may come behind it, and what it does.
+pub const COMMANDS: &[(&str, &str, &str)] = &[
+    ("/clear", "", "begin anew: what was said is forgotten"),
+    ("/exit", "", "leave, as /quit and Ctrl-D do"),
+    ("/help", "", "this"),
+    (
+        "/model",
+        "[NAME]",
+        "show the models, or take this one from now on",
+    ),
+    ("/quit", "", "leave"),
+    (
+        "/system",
+        "[TEXT]",
+        "show the system prompt, or take this one; \"\" for none",
+    ),
+    (
+        "/tools",
+        "[NAME]",
+        "list the tools and what may run, or show one",
+    ),
+    ("/usage", "", "show the tokens of each turn, and of all"),
+];
+
+/// What a line is.
+///
+/// Only a word of letters behind a slash is a command, so that a path is none; `//` begins a message
+/// that begins with a slash.
+#[must_use]
+pub fn read(line: &str) -> Typed {
+    let text = line.trim();
+    if text.is_empty() {
+        return Typed::Nothing;
+    }
+    if let Some(rest) = text.strip_prefix("//") {
+        return Typed::Message(format!("/{rest}"));
+    }
+    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+    let name = word.strip_prefix('/').unwrap_or_default();
+    if name.is_empty() || !name.chars().all(char::is_alphabetic) {
+        return Typed::Message(text.to_owned());
+    }
+    let rest = rest.trim();
+    let argument = || (!rest.is_empty()).then(|| rest.to_owned());
+    let takes_none = |typed| {
+        if rest.is_empty() {
+            typed
+        } else {
+            Typed::Unknown(format!("{word} takes nothing behind it"))
+        }
+    };
+    match name.to_lowercase().as_str() {
+        "clear" => takes_none(Typed::Clear),
+        "exit" | "quit" => takes_none(Typed::Quit),
+        "help" => takes_none(Typed::Help),
+        "model" => Typed::Model(argument()),
+        "system" => Typed::System(argument()),
+        "tools" => Typed::Tools(argument()),
+        "usage" => takes_none(Typed::Usage),
+        _ => {
+            let known: Vec<&str> = COMMANDS.iter().map(|(name, _, _)| *name).collect();
+            let near = did_you_mean(word, &known);
+            Typed::Unknown(format!(
+                "there is no command {word}{near} (a message that begins with a slash begins with //)"
+            ))
+        }
+    }
+}

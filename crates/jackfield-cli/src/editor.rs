@@ -1,0 +1,256 @@
+//! The line that a person edits, with history, on a thread of its own.
+
+use std::borrow::Cow;
+use std::fs;
+use std::io::{self, IsTerminal as _};
+use std::path::PathBuf;
+
+use rustyline::completion::Completer;
+use rustyline::config::{Behavior, BellStyle, Config};
+use rustyline::error::ReadlineError;
+use rustyline::highlight::Highlighter;
+use rustyline::hint::Hinter;
+use rustyline::history::{FileHistory, MemHistory};
+use rustyline::validate::Validator;
+use rustyline::{
+    Cmd, ConditionalEventHandler, Context, Editor, Event, EventContext, EventHandler, Helper,
+    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+};
+
+use crate::person::{Question, Said};
+use crate::render;
+use crate::tty;
+
+/// What is edited, and what was said before.
+pub(crate) struct LineEditor {
+    /// Answers are no messages: they have no history, and what was typed ahead is none of them.
+    answers: Editor<(), MemHistory>,
+    /// Where what is said is kept, if it is.
+    file: Option<PathBuf>,
+    messages: Editor<Help, FileHistory>,
+    /// What was typed ahead of a question, for the next message.
+    typed: String,
+}
+
+impl LineEditor {
+    /// An editor on the terminal; what is said is kept in this file, if it can be.
+    ///
+    /// Gives the reason, too, if it cannot.
+    ///
+    /// # Errors
+    ///
+    /// There is no terminal that lines can be edited on.
+    pub(crate) fn new(
+        file: Option<PathBuf>,
+        words: Vec<String>,
+        styled: bool,
+    ) -> io::Result<(Self, Option<String>)> {
+        let config = Config::builder()
+            .auto_add_history(false)
+            .behavior(if io::stdout().is_terminal() {
+                Behavior::Stdio
+            } else {
+                // The answers go elsewhere: the line must not.
+                Behavior::PreferTerm
+            })
+            .bell_style(BellStyle::None)
+            .history_ignore_space(true)
+            .max_history_size(MOST_ENTRIES)
+            .map_err(io::Error::other)?
+            .build();
+        let history = FileHistory::with_config(&config);
+        let messages = Editor::with_history(config.clone(), history);
+        let mut messages: Editor<Help, FileHistory> = messages.map_err(io::Error::other)?;
+        messages.set_helper(Some(Help { styled, words }));
+        messages.bind_sequence(
+            KeyEvent(KeyCode::Enter, Modifiers::NONE),
+            EventHandler::Conditional(Box::new(Enter)),
+        );
+        messages.bind_sequence(KeyEvent(KeyCode::Enter, Modifiers::ALT), Cmd::Newline);
+        messages.bind_sequence(
+            KeyEvent::ctrl('C'),
+            EventHandler::Conditional(Box::new(Clear)),
+        );
+        let answers = Editor::with_history(config, MemHistory::new()).map_err(io::Error::other)?;
+        let mut editor = Self {
+            answers,
+            file,
+            messages,
+            typed: String::new(),
+        };
+        let why = editor.recall().err().map(|error| error.to_string());
+        if why.is_some() {
+            editor.file = None;
+        }
+        Ok((editor, why))
+    }
+
+    /// Asks, and waits for what is said.
+    pub(crate) fn ask(&mut self, question: Question) -> Said {
+        let line = match &question {
+            Question::Answer { initial, prompt } => {
+                // What was typed before the question cannot be its answer.
+                self.typed.push_str(&tty::typed_ahead());
+                self.answers.readline_with_initial(*prompt, (initial, ""))
+            }
+            Question::Message => self.message(),
+        };
+        tty::mark_pastes();
+        match line {
+            Ok(line) => {
+                if question == Question::Message {
+                    self.keep(&line);
+                }
+                Said::Line(line)
+            }
+            Err(ReadlineError::Interrupted) => Said::Interrupted,
+            Err(_) => Said::Gone,
+        }
+    }
+
+    fn message(&mut self) -> rustyline::Result<String> {
+        let typed = std::mem::take(&mut self.typed);
+        let message = self.messages.readline_with_initial(PROMPT, (&typed, ""))?;
+        let mut message = message.replace(&format!("\\{TYPED}\n"), "\n");
+        // Where no line is edited, a backslash is only seen when its line has ended.
+        while render::is_dumb() && message.ends_with('\\') {
+            message.pop();
+            message.push('\n');
+            message.push_str(&self.messages.readline("")?);
+        }
+        Ok(message)
+    }
+
+    /// Reads what was said in earlier runs.
+    fn recall(&mut self) -> io::Result<()> {
+        let Some(file) = &self.file else {
+            return Ok(());
+        };
+        if let Some(folder) = file.parent() {
+            make_private(folder)?;
+        }
+        match fs::metadata(file) {
+            Ok(found) if !found.is_file() => return Err(io::Error::other("it is no file")),
+            Ok(found) if found.len() > MOST_BYTES => {
+                return Err(io::Error::other("it is larger than it can have become"));
+            }
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                // Empty, so that it is seen now if it cannot be written.
+                return self.messages.save_history(file).map_err(io::Error::other);
+            }
+            Err(error) => return Err(error),
+        }
+        self.messages.load_history(file).map_err(io::Error::other)
+    }
+
+    fn keep(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        let added = self.messages.add_history_entry(line);
+        if let (Ok(true), Some(file)) = (added, &self.file)
+            && line.len() <= LONGEST
+        {
+            // What cannot be kept is still there until the end.
+            let _kept = self.messages.append_history(file);
+        }
+    }
+}
+
+/// Makes a folder that nobody else sees into.
+fn make_private(folder: &std::path::Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Enter: behind a backslash it goes on in a new line.
+struct Enter;
+
+impl ConditionalEventHandler for Enter {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        let before = context.line().get(..context.pos())?;
+        let goes_on = before.ends_with('\\') && !before.ends_with("\\\\");
+        goes_on.then(|| Cmd::Insert(1, format!("{TYPED}\n")))
+    }
+}
+
+/// Ctrl-C: clears what is there, and is told only where there is nothing.
+struct Clear;
+
+impl ConditionalEventHandler for Clear {
+    fn handle(
+        &self,
+        _: &Event,
+        _: RepeatCount,
+        _: bool,
+        context: &EventContext<'_>,
+    ) -> Option<Cmd> {
+        (!context.line().is_empty()).then_some(Cmd::Kill(Movement::WholeBuffer))
+    }
+}
+
+/// What helps to edit: the prompt has a colour, and commands are completed.
+struct Help {
+    styled: bool,
+    words: Vec<String>,
+}
+
+impl Completer for Help {
+    type Candidate = String;
+
+    fn complete(
+        &self,
+        line: &str,
+        at: usize,
+        _: &Context<'_>,
+    ) -> rustyline::Result<(usize, Vec<String>)> {
+        let before = line.get(..at).unwrap_or_default();
+        let fits = |word: &&String| word.starts_with(before) && before.starts_with('/');
+        Ok((0, self.words.iter().filter(fits).cloned().collect()))
+    }
+}
+
+impl Highlighter for Help {
+    fn highlight_prompt<'b, 's: 'b, 'p: 'b>(
+        &'s self,
+        prompt: &'p str,
+        _default: bool,
+    ) -> Cow<'b, str> {
+        if self.styled {
+            Cow::Owned(render::chat::prompt(prompt))
+        } else {
+            Cow::Borrowed(prompt)
+        }
+    }
+}
+
+impl Helper for Help {}
+impl Hinter for Help {
+    type Hint = String;
+}
+impl Validator for Help {}
+
+/// The longest message that is kept for later runs.
+const LONGEST: usize = 16 << 10;
+
+/// No history file of ours is larger.
+const MOST_BYTES: u64 = 32 << 20;
+
+/// How many messages are kept.
+const MOST_ENTRIES: usize = 1000;
+
+/// Tells the end of a line that was typed behind a backslash from one that was pasted so. It has no width.
+const TYPED: char = '\u{200b}';
+
+/// What stands before a message.
+const PROMPT: &str = "> ";

@@ -1,0 +1,143 @@
+//! What a conversation prints between its turns.
+
+use std::io::{self, Write};
+
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::usage::Usage;
+
+use crate::render::plain::{DIM, GOOD, NAME, WARM};
+use crate::render::words;
+
+/// The prompt with its colour.
+pub(crate) fn prompt(text: &str) -> String {
+    format!("{GOOD}{text}{GOOD:#}")
+}
+
+/// Says how a conversation begins.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
+    let model = format!("{}/{}", model.provider, model.model);
+    let model = words::printable(&model);
+    writeln!(
+        out,
+        "{DIM}{model} · /help says what can be typed, Ctrl-D leaves{DIM:#}"
+    )?;
+    out.flush()
+}
+
+/// Parts two turns.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn part(out: &mut impl Write) -> io::Result<()> {
+    writeln!(out)?;
+    out.flush()
+}
+
+/// Lists the commands.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn help(out: &mut impl Write, commands: &[(&str, &str, &str)]) -> io::Result<()> {
+    for (name, argument, about) in commands {
+        let gap = " ".repeat(17_usize.saturating_sub(name.len() + 1 + argument.len()));
+        writeln!(out, "{NAME}{name}{NAME:#} {argument}{gap} {about}")?;
+    }
+    writeln!(
+        out,
+        "\n{DIM}Enter sends; \\ and Enter, or Alt-Enter, begin a new line; a pasted text is one message.\n\
+         Ctrl-C stops an answer or clears the line; Ctrl-R searches what was said; a space before a\n\
+         message keeps it out of the history; // begins a message that begins with a slash.{DIM:#}"
+    )?;
+    out.flush()
+}
+
+/// Lists models, of which one is taken.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn models<'m>(
+    out: &mut impl Write,
+    current: &ModelRef,
+    aliases: impl Iterator<Item = (&'m str, &'m ModelRef)>,
+    providers: &[(&str, Option<&str>)],
+) -> io::Result<()> {
+    let shown = |model: &ModelRef| {
+        words::printable(&format!("{}/{}", model.provider, model.model)).into_owned()
+    };
+    writeln!(out, "{GOOD}*{GOOD:#} {NAME}{}{NAME:#}", shown(current))?;
+    for (alias, model) in aliases {
+        let alias = words::printable(alias).into_owned();
+        writeln!(
+            out,
+            "  {NAME}{alias}{NAME:#} {DIM}is{DIM:#} {}",
+            shown(model)
+        )?;
+    }
+    for (provider, missing) in providers {
+        let provider = words::printable(provider).into_owned();
+        match missing {
+            None => writeln!(out, "  {NAME}{provider}/{NAME:#}{DIM}MODEL{DIM:#}")?,
+            Some(why) => writeln!(
+                out,
+                "  {provider}/{DIM}MODEL{DIM:#} {WARM}no key{WARM:#}{DIM}: {}{DIM:#}",
+                words::printable(why)
+            )?,
+        }
+    }
+    out.flush()
+}
+
+/// Shows a system prompt.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn system(out: &mut impl Write, text: &str) -> io::Result<()> {
+    if text.is_empty() {
+        writeln!(out, "{DIM}there is no system prompt{DIM:#}")?;
+    } else {
+        writeln!(out, "{}", words::printable(text))?;
+    }
+    out.flush()
+}
+
+/// Shows what each turn used, and all of them.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage)]) -> io::Result<()> {
+    let line = |usage: &Usage| {
+        let cache = match usage.cache_read {
+            0 => String::new(),
+            read => format!(", {read} from cache"),
+        };
+        format!("{} tokens in, {} out{cache}", usage.input, usage.output)
+    };
+    let mut all = Usage::default();
+    for (place, (model, usage)) in turns.iter().enumerate() {
+        all += *usage;
+        let model = format!("{}/{}", model.provider, model.model);
+        writeln!(
+            out,
+            "{:>3}  {}  {DIM}{}{DIM:#}",
+            place + 1,
+            line(usage),
+            words::printable(&model)
+        )?;
+    }
+    writeln!(
+        out,
+        "{NAME}all{NAME:#}  {} · {}",
+        line(&all),
+        words::counted(turns.len() as u64, "turn")
+    )?;
+    out.flush()
+}

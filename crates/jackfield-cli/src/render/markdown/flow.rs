@@ -1,0 +1,224 @@
+//! Words in lines of a width, below what every line of their block begins with. Only ever appends.
+
+use anstyle::Style;
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::render::words;
+
+/// What parts a block from the one before it.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(super) enum Gap {
+    /// Nothing.
+    None,
+    /// The end of the line.
+    Line,
+    /// An empty line.
+    Blank,
+}
+
+/// What every line of a block begins with.
+#[derive(Clone, Debug)]
+struct Margin {
+    /// What the first line begins with, until there is one.
+    first: Option<String>,
+    rest: String,
+    style: Style,
+}
+
+/// Lines that are being filled.
+#[derive(Debug)]
+pub(super) struct Flow {
+    column: usize,
+    gap: Gap,
+    margins: Vec<Margin>,
+    out: String,
+    space: bool,
+    /// What parts the first line from what is before it, until there is one.
+    start: Option<Gap>,
+    styled: bool,
+    width: usize,
+    word: Vec<(Style, String)>,
+}
+
+impl Flow {
+    /// Nothing yet, after this gap.
+    pub(super) const fn new(width: usize, styled: bool, start: Gap) -> Self {
+        Self {
+            column: 0,
+            gap: Gap::None,
+            margins: Vec::new(),
+            out: String::new(),
+            space: false,
+            start: Some(start),
+            styled,
+            width,
+            word: Vec::new(),
+        }
+    }
+
+    /// Everything so far. The last word and the last margin are part of it.
+    pub(super) fn finish(mut self) -> String {
+        self.end_word();
+        self.out
+    }
+
+    pub(super) const fn is_styled(&self) -> bool {
+        self.styled
+    }
+
+    /// The columns that are left beside the margins.
+    pub(super) fn room(&self) -> usize {
+        let margins = self.margins.iter().map(|margin| margin.rest.width());
+        self.width.saturating_sub(margins.sum()).max(NARROWEST)
+    }
+
+    /// Ends the block before, at least by this.
+    pub(super) fn part(&mut self, gap: Gap) {
+        self.end_word();
+        self.space = false;
+        if self.column > 0 {
+            self.gap = self.gap.max(Gap::Line);
+            self.column = 0;
+        }
+        self.gap = self.gap.max(gap);
+    }
+
+    /// Begins every line with this from now on; the next one begins with `first`.
+    pub(super) fn indent(&mut self, style: Style, first: &str, rest: &str) {
+        self.margins.push(Margin {
+            first: Some(first.to_owned()),
+            rest: rest.to_owned(),
+            style,
+        });
+    }
+
+    /// Takes the last margin away again; if it never began a line, `begin` says that it does now.
+    pub(super) fn outdent(&mut self, begin: bool) {
+        self.end_word();
+        if begin
+            && self
+                .margins
+                .last()
+                .is_some_and(|margin| margin.first.is_some())
+        {
+            self.begin_line();
+            self.part(Gap::Line);
+        }
+        self.margins.pop();
+    }
+
+    /// Words, with places to break at between them.
+    pub(super) fn text(&mut self, style: Style, text: &str) {
+        for piece in words::printable(text).graphemes(true) {
+            if piece.chars().all(char::is_whitespace) {
+                self.end_word();
+                self.space = self.column > 0;
+                continue;
+            }
+            let before = self.word.last().and_then(|(_, word)| word.chars().last());
+            if before.is_some_and(|before| may_break(before, piece)) {
+                self.end_word();
+            }
+            self.glue(style, piece);
+        }
+    }
+
+    /// A word that is not broken, whatever it holds.
+    pub(super) fn glue(&mut self, style: Style, text: &str) {
+        match self.word.last_mut() {
+            Some((last, word)) if *last == style => word.push_str(text),
+            _ => self.word.push((style, text.to_owned())),
+        }
+    }
+
+    /// A line as it is, which is not wrapped.
+    pub(super) fn line(&mut self, style: Style, text: &str) {
+        self.part(Gap::None);
+        if text.is_empty() && self.margins.is_empty() {
+            // A line of nothing is a line, too.
+            self.begin_line();
+            self.column = 1;
+        } else {
+            self.glue(style, text);
+        }
+        self.part(Gap::Line);
+    }
+
+    fn end_word(&mut self) {
+        if self.word.is_empty() {
+            return;
+        }
+        let width: usize = self.word.iter().map(|(_, text)| text.width()).sum();
+        if self.column > 0 && self.column + usize::from(self.space) + width > self.width {
+            self.column = 0;
+            self.gap = self.gap.max(Gap::Line);
+        }
+        if self.column == 0 {
+            self.begin_line();
+        } else if self.space {
+            self.out.push(' ');
+            self.column += 1;
+        }
+        self.space = false;
+        self.column += width.max(1);
+        for (style, text) in std::mem::take(&mut self.word) {
+            self.write(style, &text);
+        }
+    }
+
+    fn begin_line(&mut self) {
+        let feeds = match self.start.take().unwrap_or(self.gap) {
+            Gap::None => 0,
+            Gap::Line => 1,
+            Gap::Blank => 2,
+        };
+        self.gap = Gap::None;
+        self.out.extend(std::iter::repeat_n('\n', feeds));
+        let mut margins = std::mem::take(&mut self.margins);
+        for margin in &mut margins {
+            let text = margin.first.take().unwrap_or_else(|| margin.rest.clone());
+            self.column += text.width();
+            self.write(margin.style, &text);
+        }
+        self.margins = margins;
+    }
+
+    fn write(&mut self, style: Style, text: &str) {
+        if self.styled && !style.is_plain() {
+            self.out.push_str(&format!("{style}{text}{style:#}"));
+        } else {
+            self.out.push_str(text);
+        }
+    }
+}
+
+/// Whether a line may end between these: between signs of Chinese and Japanese, but not before a
+/// closing mark, and not after an opening one.
+fn may_break(before: char, after: &str) -> bool {
+    let Some(after) = after.chars().next() else {
+        return false;
+    };
+    (is_ideographic(before) || is_ideographic(after))
+        && !CLOSING.contains(after)
+        && !OPENING.contains(before)
+}
+
+/// Whether the sign is one of those that are written without spaces between.
+pub(super) fn is_ideographic(c: char) -> bool {
+    matches!(
+        u32::from(c),
+        0x3000..=0x30ff | 0x3400..=0x4dbf | 0x4e00..=0x9fff | 0xf900..=0xfaff | 0xff00..=0xffef
+            | 0x20000..=0x3fffd
+    )
+}
+
+/// What must not begin a line.
+pub(super) const CLOSING: &str =
+    "、。，．！？：；）」』】》〉〕｝］”’%,.!?:;)]}ーっゃゅょッャュョ…";
+
+/// What must not end a line.
+const OPENING: &str = "（「『【《〈〔｛［“‘([{";
+
+/// Less than this is no room.
+const NARROWEST: usize = 10;

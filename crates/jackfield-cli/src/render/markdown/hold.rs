@@ -1,0 +1,284 @@
+//! What of a piece of Markdown will be drawn the same, whatever comes behind it.
+
+use std::ops::Range;
+
+use pulldown_cmark::{Event, Parser, Tag, TagEnd};
+
+use super::draw::OPTIONS;
+use super::flow::{CLOSING, is_ideographic};
+
+/// How far a piece is settled.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Settled {
+    /// Where its last block begins: everything before can be forgotten once it is drawn.
+    pub(super) last: usize,
+    /// How far the last block can be drawn.
+    pub(super) limit: usize,
+    /// How much of the source may be looked at.
+    pub(super) source: usize,
+}
+
+/// Looks how far a piece is settled that is not at its end.
+pub(super) fn settled(pending: &str) -> Settled {
+    let line = line_of(pending, pending.len());
+    let source = last_break(pending);
+    let open = |end: usize| is_undecided(pending.get(line..end).unwrap_or_default());
+    let source = if source <= line || open(source) || open(pending.len()) {
+        line
+    } else {
+        source
+    };
+    let text = pending.get(..source).unwrap_or_default();
+    let (mut last, mut depth) = (0, 0_usize);
+    let mut leaf = Leaf::default();
+    for (event, range) in Parser::new_ext(text, OPTIONS).into_offset_iter() {
+        match &event {
+            Event::Start(tag) => {
+                if depth == 0 && !is_inline(tag) {
+                    last = range.start;
+                }
+                depth += 1;
+                leaf.start(tag, &range);
+            }
+            Event::End(tag) => {
+                depth = depth.saturating_sub(1);
+                leaf.end(*tag);
+            }
+            Event::Rule => {
+                if depth == 0 {
+                    last = range.start;
+                }
+                leaf = Leaf::default();
+            }
+            Event::Text(text) => leaf.text(pending, text, &range),
+            Event::Code(_)
+            | Event::DisplayMath(_)
+            | Event::FootnoteReference(_)
+            | Event::HardBreak
+            | Event::Html(_)
+            | Event::InlineHtml(_)
+            | Event::InlineMath(_)
+            | Event::SoftBreak
+            | Event::TaskListMarker(_) => {}
+        }
+    }
+    let mut limit = source;
+    match leaf.kind {
+        Kind::Lines => limit = limit.min(line),
+        Kind::Whole
+            if text
+                .get(leaf.range.clone())
+                .is_some_and(|leaf| !leaf.ends_with('\n')) =>
+        {
+            limit = limit.min(leaf.range.start);
+        }
+        Kind::Table => limit = limit.min(leaf.range.start),
+        Kind::Inline => {
+            // What is open may be a part of the word before it.
+            let open = leaf
+                .open
+                .and_then(|open| pending.get(..open))
+                .map(last_break);
+            limit = limit.min(open.unwrap_or(limit));
+            let begins = line_of(pending, leaf.range.start);
+            if let Some(head) = head(pending, line).filter(|head| *head >= begins) {
+                limit = limit.min(head);
+            }
+        }
+        Kind::None | Kind::Whole => {}
+    }
+    // White space before a block can be a part of it.
+    Settled {
+        last: line_of(text, last.min(limit)),
+        limit,
+        source,
+    }
+}
+
+/// The last block that holds text.
+#[derive(Debug, Default)]
+struct Leaf {
+    inline: Vec<usize>,
+    kind: Kind,
+    /// Where something begins that is not decided.
+    open: Option<usize>,
+    range: Range<usize>,
+}
+
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+enum Kind {
+    /// Text that flows.
+    Inline,
+    /// Text in lines: code and HTML.
+    Lines,
+    /// Nothing that can grow.
+    #[default]
+    None,
+    Table,
+    /// A heading.
+    Whole,
+}
+
+impl Leaf {
+    fn start(&mut self, tag: &Tag<'_>, range: &Range<usize>) {
+        if is_inline(tag) {
+            self.inline.push(range.start);
+            return;
+        }
+        let kind = match tag {
+            Tag::CodeBlock(_) | Tag::HtmlBlock => Kind::Lines,
+            Tag::Heading { .. } => Kind::Whole,
+            Tag::Table(_) => Kind::Table,
+            Tag::TableCell | Tag::TableHead | Tag::TableRow => return,
+            Tag::BlockQuote(_)
+            | Tag::DefinitionList
+            | Tag::DefinitionListDefinition
+            | Tag::DefinitionListTitle
+            | Tag::Emphasis
+            | Tag::FootnoteDefinition(_)
+            | Tag::Image { .. }
+            | Tag::Item
+            | Tag::Link { .. }
+            | Tag::List(_)
+            | Tag::MetadataBlock(_)
+            | Tag::Paragraph
+            | Tag::Strikethrough
+            | Tag::Strong
+            | Tag::Subscript
+            | Tag::Superscript => Kind::Inline,
+        };
+        *self = Self {
+            kind,
+            range: range.clone(),
+            ..Self::default()
+        };
+    }
+
+    fn end(&mut self, tag: TagEnd) {
+        if matches!(
+            tag,
+            TagEnd::Emphasis
+                | TagEnd::Image
+                | TagEnd::Link
+                | TagEnd::Strikethrough
+                | TagEnd::Strong
+        ) {
+            self.inline.pop();
+        }
+    }
+
+    fn text(&mut self, source: &str, text: &str, range: &Range<usize>) {
+        if self.open.is_some() || self.kind != Kind::Inline {
+            return;
+        }
+        let found = text.char_indices().find_map(|(at, _)| {
+            let at = range.start + at;
+            is_open(source, at).then_some(at)
+        });
+        if let Some(at) = found {
+            self.open = Some(self.inline.first().copied().unwrap_or(at));
+        }
+    }
+}
+
+fn is_inline(tag: &Tag<'_>) -> bool {
+    matches!(
+        tag,
+        Tag::Emphasis | Tag::Image { .. } | Tag::Link { .. } | Tag::Strikethrough | Tag::Strong
+    )
+}
+
+/// Whether something may begin here that has not come to its end.
+fn is_open(source: &str, at: usize) -> bool {
+    let (before, rest) = (source.get(..at), source.get(at..));
+    let (Some(before), Some(rest)) = (before, rest) else {
+        return false;
+    };
+    let mut signs = rest.chars();
+    let (sign, next) = (signs.next(), signs.next());
+    let before = before.chars().next_back();
+    if before == Some('\\') {
+        return false;
+    }
+    let is_before_space = next.is_none_or(char::is_whitespace);
+    match sign {
+        Some('`' | '~') => true,
+        // The end of a line may be meant.
+        Some('\\') => next.is_none_or(|next| next == '\n'),
+        Some('*') => !is_before_space,
+        Some('_') => !is_before_space && !before.is_some_and(char::is_alphanumeric),
+        Some('<') => next.is_none_or(|next| next.is_alphabetic() || "/!?".contains(next)),
+        Some('!') => next == Some('['),
+        Some('[') => !is_bracketed(rest),
+        _ => false,
+    }
+}
+
+/// Whether the bracket is closed, and no address can come behind it any more.
+fn is_bracketed(rest: &str) -> bool {
+    let mut depth = 0_u32;
+    let mut signs = rest.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '[' => depth += 1,
+            ']' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth == 0 {
+            return !matches!(signs.next(), None | Some('(' | '[' | ':'));
+        }
+    }
+    false
+}
+
+/// Where the line of this place begins.
+fn line_of(text: &str, at: usize) -> usize {
+    let before = text.get(..at).and_then(|before| before.rfind('\n'));
+    before.map_or(0, |feed| feed + 1)
+}
+
+/// Where the head of a table may begin that is not known to be one.
+fn head(pending: &str, line: usize) -> Option<usize> {
+    let before = pending.get(..line.saturating_sub(1)).unwrap_or_default();
+    let start = line_of(before, before.len());
+    if line > 0 && before.get(start..).is_some_and(|line| line.contains('|')) {
+        Some(start)
+    } else {
+        let last = pending.get(line..);
+        last.is_some_and(|last| last.contains('|')).then_some(line)
+    }
+}
+
+/// Whether it is open of what kind the last line is.
+fn is_undecided(line: &str) -> bool {
+    let text = line.trim_start_matches(|c: char| MARKS.contains(c));
+    // The marks themselves may be the beginning of something longer.
+    let marks = line.get(..line.len() - text.len()).unwrap_or_default();
+    text.is_empty()
+        || text.starts_with(['<', '['])
+        || marks.contains(['#', '|', '[', '='])
+        || marks.contains("```")
+        || marks.contains("~~~")
+        || marks.ends_with(['`', '~'])
+}
+
+/// Behind the last place where a line could be broken.
+fn last_break(text: &str) -> usize {
+    let mut signs = text.char_indices().rev();
+    let mut after = None;
+    signs
+        .find_map(|(at, sign)| {
+            let end = at + sign.len_utf8();
+            let follows = after.replace(sign);
+            let breaks = sign.is_whitespace()
+                || (is_ideographic(sign)
+                    && follows.is_some_and(|next| {
+                        (next.is_alphanumeric() || next == ' ') && !CLOSING.contains(next)
+                    }));
+            breaks.then_some(end)
+        })
+        .unwrap_or(0)
+}
+
+/// What lines of every kind can begin with.
+const MARKS: &str = " \t-*_=+#>|:`~0123456789.)[]xX";

@@ -1,0 +1,335 @@
+//! The questions of a turn that are on the table, and the one that a person is at.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use jackfield_domain::block::ToolCall;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::setup::Setup;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::wait::{
+    Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, Wait, WaitKind,
+};
+use jackfield_engine::Engine;
+use serde_json::{Map, Value};
+
+use super::{Asks, Shown};
+use crate::approval::{self, Choice};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::person::{Question, Said};
+
+/// The questions that are on the table, and the one that a person is at.
+pub(super) struct Table<'a> {
+    asked: Option<Asked>,
+    asks: Asks<'a>,
+    calls: Vec<Arc<ToolCall>>,
+    cancelled: bool,
+    engine: &'a Engine,
+    open: VecDeque<Wait>,
+    session: SessionId,
+    setup: Option<Arc<Setup>>,
+    turn: TurnId,
+}
+
+/// What a person is asked.
+struct Asked {
+    /// Whether these are the arguments, and not whether the call may run.
+    arguments: bool,
+    wait: Wait,
+}
+
+/// What an answer comes to.
+enum Understood {
+    /// It answers the question.
+    Answer(Answer),
+    /// The turn is to end.
+    Cancel,
+    /// The arguments are to be typed; these stand there.
+    Edit(String),
+    /// It has to be asked again, for this reason.
+    Unclear(Option<String>),
+}
+
+impl<'a> Table<'a> {
+    pub(super) fn new(engine: &'a Engine, session: SessionId, place: u32, asks: Asks<'a>) -> Self {
+        Self {
+            asked: None,
+            asks,
+            calls: Vec::new(),
+            cancelled: false,
+            engine,
+            open: VecDeque::new(),
+            turn: TurnId::derive(&session, place),
+            session,
+            setup: None,
+        }
+    }
+
+    pub(super) const fn is_asking(&self) -> bool {
+        self.asked.is_some()
+    }
+
+    /// Takes up a question, and forgets those that are closed.
+    pub(super) async fn see(&mut self, fact: &Fact, shown: &mut Shown<'_>) -> Result<(), Fault> {
+        match fact {
+            Fact::ReplyReceived { reply, .. } => {
+                self.calls.extend(reply.message.calls().map(Arc::clone));
+                return Ok(());
+            }
+            Fact::TurnOpened { setup, .. } => {
+                self.setup = Some(Arc::clone(setup));
+                return Ok(());
+            }
+            Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
+            Fact::WaitClosed { wait, .. } => self.open.retain(|open| open.id != *wait),
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. } => return Ok(()),
+        }
+        self.ask_next(shown).await
+    }
+
+    /// Answers what needs nobody, and asks about the next of the rest.
+    async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
+        while self.asked.is_none() && !self.cancelled {
+            let Some(wait) = self.open.pop_front() else {
+                break;
+            };
+            if let Some(answer) = self.answer_without_asking(&wait) {
+                self.deliver(&wait, answer).await?;
+                continue;
+            }
+            let (Asks::Person(person), true) =
+                (&mut self.asks, wait.kind != WaitKind::ClientResult)
+            else {
+                continue;
+            };
+            let manner = person.manner();
+            shown.with(|view| view.ask(&wait, manner));
+            person.ask(question(ANSWER, String::new()));
+            self.asked = Some(Asked {
+                arguments: false,
+                wait,
+            });
+        }
+        Ok(())
+    }
+
+    fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
+        let nobody = matches!(self.asks, Asks::Nobody | Asks::Yes);
+        match &wait.kind {
+            WaitKind::Approval if self.may_always(wait) => {
+                Some(Answer::Approval(Approval::Granted { edited: None }))
+            }
+            WaitKind::Approval if nobody => {
+                let reason = NOBODY.into();
+                Some(Answer::Approval(Approval::Denied { reason }))
+            }
+            WaitKind::UnknownOutcome if nobody => {
+                Some(Answer::UnknownOutcome(UnknownAnswer::Report))
+            }
+            // No form can be filled in here.
+            WaitKind::Elicitation { .. } => Some(Answer::Elicitation(ElicitationAnswer::Declined)),
+            WaitKind::Approval | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+        }
+    }
+
+    /// Whether somebody has said yes to every call of this tool.
+    fn may_always(&self, wait: &Wait) -> bool {
+        match &self.asks {
+            Asks::Nobody => false,
+            Asks::Person(person) => self
+                .tool(wait)
+                .is_some_and(|tool| person.all.contains(&tool)),
+            Asks::Yes => true,
+        }
+    }
+
+    /// What the person says, while one is asked.
+    pub(super) async fn said(&mut self) -> Option<Said> {
+        match (&self.asked, &mut self.asks) {
+            (Some(_), Asks::Person(person)) => Some(person.said().await),
+            _ => None,
+        }
+    }
+
+    /// Takes what the person says as the answer; asks again if it is none.
+    pub(super) async fn answer(&mut self, said: Said, shown: &mut Shown<'_>) -> Result<(), Fault> {
+        let Some(asked) = self.asked.take() else {
+            return Ok(());
+        };
+        match self.understand(&asked, said) {
+            Understood::Answer(answer) => {
+                self.deliver(&asked.wait, answer).await?;
+            }
+            Understood::Cancel => {
+                self.cancel().await;
+                return Ok(());
+            }
+            Understood::Edit(initial) => {
+                if let Asks::Person(person) = &mut self.asks {
+                    person.ask(question(ARGUMENTS, initial));
+                }
+                self.asked = Some(Asked {
+                    arguments: true,
+                    wait: asked.wait,
+                });
+                return Ok(());
+            }
+            Understood::Unclear(why) => {
+                if let Some(why) = why {
+                    shown.with(|view| view.say(&why));
+                }
+                self.open.push_front(asked.wait);
+            }
+        }
+        self.ask_next(shown).await
+    }
+
+    fn understand(&mut self, asked: &Asked, said: Said) -> Understood {
+        let line = match said {
+            Said::Interrupted if asked.arguments => return Understood::Unclear(None),
+            Said::Interrupted => return Understood::Cancel,
+            Said::Gone if asked.wait.kind == WaitKind::UnknownOutcome => {
+                return Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Report));
+            }
+            Said::Gone => {
+                let reason = NOBODY.into();
+                return Understood::Answer(Answer::Approval(Approval::Denied { reason }));
+            }
+            Said::Line(line) => line,
+        };
+        let wait = &asked.wait;
+        if asked.arguments {
+            return self.edited(wait, &line);
+        }
+        if wait.kind == WaitKind::UnknownOutcome {
+            return match line.trim().to_lowercase().as_str() {
+                "r" | "run" => Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Retry)),
+                "t" | "tell" => Understood::Answer(Answer::UnknownOutcome(UnknownAnswer::Report)),
+                _ => Understood::Unclear(None),
+            };
+        }
+        match approval::parse(&line) {
+            Some(Choice::All) => {
+                if let (Some(tool), Asks::Person(person)) = (self.tool(wait), &mut self.asks) {
+                    person.all.insert(tool);
+                }
+                granted(None)
+            }
+            Some(Choice::Deny(reason)) => Understood::Answer(Answer::Approval(Approval::Denied {
+                reason: reason.into(),
+            })),
+            Some(Choice::Edit(arguments)) if arguments.is_empty() => match self.raw(wait) {
+                Some(raw) => Understood::Edit(raw),
+                None => Understood::Unclear(Some(NOT_EDITED.to_owned())),
+            },
+            Some(Choice::Edit(arguments)) => self.edited(wait, &arguments),
+            Some(Choice::Once) => granted(None),
+            None => Understood::Unclear(None),
+        }
+    }
+
+    /// The call may run with these arguments, if they can be arguments.
+    fn edited(&self, wait: &Wait, arguments: &str) -> Understood {
+        let Some(raw) = self.raw(wait) else {
+            return Understood::Unclear(Some(NOT_EDITED.to_owned()));
+        };
+        let arguments = arguments.trim();
+        if arguments.is_empty() {
+            return Understood::Unclear(None);
+        }
+        let (given, typed) = (JsonInput::parse(&raw), JsonInput::parse(arguments));
+        match typed.object() {
+            Ok(fields) if given.object() == Ok(fields) => granted(None),
+            Ok(fields) => granted(Some(Arc::clone(fields))),
+            Err(_) => Understood::Unclear(Some(format!(
+                "these are no arguments, which are a JSON object: {arguments}"
+            ))),
+        }
+    }
+
+    /// The arguments of the call that is asked about, if they are JSON.
+    fn raw(&self, wait: &Wait) -> Option<String> {
+        match &self.call(wait)?.input {
+            ToolInput::Json(input) => Some(input.raw().to_owned()),
+            ToolInput::Text(_) => None,
+        }
+    }
+
+    fn call(&self, wait: &Wait) -> Option<&ToolCall> {
+        let found = self.calls.iter().rev().find(|call| call.id == wait.call);
+        found.map(|call| &**call)
+    }
+
+    /// The tool of the call that is asked about, as it is defined.
+    fn tool(&self, wait: &Wait) -> Option<(String, Digest)> {
+        let name = self.call(wait)?.name.as_str();
+        let tool = self.setup.as_ref()?.catalog.tool(name)?;
+        Some((name.to_owned(), tool.digest))
+    }
+
+    async fn deliver(&self, wait: &Wait, answer: Answer) -> Result<(), Fault> {
+        let body = DeliveryBody::Answer {
+            answer,
+            wait: wait.id.clone(),
+        };
+        self.put(wait.id.as_str(), body).await
+    }
+
+    /// Ends the turn in one step; says whether there is a turn to end.
+    pub(super) async fn cancel(&mut self) -> bool {
+        if self.cancelled {
+            return true;
+        }
+        (self.cancelled, self.asked) = (true, None);
+        let body = DeliveryBody::Cancel {
+            cause: CancelCause::Asked,
+            turn: self.turn.clone(),
+        };
+        let what = format!("cancel-{}", self.turn);
+        self.put(&what, body).await.is_ok()
+    }
+
+    async fn put(&self, what: &str, body: DeliveryBody) -> Result<(), Fault> {
+        let internal = |error: &(dyn std::error::Error + 'static)| {
+            Fault::new(Exit::Internal, "the answer could not be delivered").because(error)
+        };
+        let id = DeliveryId::parse(&format!("cli-{what}")).map_err(|error| internal(&error))?;
+        let by: Arc<str> = "the command line".into();
+        self.engine
+            .deliver(&self.session, id, by, body)
+            .await
+            .map_err(|error| internal(&error))?;
+        Ok(())
+    }
+}
+
+const fn question(prompt: &'static str, initial: String) -> Question {
+    Question::Answer { initial, prompt }
+}
+
+fn granted(edited: Option<Arc<Map<String, Value>>>) -> Understood {
+    Understood::Answer(Answer::Approval(Approval::Granted { edited }))
+}
+
+/// What stands before an answer.
+const ANSWER: &str = "answer: ";
+
+/// What stands before arguments that are edited.
+const ARGUMENTS: &str = "arguments: ";
+
+/// Why nobody said yes.
+const NOBODY: &str = "nobody is there to ask";
+
+/// Why there is nothing to edit.
+const NOT_EDITED: &str = "this call has no JSON arguments that could be edited";

@@ -1,0 +1,196 @@
+//! Markdown on a terminal: what is drawn, and that it is drawn the same however it comes.
+
+use jackfield_cli::render::markdown::Markdown;
+use proptest::prelude::*;
+
+/// Everything that is printed of a text in these pieces.
+fn drawn<'p>(pieces: impl IntoIterator<Item = &'p str>, columns: usize, styled: bool) -> String {
+    let mut markdown = Markdown::new(styled);
+    let mut out: String = pieces
+        .into_iter()
+        .map(|piece| markdown.push(piece, columns))
+        .collect();
+    out.push_str(&markdown.finish());
+    out
+}
+
+#[track_caller]
+fn check(source: &str, columns: usize, expected: &str) {
+    assert_eq!(drawn([source], columns, false), expected, "{source:?}");
+    let signs: Vec<String> = source.chars().map(String::from).collect();
+    let signs = signs.iter().map(String::as_str);
+    assert_eq!(drawn(signs, columns, false), expected, "{source:?} by sign");
+}
+
+#[test]
+fn every_kind_of_block_is_drawn() {
+    check("Hello *there*, **you**.", 80, "Hello there, you.");
+    check("# One\nText\n\n## Two", 80, "# One\n\nText\n\n## Two");
+    check(
+        "- a\n- b\n  - c\n\n1. x\n2. y",
+        80,
+        "• a\n• b\n  • c\n\n1. x\n2. y",
+    );
+    check("1. a\n\n   more\n\n2. b", 80, "1. a\n\n   more\n\n2. b");
+    check("- [ ] open\n- [x] done", 80, "• [ ] open\n• [x] done");
+    check("> a\n> b\n\nc", 80, "│ a\n│ b\n\nc");
+    check(
+        "```sh\nls  -l\n\ncd\n```\nafter",
+        80,
+        "```sh\nls  -l\n\ncd\n```\n\nafter",
+    );
+    check(
+        "- x:\n  ```\n  a\n  ```\n- y",
+        80,
+        "• x:\n  ```\n  a\n  ```\n• y",
+    );
+    check(
+        "a\n\n---\n\nb",
+        45,
+        &format!("a\n\n{}\n\nb", "─".repeat(40)),
+    );
+    check("use `x  y` and `z`", 80, "use `x  y` and `z`");
+    check(
+        "[a](http://b.c) <http://d.e>",
+        80,
+        "a (http://b.c) http://d.e",
+    );
+    check(
+        "![logo](http://b.c/x.png)",
+        80,
+        "image: logo (http://b.c/x.png)",
+    );
+    check(
+        "see [a]\n\n[a]: http://b.c",
+        80,
+        "see [a]\n\n[a]: http://b.c",
+    );
+    check("one\ntwo", 80, "one\ntwo");
+    check("a <b>c</b> < d & e", 80, "a <b>c</b> < d & e");
+    check(
+        "~~no~~ 2*3*4 snake_case_name 5 * 6",
+        80,
+        "no 2*3*4 snake_case_name 5 * 6"
+            .replace("2*3*4", "234")
+            .as_str(),
+    );
+    check("-\n-\n", 80, "• \n• ");
+}
+
+#[test]
+fn lines_are_as_wide_as_the_terminal_and_break_between_words() {
+    check("aaaa bbbb cccc dddd eeee", 21, "aaaa bbbb cccc dddd\neeee");
+    check(
+        "- aaaa bbbb cccc dddd eeee",
+        21,
+        "• aaaa bbbb cccc\n  dddd eeee",
+    );
+    check(
+        "你好，世界。今天天气怎么样？",
+        21,
+        "你好，世界。今天天气\n怎么样？",
+    );
+    check("一二三四五六七八九十，一", 21, "一二三四五六七八九\n十，一");
+    check(
+        "https://example.com/a/very/long/address x",
+        21,
+        "https://example.com/a/very/long/address\nx",
+    );
+}
+
+#[test]
+fn tables_fit_or_stand_one_below_the_other() {
+    let table = "| Город | 城市 |\n|:--|--:|\n| Москва | 1 |\n| Токио | 23 |\n\nend";
+    check(
+        table,
+        80,
+        "Город  │ 城市\n───────┼─────\nМосква │    1\nТокио  │   23\n\nend",
+    );
+    let wide = "| a | b |\n|---|---|\n| one two three four | five six seven |\n";
+    let drawn = "\
+a              │ b
+───────────────┼──────────────
+one two three  │ five six
+four           │ seven";
+    check(wide, 31, drawn);
+    let many = "| a | b | c | d |\n|-|-|-|-|\n| 111111111 | 222222222 | 333333333 | 444444444 |\n";
+    check(
+        many,
+        31,
+        "a: 111111111\nb: 222222222\nc: 333333333\nd: 444444444",
+    );
+}
+
+#[test]
+fn nothing_of_the_text_is_an_escape_sequence() {
+    let source = "a\u{1b}[2J &#27;[31m `\u{1b}]0;x\u{7}` [\u{9b}1m](http://\u{1b}[0m)\n\n```\u{1b}c\n\u{1b}[A&#x9b;\n```\n\n|a\u{1b}|\n|-|\n|&#27;|\n\n<b \u{1b}>\n\n[x]: <\u{1b}[1m>";
+    let plain = drawn([source], 80, false);
+    assert!(
+        !plain.chars().any(|c| c.is_control() && c != '\n'),
+        "{plain:?}"
+    );
+}
+
+const PIECES: &[&str] = &[
+    "a",
+    "word ",
+    "слово ",
+    "你好",
+    "，",
+    "。",
+    " ",
+    " ",
+    "\n",
+    "\n",
+    "\n\n",
+    "*",
+    "**",
+    "_",
+    "`",
+    "```",
+    "~~",
+    "- ",
+    "1. ",
+    "2) ",
+    "> ",
+    "# ",
+    "## ",
+    "---",
+    "===",
+    "| ",
+    " | ",
+    "|-|-|\n",
+    "[",
+    "](http://x.y)",
+    "] ",
+    "<b>",
+    "<",
+    "&amp;",
+    "\\",
+    "  ",
+    "    ",
+    "[ ] ",
+    "5",
+    ".",
+    "!",
+    "👍🏽",
+    "é",
+    "\n```\n",
+    "\n- ",
+    "\n1. ",
+    "\n> ",
+    "\n\n  ",
+];
+
+proptest! {
+    #[test]
+    fn however_it_is_cut_the_same_is_drawn(
+        pieces in prop::collection::vec(prop::sample::select(PIECES), 0..24),
+        columns in 20_usize..60,
+    ) {
+        let whole: String = pieces.concat();
+        let signs: Vec<String> = whole.chars().map(String::from).collect();
+        let by_sign = drawn(signs.iter().map(String::as_str), columns, true);
+        prop_assert_eq!(drawn([&*whole], columns, true), by_sign, "{:?}", whole);
+    }
+}

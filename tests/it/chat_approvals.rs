@@ -1,0 +1,159 @@
+//! Approvals in a conversation.
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::Turn;
+use serde_json::{Value, json};
+
+use crate::harness::{Size, Terminal, jackfield, kept};
+
+async fn asked(turns: Vec<Turn>) -> (Terminal, ScriptedClaude) {
+    let claude = ScriptedClaude::start(turns).await;
+    let more = "[policy.tools]\n\"*\" = \"ask\"";
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), more);
+    let mut terminal = chat.at_terminal(Size(60, 80));
+    terminal.prompts().await;
+    terminal.line("calculate").await;
+    terminal.shows("answer:").await;
+    (terminal, claude)
+}
+
+fn sum(expression: &str) -> Turn {
+    Turn::call("calculator", &json!({ "expression": expression }))
+}
+
+fn outcome(claude: &ScriptedClaude, nth: usize) -> Value {
+    let messages = claude.requests()[nth]["messages"].clone();
+    messages
+        .as_array()
+        .and_then(|all| all.last().cloned())
+        .unwrap_or_default()
+}
+
+#[tokio::test]
+async fn once_is_once_and_for_the_session_is_for_all_turns() {
+    let (mut terminal, claude) = asked(vec![
+        sum("1+1"),
+        sum("2+2"),
+        Turn::text("done"),
+        sum("3+3").when("more"),
+        Turn::text("all done"),
+    ])
+    .await;
+    terminal
+        .shows("may 🧮 calculator(expression: \"1+1\") run?")
+        .await;
+    terminal.line("y").await;
+    terminal
+        .shows("may 🧮 calculator(expression: \"2+2\") run?")
+        .await;
+    terminal
+        .until("asked again", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("what?").await;
+    terminal
+        .until("asked once more", |screen| {
+            screen.matches("\"2+2\") run?").count() == 2
+        })
+        .await;
+    terminal
+        .until("asked again", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("a").await;
+    terminal.shows("\ndone\n").await;
+    terminal.prompts().await;
+    terminal.line("more").await;
+    terminal.shows("\nall done\n").await;
+    terminal.prompts().await;
+    assert_eq!(
+        terminal.screen().matches("run?").count(),
+        3,
+        "{}",
+        terminal.screen()
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_no_has_its_reason() {
+    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("as you like")]).await;
+    terminal.line("n not today").await;
+    terminal.shows("calculator · denied · ").await;
+    terminal.shows("\nas you like\n").await;
+    terminal.prompts().await;
+    assert!(outcome(&claude, 1).to_string().contains("not today"));
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn arguments_are_edited_in_place_and_the_model_is_told() {
+    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("so be it")]).await;
+    terminal.line("e").await;
+    terminal.shows("arguments: {\"expression\":\"1+1\"}").await;
+    terminal.types("\u{7f}\u{7f}0\r").await;
+    terminal.shows("these are no arguments").await;
+    terminal
+        .until("asked again", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("e").await;
+    terminal
+        .until("the arguments", |screen| {
+            screen.ends_with("arguments: {\"expression\":\"1+1\"}")
+        })
+        .await;
+    terminal.types("\u{7f}\u{7f}0\"}\r").await;
+    terminal
+        .shows("calculator runs with edited arguments: expression: \"1+10\"")
+        .await;
+    terminal.shows("done in").await;
+    terminal.shows("\nso be it\n").await;
+    terminal.prompts().await;
+    let outcome = outcome(&claude, 1).to_string();
+    assert!(
+        outcome.contains("arguments that a person changed"),
+        "{outcome}"
+    );
+    assert!(outcome.contains("11"), "{outcome}");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn ctrl_c_at_a_question_ends_the_turn() {
+    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("back").when("hello")]).await;
+    terminal.types("\u{3}").await;
+    terminal.shows("! cancelled").await;
+    terminal.prompts().await;
+    terminal.line("hello").await;
+    terminal.shows("\nback\n").await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn what_was_typed_before_a_question_is_no_answer_to_it() {
+    let gate = jackfield_testkit::server::Gate::new();
+    let claude = ScriptedClaude::start([
+        sum("1+1").pause_after(200, &gate),
+        Turn::text("done"),
+        Turn::text("yes?").when("y"),
+    ])
+    .await;
+    let more = "[policy.tools]\n\"*\" = \"ask\"";
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), more);
+    let mut terminal = chat.at_terminal(Size(60, 80));
+    terminal.prompts().await;
+    terminal.line("calculate").await;
+    claude.server().request(0).await;
+    terminal.types("y").await;
+    gate.open();
+    terminal
+        .until("a question", |screen| screen.ends_with("answer:"))
+        .await;
+    terminal.line("n").await;
+    terminal.shows("denied").await;
+    terminal.shows("\ndone\n").await;
+    terminal
+        .until("what was typed", |screen| screen.ends_with("> y"))
+        .await;
+    terminal.types("\r").await;
+    terminal.shows("\nyes?\n").await;
+    kept(&claude);
+}
