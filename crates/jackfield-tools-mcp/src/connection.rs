@@ -18,7 +18,7 @@ use crate::child::{Child, Streams};
 use crate::config::{ServerConfig, Settings};
 use crate::container;
 use crate::error::Fault;
-use crate::handshake::{Era, LOOK_AT_THE_LOG, Missed, client_capabilities, meet};
+use crate::handshake::{Era, Missed, client_capabilities, ended_early, meet};
 use crate::lines::Lines;
 use crate::listing::Listing;
 use crate::log::Log;
@@ -75,9 +75,7 @@ impl Running {
         });
         let fault = match met.await {
             Ok(Ok(running)) => return Ok(running),
-            Ok(Err(Missed::EndedAtProbe)) => {
-                Fault::new("it ended before it had answered", LOOK_AT_THE_LOG)
-            }
+            Ok(Err(Missed::EndedAtProbe)) => ended_early(),
             Ok(Err(Missed::Fault(fault))) => fault,
             // It says all that there is to say.
             Ok(Err(Missed::Outside(fault))) => return Err(fault),
@@ -127,6 +125,13 @@ impl Running {
             Ok(met) => met,
             Err(missed) => {
                 let ended = timeout(FAREWELL, child.ended()).await.ok();
+                let missed = match missed {
+                    // It did not end of a word that it has not read: another start would be the same.
+                    Missed::EndedAtProbe if writer.was_read().await == Some(false) => {
+                        Missed::Fault(ended_early())
+                    }
+                    other => other,
+                };
                 // What it said last is about to be read.
                 let _late = timeout(FAREWELL, follower).await;
                 drop(writer);

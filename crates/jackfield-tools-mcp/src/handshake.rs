@@ -80,10 +80,9 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
                 }
                 return Ok(*met);
             }
-            Heard::Ended => {
-                let early = Fault::new("it ended before it had answered", LOOK_AT_THE_LOG);
-                return Err(Missed::Fault(early));
-            }
+            // A server that is slow to start reads the probe when it is over.
+            Heard::Ended if meeting.is_at_probe() => return Err(Missed::EndedAtProbe),
+            Heard::Ended => return Err(Missed::Fault(ended_early())),
             // A server may have been replaced by one that knows the new way only.
             Heard::Refused(_) if !meeting.was_asked(PROBE) => meeting.ask(PROBE),
             Heard::Refused(reason) if meeting.refused_both() => {
@@ -95,6 +94,11 @@ pub(crate) async fn meet<R: AsyncBufRead + Unpin>(
             Heard::Refused(_) => {}
         }
     }
+}
+
+/// What is said of a server that did not answer anything.
+pub(crate) fn ended_early() -> Fault {
+    Fault::new("it ended before it had answered", LOOK_AT_THE_LOG)
 }
 
 /// What the client says of itself in every request of the newer era: also in each later one.
@@ -150,6 +154,12 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
 
     fn was_asked(&self, id: &str) -> bool {
         self.asked.iter().any(|(asked, _)| *asked == id)
+    }
+
+    /// Whether the probe was the first word, and nothing was answered at all.
+    fn is_at_probe(&self) -> bool {
+        self.asked.first() == Some(&(PROBE, false))
+            && !self.asked.iter().any(|(_, refused)| *refused)
     }
 
     fn refused_both(&self) -> bool {

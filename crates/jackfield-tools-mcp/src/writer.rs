@@ -1,6 +1,7 @@
 //! A server's standard input: whole messages, one after another, in the order in which they were given.
 
 use std::io;
+use std::os::fd::AsFd;
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
@@ -11,8 +12,14 @@ use crate::mark::Mark;
 /// Takes messages to the server's standard input, which ends when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Writer {
-    messages: Option<mpsc::UnboundedSender<Message>>,
+    messages: Option<mpsc::UnboundedSender<Demand>>,
     task: JoinHandle<()>,
+}
+
+enum Demand {
+    Message(Message),
+    /// Whether anything of what was written has been read, if the system says so.
+    WasRead(oneshot::Sender<Option<bool>>),
 }
 
 struct Message {
@@ -22,10 +29,19 @@ struct Message {
 }
 
 impl Writer {
-    pub(crate) fn new(mut input: impl AsyncWrite + Send + Unpin + 'static) -> Self {
-        let (messages, mut queue) = mpsc::unbounded_channel::<Message>();
+    pub(crate) fn new(mut input: impl AsFd + AsyncWrite + Send + Sync + Unpin + 'static) -> Self {
+        let (messages, mut queue) = mpsc::unbounded_channel::<Demand>();
         let task = tokio::spawn(async move {
-            while let Some(message) = queue.recv().await {
+            let mut sent = 0_u64;
+            while let Some(demand) = queue.recv().await {
+                let message = match demand {
+                    Demand::Message(message) => message,
+                    Demand::WasRead(reply) => {
+                        let _gone = reply.send(was_read(&input, sent));
+                        continue;
+                    }
+                };
+                sent += message.bytes.len() as u64;
                 let wanted = message.mark.as_ref().is_none_or(Mark::begin);
                 let ended = if wanted {
                     write(&mut input, &message.bytes).await
@@ -62,7 +78,7 @@ impl Writer {
         };
         let queued = self.messages.as_ref().is_some_and(|messages| {
             // What cannot be sent is dropped, and its receiver knows.
-            messages.send(message).is_ok()
+            messages.send(Demand::Message(message)).is_ok()
         });
         async move {
             let closed = || io::Error::from(io::ErrorKind::BrokenPipe);
@@ -72,6 +88,18 @@ impl Writer {
                 Err(closed())
             }
         }
+    }
+
+    /// Whether the server has read anything of what it was told, if the system says so.
+    pub(crate) async fn was_read(&self) -> Option<bool> {
+        let (reply, answer) = oneshot::channel();
+        let messages = self.messages.as_ref()?;
+        // Where nothing can be written any more, nobody has read what was written last.
+        if messages.send(Demand::WasRead(reply)).is_err() {
+            return Some(false);
+        }
+        let answer = tokio::time::timeout(LAST, answer).await;
+        answer.ok()?.unwrap_or(Some(false))
     }
 
     /// Writes what is in the queue, for a moment, and ends the input.
@@ -92,6 +120,12 @@ impl Drop for Writer {
 async fn write(input: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {
     input.write_all(bytes).await?;
     input.flush().await
+}
+
+/// Linux alone counts what is in a pipe at its writing end, too.
+fn was_read(input: &impl AsFd, sent: u64) -> Option<bool> {
+    let unread = cfg!(target_os = "linux").then(|| rustix::io::ioctl_fionread(input))?;
+    unread.ok().map(|unread| unread < sent)
 }
 
 /// How long the last messages may take.

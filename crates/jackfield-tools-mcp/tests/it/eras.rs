@@ -67,6 +67,17 @@ async fn a_server_that_dies_of_the_probe_is_started_again_without_it() {
 }
 
 #[tokio::test]
+async fn a_server_that_dies_of_the_probe_may_be_slow_to_start() {
+    let script = greeting(&json!({ "era": "legacy", "probe": "die" }));
+    let server = Scripted::with(script, |config, settings| {
+        settings.probe = Duration::from_millis(1);
+        through_shell(config, "sleep 0.3; exec \"$0\" \"$1\"");
+    });
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    assert_eq!(server.count("start"), 2);
+}
+
+#[tokio::test]
 async fn a_silent_old_server_costs_its_probe_once() {
     let script = greeting(&json!({ "era": "legacy", "probe": "silent" }));
     let first = Scripted::new(script.clone());

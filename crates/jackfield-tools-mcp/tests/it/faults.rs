@@ -31,7 +31,40 @@ async fn a_server_that_ends_at_once_is_reported_with_its_code_and_its_last_words
     assert!(reason.contains("code 7"), "{reason}");
     assert!(reason.contains("GITHUB_TOKEN is missing"), "{reason}");
     assert!(!advice.is_empty());
-    assert_eq!(server.toolbox.log(), ["GITHUB_TOKEN is missing"; 2]);
+    // It is not started once more: it did not end of anything that it was told.
+    let once = if cfg!(target_os = "linux") { 1 } else { 2 };
+    assert_eq!(server.toolbox.log(), vec!["GITHUB_TOKEN is missing"; once]);
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_server_that_cannot_start_is_started_once_for_each_try() {
+    for guarded in [true, false] {
+        let cannot = |begin: &str| {
+            let begin = begin.to_owned();
+            Scripted::with(json!({}), move |config, settings| {
+                through_shell(config, &format!("echo start >&2; {begin}"));
+                if !guarded {
+                    settings.guard = None;
+                }
+            })
+        };
+        for (begin, starts) in [
+            ("exit 0", 1),
+            ("exec /no/such/program", 1),
+            ("exec <&-; sleep 0.1; exit 1", 1),
+            ("kill -9 $$", 1),
+            // These have read the probe, and may have ended of it.
+            ("read -r line; exit 1", 2),
+            ("head -c 10; exit 1", 2),
+        ] {
+            let server = cannot(begin);
+            soon(server.toolbox.start()).await.unwrap_err();
+            let log = server.toolbox.log();
+            let started = log.iter().filter(|line| *line == "start").count();
+            assert_eq!(started, starts, "{begin}, guarded: {guarded}: {log:?}");
+        }
+    }
 }
 
 #[tokio::test]
