@@ -2,6 +2,7 @@
 
 pub(crate) mod expand;
 mod fields;
+mod lines;
 mod memory;
 mod pins;
 mod read;

@@ -9,11 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::near::did_you_mean;
 use crate::place::{Origin, Place, Problem};
+use crate::servers::lines::Lines;
 use crate::values::length_of_time;
 
 /// A file, and everything that is wrong with it.
 pub(crate) struct Pages {
     file: Arc<Path>,
+    lines: Lines,
     problems: RefCell<Vec<Problem>>,
 }
 
@@ -21,14 +23,28 @@ impl Pages {
     pub(crate) fn new(file: &Path) -> Self {
         Self {
             file: file.into(),
+            lines: Lines::default(),
             problems: RefCell::default(),
         }
     }
 
+    /// Takes note of where everything stands, and of what is told twice: the last one would be taken,
+    /// and nobody would know.
+    pub(crate) fn index(&mut self, text: &str) {
+        self.lines = Lines::of(text);
+        for (key, first, line) in &self.lines.twice {
+            let message = format!("this is here twice: the first one stands in line {first}");
+            let place = self.place(Some(key.clone()), Some(*line));
+            self.problem(Problem::new(place, message).with_help("remove one of them"));
+        }
+    }
+
+    /// The place of a value; its line is looked up where it is not known.
     pub(crate) fn place(&self, key: Option<String>, line: Option<usize>) -> Place {
+        let found = key.as_ref().and_then(|key| self.lines.line(key));
         Place {
+            line: line.or(found),
             key,
-            line,
             origin: Origin::File(Arc::clone(&self.file)),
         }
     }

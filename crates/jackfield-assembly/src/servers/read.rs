@@ -21,7 +21,9 @@ pub(crate) fn read(
     path: &Path,
     bytes: &[u8],
 ) -> (Vec<McpServer>, Vec<Problem>) {
-    let pages = Pages::new(surroundings.shown(path));
+    let mut pages = Pages::new(surroundings.shown(path));
+    // Editors on Windows begin files with it.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let root: Value = match serde_json::from_slice(bytes) {
         Ok(root) => root,
         Err(error) => {
@@ -35,6 +37,9 @@ pub(crate) fn read(
             return (Vec::new(), vec![problem.with_help(help)]);
         }
     };
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        pages.index(text);
+    }
     let folder = path.parent().unwrap_or(&surroundings.directory);
     let reader = Reader {
         base: (folder.to_owned(), surroundings.home.clone()),

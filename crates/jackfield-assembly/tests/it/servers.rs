@@ -73,42 +73,131 @@ fn what_is_wrong_is_told_with_its_key_all_at_once() {
     );
     check(
         r#"{"mcpServer": {}}"#,
-        &[": key `mcpServer`: unknown; did you mean `mcpServers`?"],
+        &[":1: key `mcpServer`: unknown; did you mean `mcpServers`?"],
     );
     check(
         r#"{"mcpServers": {"a": {"comand": "x"}, "b": {"command": "x", "env": {"N": 1}, "timeout": 30}}}"#,
         &[
-            ": key `mcpServers.a.command`: missing: the program that is the server",
-            ": key `mcpServers.a.comand`: unknown; did you mean `command`?",
-            ": key `mcpServers.b.env.N`: a text in quotes was expected, not a number",
-            ": key `mcpServers.b.timeout`: a length of time such as \"30s\" was expected, not a number",
+            ":1: key `mcpServers.a.command`: missing: the program that is the server",
+            ":1: key `mcpServers.a.comand`: unknown; did you mean `command`?",
+            ":1: key `mcpServers.b.env.N`: a text in quotes was expected, not a number",
+            ":1: key `mcpServers.b.timeout`: a length of time such as \"30s\" was expected, not a number",
         ],
     );
     check(
         r#"{"servers": [{"command": "x"}, {"id": "a b", "command": "x"}, {"id": "builtin", "command": "x"}]}"#,
         &[
-            ": key `servers[0].id`: missing: each server of a list has an id",
-            ": key `servers[1].id`: `a b` is not a valid toolbox id: 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-` are",
-            ": key `servers[2].id`: `builtin` is the name of the built-in tools",
+            ":1: key `servers[0].id`: missing: each server of a list has an id",
+            ":1: key `servers[1].id`: `a b` is not a valid toolbox id: 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-` are",
+            ":1: key `servers[2].id`: `builtin` is the name of the built-in tools",
         ],
     );
     check(
         r#"{"servers": [{"id": "a", "command": "x"}], "mcpServers": {"a": {"command": "x"}}}"#,
-        &[": key `mcpServers.a`: there is a server `a` in this file already"],
+        &[":1: key `mcpServers.a`: there is a server `a` in this file already"],
     );
     check(
         r#"{"servers": {"a": {"command": "x"}}}"#,
         &[
-            ": key `servers`: a list of servers was expected; a table of servers by id is called `mcpServers`",
+            ":1: key `servers`: a list of servers was expected; a table of servers by id is called `mcpServers`",
         ],
     );
     check(
         r#"{"mcpServers": {"a": {"command": "x", "prefix": "a/", "tools": {"alow": []}, "start_timeout": "1h"}}}"#,
         &[
-            ": key `mcpServers.a.prefix`: a prefix has at most 32 letters, digits, `_` and `-`",
-            ": key `mcpServers.a.start_timeout`: this must be two minutes at most",
-            ": key `mcpServers.a.tools.alow`: unknown; did you mean `allow`?",
+            ":1: key `mcpServers.a.prefix`: a prefix has at most 32 letters, digits, `_` and `-`",
+            ":1: key `mcpServers.a.start_timeout`: this must be two minutes at most",
+            ":1: key `mcpServers.a.tools.alow`: unknown; did you mean `allow`?",
         ],
+    );
+}
+
+#[test]
+fn what_is_wrong_is_told_with_its_line() {
+    check(
+        r#"{
+  "mcpServers": {
+    "a": {
+      "comand": "x",
+      "env": {
+        "N":
+          1
+      }
+    },
+    "b.c": {"command": "x"}
+  },
+  "servers": [
+    {"id": "d", "command": "x"},
+    {
+      "command": "x",
+      "args": ["a",
+               7]
+    }
+  ]
+}"#,
+        &[
+            ":14: key `servers[1].id`: missing: each server of a list has an id",
+            ":16: key `servers[1].args`: a text in quotes was expected, not a number",
+            ":3: key `mcpServers.a.command`: missing: the program that is the server",
+            ":7: key `mcpServers.a.env.N`: a text in quotes was expected, not a number",
+            ":4: key `mcpServers.a.comand`: unknown; did you mean `command`?",
+            ":10: key `mcpServers.b.c`: `b.c` is not a valid toolbox id: 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-` are",
+        ],
+    );
+}
+
+#[test]
+fn what_is_told_twice_is_wrong() {
+    check(
+        r#"{
+  "mcpServers": {
+    "a": {"command": "x", "env": {"T": "1", "T": "2"}},
+    "b": {"command": "x",
+          "command": "y"},
+    "a": {"command": "z"}
+  },
+  "mcpServers": {}
+}"#,
+        &[
+            ":3: key `mcpServers.a.env.T`: this is here twice: the first one stands in line 3",
+            ":5: key `mcpServers.b.command`: this is here twice: the first one stands in line 4",
+            ":6: key `mcpServers.a`: this is here twice: the first one stands in line 3",
+            ":8: key `mcpServers`: this is here twice: the first one stands in line 2",
+        ],
+    );
+    check(
+        "{\"servers\": [{\"id\": \"a\", \"command\": \"x\"},\n{\"id\": \"a\", \"command\": \"x\"}]}",
+        &[":2: key `servers[1]`: there is a server `a` in this file already"],
+    );
+}
+
+#[test]
+fn comments_bombs_and_odd_bytes_are_told_and_a_byte_order_mark_is_none_of_them() {
+    check(
+        "{\n// my servers\n\"mcpServers\": {}}",
+        &[":2: this is not JSON: key must be a string"],
+    );
+    let bomb = format!("{{\"servers\":\n{}", "[".repeat(500_000));
+    check(&bomb, &[":2: this is not JSON: recursion limit exceeded"]);
+    check("", &[":1: this is not JSON: EOF while parsing a value"]);
+    let marked = own("\u{feff}{\"mcpServers\": {\"a\": {\"command\": \"x\"}}}");
+    assert_eq!(ids(&marked.load().unwrap()), ["a"]);
+    // Whatever its size, no more of it is read than a file of servers can have.
+    let large = own(&format!(
+        "{{\"servers\": [], \"x\": \"{}\"}}",
+        "x".repeat(16 << 20)
+    ));
+    let error = large.load().unwrap_err();
+    let cause = std::error::Error::source(&error).map(ToString::to_string);
+    assert!(
+        cause.is_some_and(|cause| cause.contains("larger than")),
+        "{error}"
+    );
+    // Deep enough to be read, and read once for each level that is looked at.
+    let deep = format!("{{\"servers\": [{}{}]}}", "[".repeat(120), "]".repeat(120));
+    check(
+        &deep,
+        &[":1: key `servers[0]`: an object was expected, not a list"],
     );
 }
 
@@ -117,19 +206,19 @@ fn a_transport_that_is_not_stdio_is_told_unless_the_server_is_switched_off() {
     check(
         r#"{"mcpServers": {"a": {"type": "http", "url": "https://x.example"}}}"#,
         &[
-            ": key `mcpServers.a.type`: `http` is not a transport: servers are reached over `stdio` only so far",
+            ":1: key `mcpServers.a.type`: `http` is not a transport: servers are reached over `stdio` only so far",
         ],
     );
     check(
         r#"{"mcpServers": {"a": {"url": "https://x.example"}}}"#,
         &[
-            ": key `mcpServers.a.url`: servers at an address are not reached yet: \
+            ":1: key `mcpServers.a.url`: servers at an address are not reached yet: \
             give a `command`, or set \"enabled\": false",
         ],
     );
     check(
         r#"{"servers": [{"id": "a", "transport": "stdoi", "command": "x"}]}"#,
-        &[": key `servers[0].transport`: `stdoi` is not a transport; did you mean `stdio`?"],
+        &[":1: key `servers[0].transport`: `stdoi` is not a transport; did you mean `stdio`?"],
     );
     let off = own(
         r#"{"mcpServers": {"a": {"type": "http", "url": "https://x.example", "enabled": false}}}"#,

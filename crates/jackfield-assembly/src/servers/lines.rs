@@ -1,0 +1,115 @@
+//! In which lines of a JSON file its values stand, and what is told twice: a parsed value knows neither.
+
+use std::collections::HashMap;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+/// The lines of all values of a file, by their keys with dots.
+#[derive(Debug, Default)]
+pub(crate) struct Lines {
+    found: HashMap<String, usize>,
+    /// The keys that are told more than once: the line of the first, and of another one.
+    pub(crate) twice: Vec<(String, usize, usize)>,
+}
+
+impl Lines {
+    /// Of a text that is JSON, no deeper than it is read.
+    pub(crate) fn of(text: &str) -> Self {
+        let mut lines = Self::default();
+        let starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at + 1));
+        let file = File {
+            starts: starts.collect(),
+            text,
+        };
+        lines.add(&file, text.trim_ascii(), String::new(), 0);
+        lines
+    }
+
+    /// The line of a value, or of what it would stand in.
+    pub(crate) fn line(&self, key: &str) -> Option<usize> {
+        let mut key = key;
+        loop {
+            if let Some(line) = self.found.get(key) {
+                return Some(*line);
+            }
+            let end = key.rfind(['.', '[']);
+            key = match end {
+                Some(end) => key.get(..end)?,
+                None if key.is_empty() => return None,
+                None => "",
+            };
+        }
+    }
+
+    fn add(&mut self, file: &File<'_>, value: &str, key: String, level: usize) {
+        let line = file.line(value);
+        if level < MOST_LEVELS {
+            if value.starts_with('{') {
+                let fields: Fields<'_> = serde_json::from_str(value).unwrap_or_default();
+                for (name, field) in fields.0 {
+                    let dot = if key.is_empty() { "" } else { "." };
+                    let key = format!("{key}{dot}{name}");
+                    match self.found.get(&key) {
+                        Some(first) => {
+                            let line = file.line(field.get());
+                            self.twice.push((key, *first, line));
+                        }
+                        None => self.add(file, field.get(), key, level + 1),
+                    }
+                }
+            } else if value.starts_with('[') {
+                let items: Vec<&RawValue> = serde_json::from_str(value).unwrap_or_default();
+                for (nth, item) in items.into_iter().enumerate() {
+                    self.add(file, item.get(), format!("{key}[{nth}]"), level + 1);
+                }
+            }
+        }
+        self.found.insert(key, line);
+    }
+}
+
+struct File<'a> {
+    starts: Vec<usize>,
+    text: &'a str,
+}
+
+impl File<'_> {
+    /// The line, from 1, in which a part of the text begins.
+    fn line(&self, part: &str) -> usize {
+        let at = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        self.starts.partition_point(|start| *start <= at)
+    }
+}
+
+/// The fields of an object as they are written: all of them, in their order.
+#[derive(Default)]
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Reader;
+
+        impl<'de> Visitor<'de> for Reader {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Reader)
+    }
+}
+
+/// Nothing that a server has stands deeper; each level is read once more.
+const MOST_LEVELS: usize = 6;
