@@ -5,7 +5,7 @@ mod ran;
 mod running;
 mod terminal;
 
-pub(crate) use self::mcp::{McpServer, tool};
+pub(crate) use self::mcp::{LONGEST_AFTERLIFE, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;
 pub(crate) use self::terminal::{Size, Terminal};

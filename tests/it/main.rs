@@ -25,6 +25,7 @@ mod languages;
 mod limits;
 mod matrix;
 mod mcp;
+mod mcp_ending;
 mod mcp_serve;
 mod mcp_servers;
 mod models;

@@ -133,6 +133,13 @@ impl Server {
             return self.heed(&method, &message["params"]);
         };
         if method.is_empty() {
+            let answer = message.get("error").or_else(|| message.get("result"));
+            let kind = if message.get("error").is_some() {
+                "refused"
+            } else {
+                "replied"
+            };
+            self.log(&format!("{kind} {id} {}", answer.unwrap_or(&Value::Null)));
             return;
         }
         if !self.state().open.insert(id.to_string()) {
@@ -203,6 +210,7 @@ impl Server {
                 self.violated(&format!("initialize has no {field}"));
             }
         }
+        self.log(&format!("capable of {}", params["capabilities"]));
         if !self.speaks("legacy") {
             return self.refuse(id, -32601, "only 2026-07-28 is spoken here");
         }

@@ -125,12 +125,13 @@ impl Running {
             Ok(met) => met,
             Err(missed) => {
                 let ended = timeout(FAREWELL, child.ended()).await.ok();
-                let missed = match missed {
-                    // It did not end of a word that it has not read: another start would be the same.
-                    Missed::EndedAtProbe if writer.was_read().await == Some(false) => {
-                        Missed::Fault(ended_early())
-                    }
-                    other => other,
+                // It did not end of a word that it has not read: another start would be the same.
+                let unread = matches!(missed, Missed::EndedAtProbe)
+                    && writer.was_read().await == Some(false);
+                let missed = if unread {
+                    Missed::Fault(ended_early())
+                } else {
+                    missed
                 };
                 // What it said last is about to be read.
                 let _late = timeout(FAREWELL, follower).await;

@@ -218,13 +218,18 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
         }
     }
 
-    /// Before the handshake a server may ask whether we are there, and nothing else.
+    /// Before the handshake a server may ask whether we are there, and nothing else; one that asks for
+    /// more is told so, or it would wait.
     fn reply(&self, request: &rmcp::model::ServerJsonRpcMessage) {
-        if let rmcp::model::JsonRpcMessage::Request(request) = request
-            && matches!(request.request, rmcp::model::ServerRequest::PingRequest(_))
-        {
-            let id = request.id.clone().into_json_value();
+        let rmcp::model::JsonRpcMessage::Request(request) = request else {
+            return;
+        };
+        let id = request.id.clone().into_json_value();
+        if matches!(request.request, rmcp::model::ServerRequest::PingRequest(_)) {
             self.say(&json!({ "jsonrpc": "2.0", "id": id, "result": {} }));
+        } else {
+            let error = json!({ "code": -32601, "message": "nothing can be asked for here" });
+            self.say(&json!({ "jsonrpc": "2.0", "id": id, "error": error }));
         }
     }
 }

@@ -110,12 +110,12 @@ pub(crate) fn tool(name: &str) -> Value {
 }
 
 /// Whether there is such a process, and it has not ended.
-fn is_alive(pid: &str) -> bool {
+pub(crate) fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
     let state = stat.as_deref().ok().and_then(|stat| stat.rsplit_once(") "));
     state.is_some_and(|(_, state)| !state.starts_with('Z'))
 }
 
 /// No process of a server lives longer than this after ours.
-const LONGEST_AFTERLIFE: Duration = Duration::from_secs(5);
+pub(crate) const LONGEST_AFTERLIFE: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(60);

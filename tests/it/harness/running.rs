@@ -94,7 +94,8 @@ impl Running {
         self.signal("-KILL");
     }
 
-    fn signal(&self, signal: &str) {
+    /// Sends it a signal, with its dash.
+    pub(crate) fn signal(&self, signal: &str) {
         let id = self.child.id().expect("the process has not ended");
         let kill = std::process::Command::new("kill")
             .args([signal, &id.to_string()])

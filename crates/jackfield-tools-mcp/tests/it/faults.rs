@@ -292,22 +292,70 @@ async fn a_server_that_is_down_keeps_its_tools_and_it_is_said() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_us_for_something_is_declined() {
-    let asks: Value = json!([
-        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x1\",\"method\":\"ping\"}" },
-        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x2\",\"method\":\"sampling/createMessage\",\"params\":{\"messages\":[],\"maxTokens\":1}}" },
-        { "raw": "{\"jsonrpc\":\"2.0\",\"id\":\"x3\",\"method\":\"unknown/method\"}" },
-        { "text": "hello" },
-    ]);
-    let mut asking = script("greet", &asks);
+async fn a_server_that_asks_us_for_something_is_told_that_it_cannot_be_had() {
+    let asks = |id: &str, method: &str, params: Value| {
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        json!({ "raw": request.to_string() })
+    };
+    let schema = json!({ "type": "object", "properties": { "name": { "type": "string" } } });
+    let message = json!({ "role": "user", "content": { "type": "text", "text": "Hi" } });
+    let mut asking = script(
+        "greet",
+        &json!([
+            asks("x1", "ping", json!({})),
+            asks("x2", "roots/list", json!({})),
+            asks("x3", "elicitation/create", json!({ "message": "Who?", "requestedSchema": schema })),
+            asks("x4", "elicitation/create", json!({ "mode": "url", "elicitationId": "e", "message": "Go", "url": "https://x.example/" })),
+            asks("x5", "sampling/createMessage", json!({ "messages": [message], "maxTokens": 1 })),
+            asks("x6", "unknown/method", json!({})),
+            asks("x7", "elicitation/create", json!("nonsense")),
+            { "text": "hello" },
+        ]),
+    );
     asking["era"] = json!("legacy");
     let server = Scripted::new(asking);
     assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
-    // Its answers come without a method; three of them.
+    let said = |log: &[String], begin: &str| {
+        let found = log.iter().find(|line| line.starts_with(begin));
+        found.cloned().unwrap_or_default()
+    };
     soon(async {
-        while server.log().iter().filter(|line| *line == "said ").count() < 3 {
+        while server.count("replied") + server.count("refused") < 6 {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
     })
     .await;
+    let log = server.log();
+    // Nothing was promised,
+    assert_eq!(said(&log, "capable of"), "capable of {}");
+    // and so nothing is given: but every question has an answer.
+    assert_eq!(said(&log, "replied \"x1\""), "replied \"x1\" {}");
+    for id in ["x2", "x3", "x4", "x5", "x6"] {
+        let refused = said(&log, &format!("refused \"{id}\""));
+        let replied = said(&log, &format!("replied \"{id}\""));
+        let declines =
+            replied.contains("\"action\":\"decline\"") || replied.contains("\"roots\":[]");
+        assert!(
+            refused.contains("\"code\":-32") || declines,
+            "{id}: {refused}{replied}"
+        );
+    }
+    server.kept();
+}
+
+#[tokio::test]
+async fn a_server_that_asks_before_it_answers_does_not_wait_for_ever() {
+    // It goes on when it has an answer.
+    let line = r#"read -r probe; echo '{"jsonrpc":"2.0","id":"r","method":"roots/list"}'
+        read -r answer; echo "$answer" >&2; exec "$0" "$1""#;
+    let server = Scripted::with(
+        script("greet", &json!([{ "text": "hello" }])),
+        |config, settings| {
+            settings.probe = Duration::from_secs(1);
+            through_shell(config, line);
+        },
+    );
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    let log = server.toolbox.log();
+    assert!(log.iter().any(|line| line.contains("-32601")), "{log:?}");
 }

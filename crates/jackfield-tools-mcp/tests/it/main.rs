@@ -8,5 +8,6 @@ mod gate;
 mod harness;
 mod jobs;
 mod lists;
+mod mutations;
 mod outcomes;
 mod processes;

@@ -234,9 +234,10 @@ async fn nothing_of_a_stubborn_server_outlives_us_when_we_are_interrupted() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_hundred_sessions_leave_no_process_and_no_descriptor() {
+fn a_hundred_sessions_leave_no_process_no_descriptor_and_no_file() {
     // In a process of its own: other tests open and close what they want.
     let this = std::env::current_exe().unwrap();
+    let files = tempfile::tempdir().unwrap();
     let counted = Command::new(this)
         .args([
             "--exact",
@@ -244,11 +245,14 @@ fn a_hundred_sessions_leave_no_process_and_no_descriptor() {
             "--nocapture",
         ])
         .env(COUNT_NOW, "1")
+        .env("TMPDIR", files.path())
         .output()
         .unwrap();
     let said = String::from_utf8_lossy(&counted.stdout);
     assert!(counted.status.success(), "{said}");
     assert!(said.contains("a hundred sessions were counted"), "{said}");
+    let left = std::fs::read_dir(files.path()).unwrap().count();
+    assert_eq!(left, 0);
 }
 
 /// What the test before runs on its own.
