@@ -138,7 +138,7 @@ fn what_cannot_be_is_told() {
     );
     check(
         faults("https://a.example", &json!({ "x": {}, "y": {} }), |c| {
-            c.parameters[1].wire = Some("x".into())
+            c.parameters[1].wire = Some("x".into());
         }),
         "parameters.y: `x` goes to the same place",
     );

@@ -9,7 +9,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_ports::toolbox::{ToolEnd, Toolbox};
+use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::guarded::{Guarded, GuardedSettings};
 use jackfield_tools_web::{Parameter, Template, ToolConfig, WebTool, WebTools};
 use serde_json::{Value, json};
