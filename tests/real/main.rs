@@ -1,4 +1,5 @@
-//! The slices with real MCP servers: those that people use, pinned in `tests/servers`.
+//! The slices with real MCP servers, those that people use, pinned in `tests/servers`; and with the
+//! clients that people use, those of the same packages, which `tests/clients` drives.
 //!
 //! `cargo xtask slices` installs them, and says where in `JACKFIELD_REAL_NODE` and `JACKFIELD_REAL_PYTHON`.
 //! A slice that is named after a scenario begins with its number, as in `it`.
@@ -10,6 +11,7 @@
 
 mod asking;
 mod carried;
+mod clients;
 mod guide;
 mod leaving;
 mod servers;

@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::harness::{Jackfield, jackfield};
+use crate::harness::{Jackfield, jackfield, shell};
 
 /// A home, a folder for temporary files, and one for the servers' own.
 pub(crate) struct World {
@@ -34,10 +34,12 @@ impl World {
 
     /// The binary with these arguments, at home here.
     pub(crate) fn jackfield<const N: usize>(&self, arguments: [&str; N]) -> Jackfield {
-        jackfield(arguments)
-            .env("HOME", self.home())
-            .env("TMPDIR", self.folder.path().join("tmp"))
-            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
+        self.home_of(jackfield(arguments))
+    }
+
+    /// A line of the shell, in which `$jackfield` is the binary, at home here.
+    pub(crate) fn shell(&self, line: &str) -> Jackfield {
+        self.home_of(shell(line))
     }
 
     /// The path of a file of the servers.
@@ -149,6 +151,12 @@ impl World {
         let files = fs::read_dir(self.folder.path().join("tmp")).expect("the folder is there");
         let files: Vec<PathBuf> = files.filter_map(|file| Some(file.ok()?.path())).collect();
         assert!(files.is_empty(), "{files:?}");
+    }
+
+    fn home_of(&self, run: Jackfield) -> Jackfield {
+        run.env("HOME", self.home())
+            .env("TMPDIR", self.folder.path().join("tmp"))
+            .env("XDG_CACHE_HOME", self.folder.path().join("cache"))
     }
 
     fn home(&self) -> PathBuf {

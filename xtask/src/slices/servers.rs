@@ -1,4 +1,5 @@
-//! The slices with real MCP servers: those of `tests/servers`, driven by `tests/real`.
+//! The slices with real MCP servers, those of `tests/servers`, and with real clients, those of
+//! `tests/clients`: driven by `tests/real`.
 
 use std::path::Path;
 use std::time::Instant;

@@ -229,3 +229,19 @@ async fn a_client_that_does_not_read_is_not_heard_and_does_not_hold_the_server()
     wire.stop();
     wire.rest().await;
 }
+
+#[tokio::test]
+async fn a_client_that_takes_nothing_more_ends_the_server_though_it_could_still_speak() {
+    use tokio::io::AsyncWriteExt as _;
+    let (mut speaks, hears) = tokio::io::duplex(1 << 16);
+    let (output, gone) = tokio::io::duplex(1 << 16);
+    drop(gone);
+    let server = server(&toolbox("ours"));
+    let serving = tokio::spawn(async move {
+        server.serve(hears, output, std::future::pending()).await;
+    });
+    let ping = b"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n";
+    speaks.write_all(ping).await.expect("it reads");
+    let ended = tokio::time::timeout(crate::harness::PATIENCE, serving).await;
+    ended.expect("it ends in time").expect("no panic");
+}
