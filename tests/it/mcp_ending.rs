@@ -144,7 +144,7 @@ async fn what_is_told_twice_is_an_error_with_its_line_and_starts_nothing() {
     let list = jackfield(["mcp", "list", "--mcp-config", "mine.json"]);
     let ran = list.in_project("mine.json", file).run().await;
     ran.fails(
-        2,
+        3,
         "mine.json:3: key `mcpServers.a`: this is here twice: the first one stands in line 2",
         "remove one of them",
     );
