@@ -6,6 +6,8 @@ mod response_format;
 mod sections;
 mod web;
 
+pub(crate) use self::web::KEYWORDS;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;

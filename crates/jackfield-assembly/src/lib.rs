@@ -19,14 +19,17 @@ mod config;
 mod document;
 mod explain;
 mod file;
+mod init;
 mod load;
 mod looked;
 mod near;
 mod openai;
+mod others;
 mod place;
 mod quirks;
 mod redact;
 mod registry;
+mod schema;
 mod servers;
 mod surroundings;
 mod values;
@@ -36,12 +39,17 @@ pub use self::assemble::{Assembled, KeyState, MissingKey, ProviderState};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explained;
 pub use self::file::keys;
+pub use self::init::{FoundHere, LocalServer};
 pub use self::load::{Flags, load};
 pub use self::looked::{FileState, LookedFor, looked_for};
 pub use self::near::did_you_mean;
+pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
-pub use self::servers::{AcceptError, Changed, McpServer, Server, ServerState, Tested, guard};
+pub use self::schema::servers_schema;
+pub use self::servers::{
+    AcceptError, Changed, McpServer, Server, ServerState, Tested, guard, server_keys,
+};
 pub use self::surroundings::{Environment, Surroundings};
 pub use self::web::{Web, WebApi};
 

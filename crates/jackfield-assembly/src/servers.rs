@@ -22,6 +22,7 @@ use jackfield_tools_mcp::{GuardProgram, Patterns};
 
 pub use self::pins::{AcceptError, Changed};
 pub(crate) use self::read::read;
+pub use self::read::server_keys;
 pub(crate) use self::toolbox::Places;
 pub use self::toolbox::{Server, ServerState, Tested};
 use crate::place::{Origin, Place};

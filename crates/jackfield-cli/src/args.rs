@@ -8,6 +8,7 @@ mod demo;
 mod doctor;
 mod man;
 mod mcp;
+mod models;
 mod tools;
 
 use std::path::PathBuf;
@@ -23,6 +24,7 @@ pub use self::demo::Demo;
 pub use self::doctor::Doctor;
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
+pub use self::models::{Models, Providers};
 pub use self::tools::Tools;
 use crate::exit;
 
@@ -72,6 +74,12 @@ pub enum Command {
     /// Look at the MCP servers, try them, and be one.
     #[command(subcommand, after_help = mcp::EXAMPLES)]
     Mcp(Mcp),
+    /// List the models that providers say they have.
+    #[command(after_help = models::MODELS_EXAMPLES)]
+    Models(Models),
+    /// List the providers: where they are, what they can do, whether they have a key and can be reached.
+    #[command(after_help = models::PROVIDERS_EXAMPLES)]
+    Providers(Providers),
     /// Look at the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),

@@ -7,11 +7,13 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+mod init;
 pub mod man;
 pub mod mcp;
+pub mod models;
 mod patterns;
 mod printed;
-mod reach;
+pub(crate) mod reach;
 mod servers;
 pub mod tools;
 
@@ -31,11 +33,13 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
         Command::Ask(ask) => ask::run(ask, registry).await,
         Command::Chat(chat) => chat::run(chat, registry).await,
         Command::Completions(completions) => completions::run(&completions),
-        Command::Config(config) => config::run(&config),
+        Command::Config(config) => config::run(&config, registry).await,
         Command::Demo(demo) => demo::run(demo).await,
         Command::Doctor(doctor) => doctor::run(doctor, registry).await,
         Command::Man(man) => man::run(&man),
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
+        Command::Models(asked) => models::list(asked, registry).await,
+        Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
     }
 }

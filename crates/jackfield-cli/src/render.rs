@@ -10,6 +10,7 @@ mod hidden;
 pub mod human;
 pub mod json;
 pub mod markdown;
+mod models;
 pub mod plain;
 pub mod screen;
 mod servers;
@@ -24,10 +25,11 @@ use jackfield_domain::wait::Wait;
 use jackfield_engine::TurnReport;
 
 pub use self::changes::{changes, definition};
-pub use self::config::{places, settings};
+pub use self::config::{found, places, schema, settings};
 pub use self::doctor::{checked, checks};
 pub use self::event::Event;
 pub use self::hidden::revealed;
+pub use self::models::{Listed, Standing, models, providers};
 pub use self::servers::{list as list_servers, logs, tested};
 pub use self::tools::{called, list, show};
 

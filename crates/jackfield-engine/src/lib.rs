@@ -15,6 +15,8 @@ mod perform;
 mod report;
 mod validate;
 
+pub use jackfield_ports::chat_model::Capabilities;
+
 pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};
 pub use self::direct::{DirectCall, Progress};

@@ -280,7 +280,7 @@ fn prefix(value: &DeValue<'_>) -> Result<Arc<str>, String> {
 }
 
 /// What of JSON Schema (2020-12) a parameter may say; nothing that refers to something else.
-const KEYWORDS: &[&str] = &[
+pub(crate) const KEYWORDS: &[&str] = &[
     "additionalProperties",
     "allOf",
     "anyOf",

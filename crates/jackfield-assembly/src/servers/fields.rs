@@ -14,6 +14,7 @@ use crate::values::length_of_time;
 
 /// A file, and everything that is wrong with it.
 pub(crate) struct Pages {
+    asked: RefCell<Vec<String>>,
     file: Arc<Path>,
     lines: Lines,
     problems: RefCell<Vec<Problem>>,
@@ -22,6 +23,7 @@ pub(crate) struct Pages {
 impl Pages {
     pub(crate) fn new(file: &Path) -> Self {
         Self {
+            asked: RefCell::default(),
             file: file.into(),
             lines: Lines::default(),
             problems: RefCell::default(),
@@ -51,6 +53,11 @@ impl Pages {
 
     pub(crate) fn problem(&self, problem: Problem) {
         self.problems.borrow_mut().push(problem);
+    }
+
+    /// Every field that was asked for so far.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.borrow().clone()
     }
 
     pub(crate) fn problems(self) -> Vec<Problem> {
@@ -85,6 +92,7 @@ impl<'a> Fields<'a> {
     /// The field of this name, if there is one that is not null.
     pub(crate) fn find(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
+        self.pages.asked.borrow_mut().push(self.key(name));
         self.object.get(name).filter(|value| !value.is_null())
     }
 

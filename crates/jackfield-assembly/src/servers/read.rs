@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::Patterns;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::near::did_you_mean;
 use crate::place::Problem;
@@ -47,6 +47,23 @@ pub(crate) fn read(
     };
     let servers = reader.servers(&root);
     (servers, pages.problems())
+}
+
+/// Every field that may be in a file of servers, with `NAME` for a server of it.
+#[must_use]
+pub fn server_keys() -> Vec<String> {
+    let pages = Pages::new(Path::new("sample"));
+    let reader = Reader {
+        base: (PathBuf::new(), None),
+        pages: &pages,
+    };
+    let server = json!({ "id": "NAME", "command": "NAME", "tools": {} });
+    reader.servers(&json!({ "servers": [server], "mcpServers": { "NAME": server } }));
+    let asked = pages.asked().into_iter();
+    let mut keys: Vec<String> = asked.map(|key| key.replace("[0]", ".NAME")).collect();
+    keys.sort();
+    keys.dedup();
+    keys
 }
 
 struct Reader<'a> {

@@ -8,6 +8,7 @@ mod openai;
 #[cfg(unix)]
 mod pins;
 mod registry;
+mod schema;
 mod servers;
 mod trust;
 mod web;

@@ -1,5 +1,7 @@
 //! What can be asked of `jackfield config`.
 
+use std::path::PathBuf;
+
 use clap::Subcommand;
 
 use super::{Bounds, Setup, Source};
@@ -7,6 +9,9 @@ use super::{Bounds, Setup, Source};
 /// `jackfield config`
 #[derive(Clone, Debug, Subcommand)]
 pub enum Config {
+    /// Write a first configuration, of what is found: keys, models on this machine, MCP servers.
+    #[command(after_help = INIT_EXAMPLES)]
+    Init(Init),
     /// Say where configuration files are looked for, and which are read.
     #[command(after_help = PATH_EXAMPLES)]
     Path {
@@ -17,9 +22,33 @@ pub enum Config {
         #[arg(long)]
         json: bool,
     },
+    /// Print the JSON Schema of jackfield.toml, for editors.
+    #[command(after_help = SCHEMA_EXAMPLES)]
+    Schema {
+        /// That of mcp-servers.json instead.
+        #[arg(long)]
+        servers: bool,
+    },
     /// Show every value that holds, and where it comes from; secrets are hidden.
     #[command(after_help = SHOW_EXAMPLES)]
     Show(Box<Show>),
+}
+
+/// `jackfield config init`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Init {
+    /// Replace the file if it is there already.
+    #[arg(long)]
+    pub force: bool,
+    /// Do not ask servers on this machine for their models.
+    #[arg(long)]
+    pub no_probe: bool,
+    /// Write this file, in place of your own configuration.
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Print it, and write nothing.
+    #[arg(long, visible_alias = "dry-run")]
+    pub print: bool,
 }
 
 /// `jackfield config show`
@@ -44,8 +73,22 @@ pub struct Show {
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  jackfield config init
   jackfield config show
   jackfield config path";
+
+const INIT_EXAMPLES: &str = "\
+Examples:
+  jackfield config init
+  jackfield config init --print
+  jackfield config init --out work.toml --force
+
+A file that is there is never replaced without --force. Keys stay where they are.";
+
+const SCHEMA_EXAMPLES: &str = "\
+Examples:
+  jackfield config schema > jackfield.schema.json
+  jackfield config schema --servers > mcp-servers.schema.json";
 
 const PATH_EXAMPLES: &str = "\
 Examples:

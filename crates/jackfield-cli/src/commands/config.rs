@@ -1,10 +1,10 @@
 //! `jackfield config`: what holds, and where it comes from.
 
-use jackfield_assembly::{Surroundings, load, looked_for};
+use jackfield_assembly::{Registry, Surroundings, load, looked_for, servers_schema};
 
 use crate::args::Config;
 use crate::args::config::Show;
-use crate::commands::{ask, printed};
+use crate::commands::{ask, init, printed};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render;
@@ -14,10 +14,13 @@ use crate::render;
 /// # Errors
 ///
 /// A [`Fault`], which says what to do and how the run ends.
-pub fn run(config: &Config) -> Result<Exit, Fault> {
+pub async fn run(config: &Config, registry: &Registry) -> Result<Exit, Fault> {
     let surroundings = surroundings()?;
     let out = &mut anstream::stdout();
     let done = match config {
+        Config::Init(init) => return init::run(init, &surroundings, registry).await,
+        Config::Schema { servers: true } => render::schema(out, &servers_schema()),
+        Config::Schema { servers: false } => render::schema(out, &registry.schema()),
         Config::Path { source, json } => {
             let looked = looked_for(&surroundings, &ask::flags_of(source));
             render::places(out, &looked, *json)

@@ -8,6 +8,7 @@ mod setup;
 mod tools;
 
 pub use self::check::{Area, Check, Page, Verdict};
+pub(crate) use self::network::chosen;
 
 use jackfield_assembly::{Assembled, Config, Registry, Surroundings, load};
 use tokio::task::JoinSet;
@@ -54,7 +55,7 @@ async fn examine(
     assembled: Assembled,
     report: &mut Report,
 ) -> Result<(), Fault> {
-    let chosen = network::chosen(config, &assembled);
+    let chosen = chosen(config, &assembled);
     report.tell(network::keys(&assembled, &chosen))?;
     let pending = Pending::default();
     let mut checking = JoinSet::new();

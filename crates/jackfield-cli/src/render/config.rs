@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use jackfield_assembly::{Config, Explained, FileState, LookedFor, McpServer, Origin, Place};
+use jackfield_assembly::{
+    Config, Explained, FileState, FoundHere, LookedFor, McpServer, Origin, Place,
+};
 use serde_json::{Value, json};
 
 use crate::render::plain::{DIM, GOOD, NAME, WARM};
@@ -94,6 +96,37 @@ pub fn places(out: &mut impl Write, looked: &[LookedFor], as_json: bool) -> io::
         )?;
     }
     out.flush()
+}
+
+/// Prints a JSON Schema.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn schema(out: &mut impl Write, schema: &Value) -> io::Result<()> {
+    document(out, schema)
+}
+
+/// What was found on this machine, a line each.
+#[must_use]
+pub fn found(found: &FoundHere) -> Vec<String> {
+    let keys = found.keys.iter();
+    let keys =
+        keys.map(|(provider, variable)| format!("found: a key for {provider} in {variable}"));
+    let local = found.local.iter().map(|server| {
+        let models = words::counted(server.models.len() as u64, "model");
+        format!("found: {} on this machine with {models}", server.name)
+    });
+    let servers = found.servers.iter().map(|servers| {
+        let count = words::counted(servers.servers.len() as u64, "MCP server");
+        let (path, of) = (servers.path.display(), servers.of);
+        format!("found: {path} ({of}) with {count}")
+    });
+    let all: Vec<String> = keys.chain(local).chain(servers).collect();
+    if all.is_empty() {
+        return vec!["found: no key, no models on this machine, no MCP servers".to_owned()];
+    }
+    all
 }
 
 const fn state(state: FileState) -> (&'static str, &'static str, anstyle::Style) {

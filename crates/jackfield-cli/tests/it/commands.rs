@@ -30,8 +30,9 @@ fn collect(name: &str, command: &Command, found: &mut Vec<(String, Command)>) {
 
 /// The flags of a command, with their dashes.
 fn flags(command: &Command) -> impl Iterator<Item = String> {
-    let long = command.get_arguments().filter_map(|flag| flag.get_long());
-    long.map(|long| format!("--{long}"))
+    let long = command.get_arguments();
+    let long = long.filter_map(|flag| flag.get_long_and_visible_aliases());
+    long.flatten().map(|long| format!("--{long}"))
 }
 
 /// The `--words` of a text.

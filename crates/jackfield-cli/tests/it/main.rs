@@ -3,12 +3,14 @@
 
 mod approvals;
 mod asking;
+mod beginning;
 mod changes;
 mod commands;
 mod configuration;
 mod doctor;
 mod exits;
 mod help;
+mod listing;
 mod markdown;
 mod process;
 mod questions;

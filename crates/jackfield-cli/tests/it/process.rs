@@ -41,6 +41,11 @@ pub(crate) fn jackfield<const N: usize>(arguments: [&str; N]) -> Jackfield {
 }
 
 impl Jackfield {
+    pub(crate) fn arg(mut self, argument: &str) -> Self {
+        self.command.arg(argument);
+        self
+    }
+
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.command.env(name, value);
         self
@@ -54,6 +59,14 @@ impl Jackfield {
     /// Writes the user's own configuration file.
     pub(crate) fn configured(self, text: impl AsRef<[u8]>) -> Self {
         let path = self.config_file();
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+        self
+    }
+
+    /// Writes a file below the home.
+    pub(crate) fn in_home(self, name: &str, text: impl AsRef<[u8]>) -> Self {
+        let path = self.folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, text).unwrap();
         self

@@ -16,7 +16,7 @@ use crate::render::words;
 
 /// The providers that are looked at, that of the model first: those that are configured, that a model is
 /// named of, or that have a key. Of the others nobody has said that they are wanted.
-pub(super) fn chosen(config: &Config, assembled: &Assembled) -> Vec<Arc<str>> {
+pub(crate) fn chosen(config: &Config, assembled: &Assembled) -> Vec<Arc<str>> {
     let first = &config.options.model.provider;
     let named: BTreeSet<&Arc<str>> = config
         .aliases

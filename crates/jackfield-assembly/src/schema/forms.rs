@@ -1,0 +1,93 @@
+//! What may stand as a value.
+
+use serde_json::{Value, json};
+
+/// What may stand as a value, with an example of it.
+pub(crate) enum Form {
+    /// Any value.
+    Any,
+    /// A length of time.
+    Duration(&'static str),
+    /// True or false.
+    Flag,
+    /// A table of tables, free in their names.
+    Free,
+    /// A number between two others.
+    Number(f64, f64),
+    /// Whether a parameter is required, or what of it is.
+    Required,
+    /// The form of an answer.
+    ResponseFormat,
+    /// A number of bytes, or a size.
+    Size(&'static str),
+    /// What is strict about what may get lost.
+    Strict,
+    /// A text.
+    Text(&'static str),
+    /// Several texts.
+    Texts(&'static str),
+    /// How the model thinks.
+    Thinking,
+    /// A whole number of at least this.
+    Whole(i64),
+    /// One of these words.
+    Words(&'static [&'static str]),
+}
+
+impl Form {
+    /// The schema, with what the value says.
+    pub(super) fn schema(&self, about: &str) -> Value {
+        let mut schema = self.bare();
+        if let (Value::Object(fields), false) = (&mut schema, about.is_empty()) {
+            fields.insert("description".to_owned(), about.into());
+        }
+        schema
+    }
+
+    fn bare(&self) -> Value {
+        match self {
+            Self::Any => json!({}),
+            Self::Duration(example) => json!({ "type": "string", "examples": [example] }),
+            Self::Flag => json!({ "type": "boolean" }),
+            Self::Free => json!({
+                "type": "object",
+                "additionalProperties": { "type": "object" },
+            }),
+            Self::Number(low, high) => json!({
+                "type": "number", "minimum": low, "maximum": high, "examples": [high],
+            }),
+            Self::Required => json!({ "type": ["boolean", "array"], "examples": [true] }),
+            Self::ResponseFormat => json!({ "oneOf": [
+                { "type": "string", "enum": ["json_object", "text"] },
+                {
+                    "type": "object",
+                    "properties": {
+                        "description": { "type": "string", "minLength": 1 },
+                        "name": { "type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$" },
+                        "schema": { "type": ["object", "string"] },
+                        "strict": { "type": "boolean" },
+                    },
+                    "required": ["schema"],
+                    "additionalProperties": false,
+                },
+            ], "examples": ["json_object", "text"] }),
+            Self::Size(example) => json!({ "oneOf": [
+                { "type": "integer", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9]+ ?([kKmMgG][iI]?)?[bB]?$" },
+            ], "examples": [example, 4096] }),
+            Self::Strict => json!({ "enum": ["cosmetic", "cost", "quality", "meaning", false] }),
+            Self::Text(example) => json!({ "type": "string", "examples": [example] }),
+            Self::Texts(example) => json!({
+                "type": "array", "items": { "type": "string" }, "examples": [[example]],
+            }),
+            Self::Thinking => json!({ "oneOf": [
+                { "type": "string", "enum": ["adaptive", "off"] },
+                { "type": "integer", "minimum": 1 },
+            ], "examples": ["adaptive", "off", 4096] }),
+            Self::Whole(least) => json!({
+                "type": "integer", "minimum": least, "examples": [least],
+            }),
+            Self::Words(words) => json!({ "type": "string", "enum": words }),
+        }
+    }
+}

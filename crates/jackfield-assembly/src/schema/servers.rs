@@ -1,0 +1,122 @@
+//! The fields of `mcp-servers.json`.
+
+use serde_json::{Map, Value, json};
+
+/// The schema of a file of servers, in either of its shapes.
+pub(super) fn schema() -> Value {
+    let mut listed = fields();
+    let id = text("Its id, the first part of its tools' names");
+    listed.insert("id".to_owned(), id);
+    json!({
+        "type": "object",
+        "properties": {
+            "mcpServers": {
+                "type": "object",
+                "description": "The servers by their ids",
+                "maxProperties": 200,
+                "additionalProperties": server(fields(), &["command"]),
+            },
+            "servers": {
+                "type": "array",
+                "description": "The servers",
+                "maxItems": 200,
+                "items": server(listed, &["id", "command"]),
+            },
+        },
+        "additionalProperties": false,
+    })
+}
+
+fn server(fields: Map<String, Value>, required: &[&str]) -> Value {
+    json!({
+        "type": "object",
+        "properties": fields,
+        "required": required,
+        "additionalProperties": false,
+    })
+}
+
+/// What every server may say, by name.
+fn fields() -> Map<String, Value> {
+    let texts = json!({ "type": "array", "items": { "type": "string" } });
+    let tools = json!({
+        "description": "Which of its tools are offered",
+        "oneOf": [
+            texts,
+            {
+                "type": "object",
+                "properties": { "allow": texts, "deny": texts },
+                "additionalProperties": false,
+            },
+        ],
+    });
+    let prefix = json!({
+        "type": "string",
+        "pattern": "^[A-Za-z0-9_-]{0,32}$",
+        "description": "What its tools' names begin with",
+    });
+    let variables = json!({
+        "type": "object",
+        "additionalProperties": { "type": "string" },
+        "description": "Variables that it gets; ${NAME} is filled in",
+    });
+    let stdio = |about: &str| json!({ "enum": ["stdio"], "description": about });
+    let all = [
+        (
+            "args",
+            json!({ "type": "array", "items": { "type": "string" }, "description": "Its arguments; no shell reads them" }),
+        ),
+        (
+            "command",
+            text("The program: a name that is looked for in PATH, or a path"),
+        ),
+        (
+            "cwd",
+            text("The folder that it runs in, relative to this file"),
+        ),
+        ("description", text("For people: what it is for")),
+        ("disabled", flag("The opposite of `enabled`")),
+        ("enabled", flag("Whether it is used")),
+        ("env", variables),
+        (
+            "headers",
+            json!({ "type": "object", "description": "Of servers at an address, which are not reached yet" }),
+        ),
+        (
+            "lazy",
+            flag("Whether it is started by the first call of a tool"),
+        ),
+        ("name", text("For people: its name in words")),
+        ("prefix", prefix),
+        (
+            "start_timeout",
+            text("How long it may take to start, such as 60s; two minutes at most"),
+        ),
+        (
+            "timeout",
+            text("How long a call may go without a word of its progress, such as 30s"),
+        ),
+        ("tools", tools),
+        ("transport", stdio("How it is reached")),
+        (
+            "trust",
+            flag("Whether what it says about the safety of its tools is believed"),
+        ),
+        ("type", stdio("The same as `transport`")),
+        (
+            "url",
+            text("Of servers at an address, which are not reached yet"),
+        ),
+    ];
+    let all = all.into_iter();
+    all.map(|(name, schema)| (name.to_owned(), schema))
+        .collect()
+}
+
+fn flag(about: &str) -> Value {
+    json!({ "type": "boolean", "description": about })
+}
+
+fn text(about: &str) -> Value {
+    json!({ "type": "string", "description": about })
+}

@@ -1,0 +1,294 @@
+//! The keys of `jackfield.toml`.
+
+use super::forms::Form::{
+    Any, Duration, Flag, Free, Number, ResponseFormat, Size, Strict, Text, Texts, Thinking, Whole,
+    Words,
+};
+use super::{Entry, entry};
+
+/// Every key but those of providers.
+pub(super) const SETTINGS: &[Entry] = &[
+    entry(
+        "model",
+        Text("claude/claude-opus-5-5"),
+        "The model: an alias, or provider/model",
+    ),
+    entry(
+        "trusted_projects",
+        Texts("~/work"),
+        "Folders whose jackfield.toml may say everything",
+    ),
+    entry(
+        "aliases.NAME",
+        Text("claude/claude-haiku-5-5"),
+        "The model of a short name, as provider/model",
+    ),
+    entry(
+        "budget.active",
+        Duration("5m"),
+        "The time in which something is under way",
+    ),
+    entry(
+        "budget.tokens",
+        Whole(0),
+        "Tokens, input and output together",
+    ),
+    entry(
+        "limits.approval",
+        Duration("24h"),
+        "How long a person has for an approval",
+    ),
+    entry(
+        "limits.client_tool",
+        Duration("2m"),
+        "How long a caller has for the result of its own tool",
+    ),
+    entry(
+        "limits.model_idle",
+        Duration("2m"),
+        "How long a model may say nothing",
+    ),
+    entry(
+        "limits.model_retries",
+        Whole(0),
+        "How many times a model call is tried again",
+    ),
+    entry(
+        "limits.on_limit",
+        Words(&["answer", "error"]),
+        "What happens at a limit",
+    ),
+    entry(
+        "limits.parallel_calls",
+        Whole(1),
+        "How many tool calls run at once",
+    ),
+    entry(
+        "limits.repeats",
+        Whole(1),
+        "How often the same call may have the same outcome",
+    ),
+    entry(
+        "limits.retry_after",
+        Duration("1m"),
+        "The longest that a server may tell us to wait",
+    ),
+    entry(
+        "limits.rounds",
+        Whole(1),
+        "How many rounds a turn may have, the last one without tools",
+    ),
+    entry(
+        "limits.shown",
+        Size("256KiB"),
+        "How much of a tool's outcome the model is shown",
+    ),
+    entry(
+        "limits.stored",
+        Size("4MiB"),
+        "How much of a tool's outcome is kept",
+    ),
+    entry(
+        "limits.tool_call",
+        Duration("30s"),
+        "How long a tool call may take",
+    ),
+    entry(
+        "mcp.config",
+        Text("mcp-servers.json"),
+        "The file with the MCP servers",
+    ),
+    entry(
+        "network.allow_private",
+        Texts("10.0.0.0/8"),
+        "What tools may reach although it is not public",
+    ),
+    entry(
+        "network.connect_timeout",
+        Duration("10s"),
+        "How long a connection may take to be made",
+    ),
+    entry(
+        "network.proxy",
+        Text("http://proxy.example:8080"),
+        "A proxy for everything but this machine",
+    ),
+    entry(
+        "policy.tools.NAME",
+        Words(&["allow", "ask", "deny"]),
+        "A rule for the tools that fit the pattern",
+    ),
+    entry(
+        "policy.tools_after_first_round",
+        Flag,
+        "Whether rounds after the first may use tools",
+    ),
+    entry(
+        "policy.unknown",
+        Words(&["ask", "report", "retry"]),
+        "What to do about a call of which nobody knows whether it took effect",
+    ),
+    entry(
+        "settings.effort",
+        Words(EFFORTS),
+        "How hard the model should think",
+    ),
+    entry(
+        "settings.end_user",
+        Text("u-17"),
+        "A stable name of the end user; no personal data",
+    ),
+    entry(
+        "settings.extensions",
+        Free,
+        "Fields that only one dialect knows, by dialect",
+    ),
+    entry(
+        "settings.frequency_penalty",
+        Number(-2.0, 2.0),
+        "Against repetition in proportion to frequency",
+    ),
+    entry(
+        "settings.max_output_tokens",
+        Whole(1),
+        "The most output tokens of one reply, reasoning included",
+    ),
+    entry(
+        "settings.parallel_calls",
+        Flag,
+        "Whether one reply may hold several calls",
+    ),
+    entry(
+        "settings.presence_penalty",
+        Number(-2.0, 2.0),
+        "Against any repetition",
+    ),
+    entry(
+        "settings.response_format",
+        ResponseFormat,
+        "The form of the answer",
+    ),
+    entry(
+        "settings.seed",
+        Whole(i64::MIN),
+        "For sampling that can be repeated",
+    ),
+    entry(
+        "settings.service_tier",
+        Text("standard_only"),
+        "The provider's name of a price and speed class",
+    ),
+    entry("settings.stop", Texts("END"), "Texts that end the reply"),
+    entry(
+        "settings.strict",
+        Strict,
+        "Refuses to ask the model where this, or something worse, would get lost",
+    ),
+    entry(
+        "settings.temperature",
+        Number(0.0, 2.0),
+        "Sampling temperature",
+    ),
+    entry(
+        "settings.thinking",
+        Thinking,
+        "Whether the model thinks before it answers, or the most tokens for it",
+    ),
+    entry(
+        "settings.thinking_shown",
+        Flag,
+        "Whether the text of the thinking is sent",
+    ),
+    entry(
+        "settings.top_k",
+        Whole(1),
+        "Sampling among the k likeliest tokens",
+    ),
+    entry(
+        "settings.top_p",
+        Number(0.0, 1.0),
+        "Sampling among the likeliest tokens of this probability together",
+    ),
+    entry(
+        "settings.verbosity",
+        Words(&["low", "medium", "high"]),
+        "How much the model should say",
+    ),
+    entry(
+        "system.prompt",
+        Text("Be brief."),
+        "What the model is told before the conversation",
+    ),
+];
+
+/// The keys of a provider, but for its kind.
+pub(super) const PROVIDER: &[Entry] = &[
+    entry(
+        "api",
+        Words(&["chat", "responses"]),
+        "What is spoken with a server that is like OpenAI's",
+    ),
+    entry(
+        "api_key_env",
+        Text("ANTHROPIC_API_KEY"),
+        "The environment variable that holds its key; empty if it needs none",
+    ),
+    entry(
+        "api_key_file",
+        Text("key"),
+        "The file that holds its key and nothing else",
+    ),
+    entry(
+        "base_url",
+        Text("https://models.example.com"),
+        "Its address",
+    ),
+    entry(
+        "betas",
+        Texts("some-beta"),
+        "What the header anthropic-beta names",
+    ),
+    entry(
+        "key_header",
+        Words(&["bearer", "x-api-key"]),
+        "The header that the key is put into",
+    ),
+    entry("organization", Text("org-1"), "The organization that pays"),
+    entry(
+        "path",
+        Text("/v1"),
+        "The path of an address that names none",
+    ),
+    entry("profile", Words(PROFILES), "What the server takes"),
+    entry("project", Text("proj_1"), "The project that pays"),
+    entry(
+        "quirks",
+        Any,
+        "What the server takes, field by field, over what is known of it",
+    ),
+    entry("tools", Flag, "Whether the models behind it call tools"),
+    entry(
+        "version",
+        Text("2023-06-01"),
+        "The version of the API that is asked for",
+    ),
+];
+
+const EFFORTS: &[&str] = &[
+    "none",
+    "minimal",
+    "low",
+    "medium",
+    "high",
+    "extra_high",
+    "max",
+];
+const PROFILES: &[&str] = &[
+    "compatible",
+    "deepseek",
+    "llama-cpp",
+    "mistral",
+    "ollama",
+    "openai",
+    "vllm",
+];

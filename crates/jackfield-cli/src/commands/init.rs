@@ -1,0 +1,211 @@
+//! `jackfield config init`: a first configuration, of what is found here.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, ErrorKind, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_assembly::{
+    Config, FoundHere, KeySource, KeyState, LocalServer, ProviderConfig, Registry, Surroundings,
+    found_servers,
+};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+use crate::args::config::Init;
+use crate::commands::printed;
+use crate::commands::reach::reach;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Looks around, and writes a configuration file, or prints it.
+///
+/// # Errors
+///
+/// A [`Fault`] if the file is there already, or cannot be written.
+pub(crate) async fn run(
+    init: &Init,
+    surroundings: &Surroundings,
+    registry: &Registry,
+) -> Result<Exit, Fault> {
+    let file = match (&init.out, surroundings.user_file()) {
+        (Some(file), _) => Some(surroundings.directory.join(file)),
+        (None, own) => own,
+    };
+    if let (false, false, Some(file)) = (init.print, init.force, &file)
+        && file.symlink_metadata().is_ok()
+    {
+        return Err(there_already(file));
+    }
+    let found = look_around(init, surroundings, registry).await?;
+    let text = found.file(surroundings.home.as_deref());
+    for line in render::found(&found) {
+        render::remark(&line);
+    }
+    if init.print {
+        let mut out = io::stdout();
+        let done = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+        return printed::ended(done, Exit::Answered);
+    }
+    let file = file.ok_or_else(|| {
+        let message = "there is no home folder, and so no place for a configuration of your own";
+        let help = "name a file with `--out FILE`, print it with `--print`, or set HOME";
+        Fault::new(Exit::Configuration, message).with_help(help)
+    })?;
+    write(&file, &text, init.force)?;
+    render::remark(&format!("written: {}", file.display()));
+    render::remark("next: jackfield doctor");
+    Ok(Exit::Answered)
+}
+
+/// What is found: keys in the environment, servers of models on this machine, files of MCP servers.
+async fn look_around(
+    init: &Init,
+    surroundings: &Surroundings,
+    registry: &Registry,
+) -> Result<FoundHere, Fault> {
+    let mut config = Config::default();
+    let mut candidates = candidates(surroundings);
+    for (name, address) in &candidates {
+        let mut provider = ProviderConfig::default();
+        provider.base_url = Some(address.base_url.as_str().into());
+        provider.key = Some(KeySource::None);
+        let place = config.model_place.clone();
+        provider.kind = Some((address.kind.into(), place));
+        config.providers.insert((*name).into(), provider);
+    }
+    let assembled = registry.assemble(&config, &surroundings.environment)?;
+    let keys = assembled.providers.iter();
+    let keys = keys.filter_map(|(name, state)| match &state.key {
+        KeyState::Found(variable) => Some((Arc::clone(name), variable.clone())),
+        KeyState::Missing(_) | KeyState::NotNeeded => None,
+    });
+    let keys = keys.collect();
+    if init.no_probe {
+        candidates.clear();
+    }
+    let mut probing = JoinSet::new();
+    for (place, (name, address)) in candidates.into_iter().enumerate() {
+        let engine = assembled.engine.clone();
+        probing.spawn(async move {
+            let reached = timeout(PATIENCE, reach(engine, name.into())).await;
+            let models = reached.ok().and_then(|reached| reached.listed.ok());
+            (place, name, address, models)
+        });
+    }
+    let mut probed = probing.join_all().await;
+    probed.sort_by_key(|(place, ..)| *place);
+    let local = probed.into_iter().filter_map(|(_, name, address, models)| {
+        Some(LocalServer {
+            base_url: (!address.is_usual).then_some(address.base_url),
+            kind: (address.kind != name).then_some(address.kind),
+            models: models?.into_iter().map(|model| model.id).collect(),
+            name: name.into(),
+        })
+    });
+    let local = local.collect();
+    Ok(FoundHere {
+        keys,
+        local,
+        servers: found_servers(surroundings),
+    })
+}
+
+/// Where a server of models may listen.
+struct Address {
+    base_url: String,
+    /// Whether it is where its kind is looked for anyway.
+    is_usual: bool,
+    kind: &'static str,
+}
+
+/// The servers of models that people run, at their usual places on this machine, and on no other.
+fn candidates(surroundings: &Surroundings) -> Vec<(&'static str, Address)> {
+    let usual = |name: &'static str, base_url: &str| {
+        let address = Address {
+            base_url: base_url.to_owned(),
+            is_usual: true,
+            kind: name,
+        };
+        (name, address)
+    };
+    let mut all = vec![
+        usual("ollama", "http://127.0.0.1:11434"),
+        usual("llama-cpp", "http://127.0.0.1:8080"),
+        usual("vllm", "http://127.0.0.1:8000"),
+    ];
+    let studio = Address {
+        base_url: "http://127.0.0.1:1234".to_owned(),
+        is_usual: false,
+        kind: "openai-compatible",
+    };
+    all.push(("lm-studio", studio));
+    // Ollama itself is told by this variable where to listen.
+    let moved = surroundings.environment.named("OLLAMA_HOST");
+    let moved = moved.and_then(Result::ok).and_then(|host| loopback(&host));
+    if let (Some(base_url), Some((_, ollama))) = (moved, all.first_mut()) {
+        ollama.is_usual = base_url == ollama.base_url;
+        ollama.base_url = base_url;
+    }
+    all
+}
+
+/// The address of a host of this machine, such as `127.0.0.1:11434`; none for any other.
+fn loopback(host: &str) -> Option<String> {
+    let host = host.trim().trim_start_matches("http://");
+    let host = host.trim_end_matches('/');
+    let (name, port) = host.rsplit_once(':')?;
+    let port: u16 = port.parse().ok()?;
+    // To listen everywhere is to listen here, too.
+    let is_here = ["127.0.0.1", "localhost", "[::1]", "0.0.0.0", ""].contains(&name);
+    is_here.then(|| match name {
+        "[::1]" => format!("http://[::1]:{port}"),
+        _ => format!("http://127.0.0.1:{port}"),
+    })
+}
+
+/// Writes a file whole or not at all; over another one only if that is wanted.
+fn write(file: &Path, text: &str, force: bool) -> Result<(), Fault> {
+    let new = beside(file);
+    let written = || -> io::Result<()> {
+        if let Some(folder) = file.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut out = OpenOptions::new().write(true).create_new(true).open(&new)?;
+        out.write_all(text.as_bytes())?;
+        out.sync_all()?;
+        if force {
+            return fs::rename(&new, file);
+        }
+        // Unlike renaming, this fails where somebody else was faster.
+        fs::hard_link(&new, file).and_then(|()| fs::remove_file(&new))
+    };
+    written().map_err(|error| {
+        // What is half written is of no use; where it was never made there is nothing to remove.
+        let _removed = fs::remove_file(&new).is_ok();
+        if error.kind() == ErrorKind::AlreadyExists && file.symlink_metadata().is_ok() {
+            return there_already(file);
+        }
+        let message = format!("`{}` cannot be written", file.display());
+        let fault = Fault::new(Exit::Configuration, message).because(&error);
+        fault.with_help("name another file with `--out FILE`, or print it with `--print`")
+    })
+}
+
+fn beside(file: &Path) -> PathBuf {
+    let mut name = file.file_name().unwrap_or_default().to_owned();
+    name.push(format!(".{}.new", std::process::id()));
+    file.with_file_name(name)
+}
+
+fn there_already(file: &Path) -> Fault {
+    let message = format!("`{}` is there already", file.display());
+    let help = "look at what it would be with `--print`, write another one with `--out FILE`, or \
+                replace it with `--force`";
+    Fault::new(Exit::Configuration, message).with_help(help)
+}
+
+/// How long a server on this machine may take to list its models.
+const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,0 +1,128 @@
+//! `jackfield models` and `jackfield providers`: who can be asked, and for what.
+
+use std::sync::Arc;
+
+use jackfield_assembly::{Assembled, Config, KeyState, Registry, load};
+use tokio::task::JoinSet;
+
+use crate::args::{Models, Providers, Source};
+use crate::commands::doctor::chosen;
+use crate::commands::reach::{Reached, reach};
+use crate::commands::{ask, config, printed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::{self, Listed, Standing};
+
+/// Lists what providers say that they have.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn list(models: Models, registry: &Registry) -> Result<Exit, Fault> {
+    let (config, assembled) = assemble(&models.source, registry)?;
+    let names = named(&models.providers, &config, &assembled)?;
+    let reached = ask_all(&assembled, names).await;
+    let all_failed = !reached.is_empty() && reached.iter().all(|(_, one)| !one.is_well());
+    let listed: Vec<Listed> = reached
+        .into_iter()
+        .map(|(name, reached)| Listed {
+            aliases: aliases(&config, &name),
+            is_current: config.options.model.provider == name,
+            model: Arc::clone(&config.options.model.model),
+            provider: name,
+            reached: reached.listed,
+        })
+        .collect();
+    let exit = if all_failed {
+        Exit::Provider
+    } else {
+        Exit::Answered
+    };
+    let out = &mut anstream::stdout();
+    printed::ended(render::models(out, &listed, models.json), exit)
+}
+
+/// Lists the providers, and how they stand.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit, Fault> {
+    let (config, assembled) = assemble(&providers.source, registry)?;
+    let mut names = chosen(&config, &assembled);
+    let shown = names.clone();
+    if providers.all {
+        let others = assembled.providers.keys();
+        names.extend(others.filter(|name| !shown.contains(name)).cloned());
+    }
+    // Of those that nobody speaks of, nobody is asked.
+    let asked = if providers.offline { Vec::new() } else { shown };
+    let asked = asked.into_iter().filter(|name| {
+        let state = assembled.providers.get(name);
+        state.is_some_and(|state| !matches!(state.key, KeyState::Missing(_)))
+    });
+    let mut reached = ask_all(&assembled, asked.collect()).await;
+    let standings = names.into_iter().filter_map(|name| {
+        let at = reached.iter().position(|(reached, _)| *reached == name);
+        Some(Standing {
+            can: assembled.engine.capabilities(&name),
+            is_current: config.options.model.provider == name,
+            reached: at.map(|at| reached.swap_remove(at).1),
+            state: assembled.providers.get(&name)?.clone(),
+            name,
+        })
+    });
+    let standings: Vec<Standing> = standings.collect();
+    let out = &mut anstream::stdout();
+    let printed = render::providers(out, &standings, providers.json);
+    printed::ended(printed, Exit::Answered)
+}
+
+fn assemble(source: &Source, registry: &Registry) -> Result<(Config, Assembled), Fault> {
+    let surroundings = config::surroundings()?;
+    let config = load(&surroundings, &ask::flags_of(source))?;
+    let assembled = registry.assemble(&config, &surroundings.environment)?;
+    Ok((config, assembled))
+}
+
+fn named(names: &[String], config: &Config, assembled: &Assembled) -> Result<Vec<Arc<str>>, Fault> {
+    if names.is_empty() {
+        return Ok(chosen(config, assembled));
+    }
+    let known = &assembled.providers;
+    let named = names.iter().map(|name| {
+        let found = known.keys().find(|known| ***known == **name);
+        found.cloned().ok_or_else(|| {
+            let known: Vec<&str> = known.keys().map(|known| &**known).collect();
+            let known = known.join(", ");
+            let message = format!("there is no provider `{name}`; there are: {known}");
+            let help = format!("add it under [providers.{name}] in jackfield.toml");
+            Fault::new(Exit::Usage, message).with_help(help)
+        })
+    });
+    named.collect()
+}
+
+/// Asks all of them at once; the answers are in their order.
+async fn ask_all(assembled: &Assembled, names: Vec<Arc<str>>) -> Vec<(Arc<str>, Reached)> {
+    let mut asking = JoinSet::new();
+    for (place, name) in names.into_iter().enumerate() {
+        let engine = assembled.engine.clone();
+        asking.spawn(async move {
+            let reached = reach(engine, Arc::clone(&name)).await;
+            (place, name, reached)
+        });
+    }
+    let mut all = asking.join_all().await;
+    all.sort_by_key(|(place, ..)| *place);
+    let all = all.into_iter();
+    all.map(|(_, name, reached)| (name, reached)).collect()
+}
+
+/// The aliases of a provider's models, with the model of each.
+fn aliases(config: &Config, provider: &str) -> Vec<(Arc<str>, Arc<str>)> {
+    let aliases = config.aliases.iter();
+    let theirs = aliases.filter(|(_, model)| &*model.provider == provider);
+    let theirs = theirs.map(|(alias, model)| (Arc::clone(alias), Arc::clone(&model.model)));
+    theirs.collect()
+}
