@@ -114,14 +114,26 @@ fn write_canonical(value: &Value, out: &mut String) {
                 if n > 0 {
                     out.push(',');
                 }
-                out.push_str(&Value::from(key.as_str()).to_string());
+                write_text(key, out);
                 out.push(':');
                 write_canonical(value, out);
             }
             out.push('}');
         }
-        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
+        Value::String(text) => write_text(text, out),
+        Value::Bool(_) | Value::Null | Value::Number(_) => {
             out.push_str(&value.to_string());
         }
+    }
+}
+
+fn write_text(text: &str, out: &mut String) {
+    let is_plain = |byte: u8| byte >= b' ' && !matches!(byte, b'"' | b'\\');
+    if text.bytes().all(is_plain) {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::from(text).to_string());
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::block::RanBy;
-use crate::digest::Digest;
+use crate::digest::{Digest, canonical_json};
 use crate::ids::{ToolName, ToolboxId};
 use crate::opaque::Extension;
 use crate::policy::Permission;
@@ -190,23 +190,30 @@ impl FromIterator<CatalogEntry> for Catalog {
 
 impl ToolSpec {
     /// The digest of everything that this says.
+    ///
+    /// That of the canonical JSON of an object with these fields, which is put together as text: a catalog
+    /// may have thousands of schemas, and to copy them took longer than all the rest.
     #[must_use]
     pub fn digest(&self) -> Digest {
+        let text = |text: Option<&str>| canonical_json(&Value::from(text));
         let input = match &self.input {
-            InputFormat::Json(schema) => json!({ "schema": **schema }),
-            InputFormat::Text(None) => json!("text"),
-            InputFormat::Text(Some(grammar)) => {
-                json!({ "grammar": *grammar.definition, "syntax": *grammar.syntax })
-            }
+            InputFormat::Json(schema) => format!("{{\"schema\":{}}}", canonical_json(schema)),
+            InputFormat::Text(None) => text(Some("text")),
+            InputFormat::Text(Some(grammar)) => canonical_json(
+                &json!({ "grammar": *grammar.definition, "syntax": *grammar.syntax }),
+            ),
         };
-        Digest::of_json(&json!({
-            "description": *self.description,
-            "input": input,
-            "name": *self.name,
-            "output": self.output.as_deref(),
-            "safety": format!("{:?}", self.safety),
-            "title": self.title.as_deref(),
-        }))
+        let output = self.output.as_deref();
+        let fields = [
+            ("description", text(Some(&self.description))),
+            ("input", input),
+            ("name", text(Some(&self.name))),
+            ("output", output.map_or_else(|| text(None), canonical_json)),
+            ("safety", text(Some(&format!("{:?}", self.safety)))),
+            ("title", text(self.title.as_deref())),
+        ];
+        let fields = fields.map(|(name, value)| format!("\"{name}\":{value}"));
+        Digest::of(format!("{{{}}}", fields.join(",")).as_bytes())
     }
 }
 

@@ -9,7 +9,7 @@ use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
-use jackfield_domain::tool::{Safety, ToolOrigin};
+use jackfield_domain::tool::{Grammar, InputFormat, Safety, ToolOrigin, ToolSpec};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::json;
@@ -227,6 +227,53 @@ fn canonical_json_has_sorted_keys_and_no_spaces() {
     let value = json!({"b": [1, 2.5, null], "a": {"d": "\"", "c": true}});
     let text = r#"{"a":{"c":true,"d":"\""},"b":[1,2.5,null]}"#;
     assert_eq!(canonical_json(&value), text);
+}
+
+/// Digests of tools are stored: they stay what they are.
+#[test]
+fn the_digest_of_a_tool_is_that_of_its_fields_as_json() {
+    let schema = json!({"type": "object", "properties": {"b\n": {"enum": ["\"", 1.5]}, "a": {}}});
+    let grammar = Grammar {
+        definition: "start: \"a\"".into(),
+        syntax: "lark".into(),
+    };
+    let inputs = [
+        (
+            InputFormat::Json(Arc::new(schema.clone())),
+            json!({"schema": schema}),
+        ),
+        (InputFormat::Text(None), json!("text")),
+        (
+            InputFormat::Text(Some(grammar)),
+            json!({"grammar": "start: \"a\"", "syntax": "lark"}),
+        ),
+    ];
+    for (input, input_json) in inputs {
+        for (output, title) in [
+            (None, None),
+            (Some(schema.clone()), Some("A \"title\" é\u{7f}")),
+        ] {
+            let spec = ToolSpec {
+                description: "Says \\ and\tmore.".into(),
+                icon: None,
+                input: input.clone(),
+                name: "act".into(),
+                output: output.clone().map(Arc::new),
+                safety: Safety::ReadOnly,
+                time_limit: None,
+                title: title.map(Into::into),
+            };
+            let json = json!({
+                "description": "Says \\ and\tmore.",
+                "input": input_json,
+                "name": "act",
+                "output": output,
+                "safety": "ReadOnly",
+                "title": title,
+            });
+            assert_eq!(spec.digest(), Digest::of_json(&json));
+        }
+    }
 }
 
 #[test]
