@@ -14,6 +14,7 @@ use bytes::Bytes;
 use http::Request;
 use jackfield_ports::chat_model::{BoxError, ModelError};
 use thiserror::Error;
+use tokio::sync::OnceCell;
 
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
 ///
@@ -21,12 +22,22 @@ use thiserror::Error;
 /// unless [`TransportSettings::keep_plain`] says so.
 #[derive(Clone)]
 pub struct Transport {
+    /// For what is encrypted or goes through a proxy. Made when the first of it is sent: to read the
+    /// system's certificate authorities takes longer than a whole turn with a server on this machine.
+    encrypting: Arc<OnceCell<Clients>>,
+    /// For everything else.
+    plain: Clients,
+    settings: Arc<TransportSettings>,
+}
+
+/// What sends requests.
+#[derive(Clone)]
+struct Clients {
     /// Keeps its connections for the next request.
     keeping: reqwest::Client,
     /// Makes a connection for each request, and closes it after the reply.
     parting: reqwest::Client,
-    settings: Arc<TransportSettings>,
-    /// Whether this machine knows any certificate authority.
+    /// Whether it knows any certificate authority.
     trusting: bool,
 }
 
@@ -78,7 +89,8 @@ pub enum TransportError {
 }
 
 impl Transport {
-    /// Sets up a transport. The system's certificate authorities are read once, here.
+    /// Sets up a transport. The system's certificate authorities are read once, when they are first
+    /// needed.
     ///
     /// A machine that has none can still be used with plain `http` addresses.
     ///
@@ -86,15 +98,12 @@ impl Transport {
     ///
     /// [`TransportError`] if the settings cannot be followed.
     pub fn new(settings: TransportSettings) -> Result<Self, TransportError> {
-        let (tls, trusting) =
-            tls::configure().map_err(|source| TransportError::Client { source })?;
-        let parting = client(&settings, tls.clone())?.pool_max_idle_per_host(0);
-        let keeping = client(&settings, tls)?.pool_idle_timeout(POOL_IDLE);
+        let nobody = tls::trusting_nobody();
+        let nobody = nobody.map_err(|source| TransportError::Client { source })?;
         Ok(Self {
-            keeping: build(keeping)?,
-            parting: build(parting)?,
+            encrypting: Arc::default(),
+            plain: Clients::new(&settings, nobody, false)?,
             settings: Arc::new(settings),
-            trusting,
         })
     }
 
@@ -108,7 +117,13 @@ impl Transport {
     pub async fn send(&self, request: Request<Bytes>) -> Result<Incoming, ModelError> {
         let peer = fault::Peer::of(request.uri(), &self.settings);
         let encrypted = request.uri().scheme_str() == Some("https");
-        if encrypted && !self.trusting {
+        let clients = if encrypted || self.settings.proxy.is_some() {
+            let encrypting = self.encrypting().await;
+            encrypting.map_err(|error| peer.without_client(error))?
+        } else {
+            &self.plain
+        };
+        if encrypted && !clients.trusting {
             return Err(peer.untrusted().into());
         }
         let request = match reqwest::Request::try_from(request) {
@@ -116,14 +131,47 @@ impl Transport {
             Err(error) => return Err(peer.unsendable(error)),
         };
         let client = if encrypted || self.settings.keep_plain {
-            &self.keeping
+            &clients.keeping
         } else {
-            &self.parting
+            &clients.parting
         };
         match client.execute(request).await {
             Ok(response) => Ok(Incoming::new(response, peer)),
             Err(error) => Err(peer.not_answered(error)),
         }
+    }
+
+    /// The clients that know whom the system trusts. Reading files takes a while, so elsewhere.
+    async fn encrypting(&self) -> Result<&Clients, TransportError> {
+        let made = self.encrypting.get_or_try_init(|| async {
+            let settings = Arc::clone(&self.settings);
+            let making = tokio::task::spawn_blocking(move || {
+                let (tls, trusting) =
+                    tls::configure().map_err(|source| TransportError::Client { source })?;
+                Clients::new(&settings, tls, trusting)
+            });
+            let crashed = |source: tokio::task::JoinError| TransportError::Client {
+                source: source.into(),
+            };
+            making.await.map_err(crashed)?
+        });
+        made.await
+    }
+}
+
+impl Clients {
+    fn new(
+        settings: &TransportSettings,
+        tls: rustls::ClientConfig,
+        trusting: bool,
+    ) -> Result<Self, TransportError> {
+        let parting = client(settings, tls.clone())?.pool_max_idle_per_host(0);
+        let keeping = client(settings, tls)?.pool_idle_timeout(POOL_IDLE);
+        Ok(Self {
+            keeping: build(keeping)?,
+            parting: build(parting)?,
+            trusting,
+        })
     }
 }
 

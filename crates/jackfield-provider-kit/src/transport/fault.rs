@@ -9,7 +9,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvi
 use jackfield_ports::chat_model::ModelError;
 use rustls::CertificateError;
 
-use super::TransportSettings;
+use super::{TransportError, TransportSettings};
 use crate::cause::cause;
 
 /// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
@@ -53,6 +53,16 @@ impl Peer {
             format!("the request to {host} cannot be sent: is base_url right?"),
         );
         ModelError::with_source(failure, error.without_url())
+    }
+
+    /// There is nothing that could send it.
+    pub(super) fn without_client(&self, error: TransportError) -> ModelError {
+        let host = &self.host;
+        let failure = hopeless(
+            ModelFailureKind::Transport,
+            format!("the request to {host} cannot be sent: {error}"),
+        );
+        ModelError::with_source(failure, error)
     }
 
     /// No response came.

@@ -7,7 +7,7 @@ use rustls::crypto::ring;
 use rustls::{ClientConfig, RootCertStore};
 use rustls_platform_verifier::Verifier;
 
-/// A configuration, and whether it trusts anybody.
+/// A configuration, and whether it trusts anybody. Reads what the system has of certificates.
 ///
 /// The crypto provider is given here and not installed for the whole process, which is not ours.
 pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
@@ -23,11 +23,15 @@ pub(crate) fn configure() -> Result<(ClientConfig, bool), BoxError> {
             Ok((verified, true))
         }
         // What else can go wrong there is that this machine has no certificate authorities.
-        Err(_) => {
-            let nobody = builder
-                .with_root_certificates(RootCertStore::empty())
-                .with_no_client_auth();
-            Ok((nobody, false))
-        }
+        Err(_) => Ok((trusting_nobody()?, false)),
     }
+}
+
+/// A configuration that trusts nobody, and so never encrypts.
+pub(crate) fn trusting_nobody() -> Result<ClientConfig, BoxError> {
+    let builder = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?;
+    Ok(builder
+        .with_root_certificates(RootCertStore::empty())
+        .with_no_client_auth())
 }
