@@ -1,6 +1,6 @@
 //! An MCP server as a toolbox.
 
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -34,6 +34,8 @@ use crate::supervisor::{Demand, Shared, Supervisor};
 ///
 /// Everything here has to be used within a Tokio runtime.
 pub struct McpToolbox {
+    /// The connection that was used last, so that not every call has to ask for it.
+    current: Mutex<Weak<Connection>>,
     demands: OnceLock<mpsc::Sender<Demand>>,
     gate: Option<Arc<dyn Gate>>,
     /// What it offered last: in this process, or as it was remembered.
@@ -62,6 +64,7 @@ impl McpToolbox {
             state: watch::Sender::new(ServerState::Stopped),
         };
         Self {
+            current: Mutex::default(),
             demands: OnceLock::new(),
             gate: None,
             known: Mutex::default(),
@@ -117,6 +120,8 @@ impl McpToolbox {
         let Some(demands) = self.demands.get() else {
             return;
         };
+        // Whoever comes from here on waits for a server that is not about to end.
+        *locked(&self.current) = Weak::new();
         let (reply, done) = oneshot::channel();
         if demands.send(Demand::Stop(reply)).await.is_ok() {
             let _ended = done.await;
@@ -169,11 +174,16 @@ impl McpToolbox {
 
     /// A connection that works, and is not at this call from a try before.
     async fn connected(&self, fresh_for: Option<&ToolCallId>) -> Result<Arc<Connection>, Fault> {
-        let mut connection = self.connection(None).await?;
+        let known = locked(&self.current).upgrade();
+        let mut connection = match known.filter(|connection| connection.is_open()) {
+            Some(connection) => connection,
+            None => self.connection(None).await?,
+        };
         // It may have ended just now, and its keeper does not know yet.
         if !connection.is_open() || fresh_for.is_some_and(|call| connection.is_at(call)) {
             connection = self.connection(Some(connection)).await?;
         }
+        *locked(&self.current) = Arc::downgrade(&connection);
         Ok(connection)
     }
 
