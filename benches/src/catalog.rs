@@ -17,7 +17,9 @@ pub const TOOLS: usize = 2000;
 pub struct Catalogs {
     /// The first time, when the server is asked.
     pub first: Duration,
-    /// Each later time, whoever is asked.
+    /// Each later time, when what the server said is known.
+    pub known: Series,
+    /// Each later time, when the server is asked again, since it does not tell of changes.
     pub later: Series,
 }
 
@@ -44,6 +46,14 @@ pub fn measure(runtime: &Runtime, tools: usize, times: usize) -> anyhow::Result<
             } else {
                 took.later.push(wall);
             }
+        }
+        let knowing = ours.remembering()?;
+        for _ in 0..times {
+            let watch = begin();
+            let offered = knowing.tools(&ours.options).await;
+            took.known.push(watch().wall);
+            let found = offered.catalog.iter().count();
+            ensure!(found == tools, "there are {found} tools");
         }
         ours.stop().await;
         Ok(took)

@@ -122,6 +122,19 @@ impl Ours {
         Ok(())
     }
 
+    /// An engine whose server is not asked: what it offered is remembered.
+    ///
+    /// # Errors
+    ///
+    /// If it was not asked before.
+    pub fn remembering(&self) -> anyhow::Result<Engine> {
+        let remembered = self.toolbox.remembered().context("nothing is known")?;
+        let config = ServerConfig::new(self.toolbox.id().clone(), "never-started");
+        let toolbox = McpToolbox::new(config, Settings::default()).remembering(remembered);
+        let engine = Engine::builder(Arc::new(MemoryJournal::default()));
+        Ok(engine.toolbox(Arc::new(toolbox)).build())
+    }
+
     /// Ends the server.
     pub async fn stop(self) {
         self.toolbox.stop().await;

@@ -155,6 +155,10 @@ fn catalog(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
             shown(took.first),
         ],
         ["each later one, p50".to_owned(), shown(took.later.p50())],
+        [
+            "without asking the server, p50".to_owned(),
+            shown(took.known.p50()),
+        ],
     ];
     let about = format!("A catalog of {} tools of one server.", catalog::TOOLS);
     report.table(&about, ["", "time"], &rows);
