@@ -1,6 +1,6 @@
 //! Reads the configuration: the user's file, the project's, the environment, the flags; the later wins.
 
-use std::io;
+use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -196,7 +196,8 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
 fn read_if_there(path: &Path) -> Result<Option<Vec<u8>>, ConfigError> {
     match read_small(path) {
         Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        // A home of `/dev/null` is that of many services.
+        Err(error) if [NotFound, NotADirectory].contains(&error.kind()) => Ok(None),
         Err(error) => Err(unreadable(path, error)),
     }
 }

@@ -4,6 +4,7 @@
 mod approvals;
 mod asking;
 mod beginning;
+mod behaving;
 mod changes;
 mod commands;
 mod configuration;

@@ -1,7 +1,7 @@
 //! The folders of the user: whether they are there, and can be written.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind};
+use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
 use std::path::Path;
 
 use jackfield_assembly::Surroundings;
@@ -55,7 +55,7 @@ fn config(folder: &Path) -> Check {
     let shown = folder.display();
     match fs::read_dir(folder) {
         Ok(_) => Check::fine(Area::Folders, format!("{shown} can be read")),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
+        Err(error) if [NotADirectory, NotFound].contains(&error.kind()) => {
             let says = format!("{shown} is not there: there is no configuration of your own");
             Check::fine(Area::Folders, says)
         }
