@@ -18,6 +18,7 @@ mod chat;
 mod chat_approvals;
 mod chat_terminals;
 mod containers;
+mod doctor;
 mod events;
 mod harness;
 mod interrupting;
