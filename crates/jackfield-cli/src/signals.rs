@@ -64,6 +64,11 @@ impl Interrupts {
         Self { heard, watching }
     }
 
+    /// A signal that has come already.
+    pub(crate) fn heard(&mut self) -> Option<Signal> {
+        self.heard.try_recv().ok()
+    }
+
     /// The first signal. Can be dropped at any time without losing it.
     pub(crate) async fn asked(&mut self) -> Signal {
         match self.heard.recv().await {

@@ -110,7 +110,7 @@ mod unix {
         while typed.len() < MOST && BEFORE.get().is_some() {
             match rustix::io::read(io::stdin(), &mut piece) {
                 Ok(length @ 1..) => {
-                    typed.extend_from_slice(piece.get(..length).unwrap_or_default())
+                    typed.extend_from_slice(piece.get(..length).unwrap_or_default());
                 }
                 Ok(0) | Err(_) => break,
             }

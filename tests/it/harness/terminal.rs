@@ -86,7 +86,7 @@ impl Terminal {
     pub(crate) fn until(
         &mut self,
         what: &str,
-        is: impl Fn(&str) -> bool,
+        is: impl Fn(&str) -> bool + Send,
     ) -> impl Future<Output = ()> {
         let place = std::panic::Location::caller();
         async move {

@@ -60,11 +60,11 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         person(file, chat.verbose)?
     } else {
         let complained = Arc::clone(&wrong);
-        let mut lines = question::lines(io::stdin(), move |fault| {
+        let lines = question::lines(io::stdin(), move |fault| {
             complained.store(true, Ordering::Relaxed);
             render::fault(fault);
         });
-        Person::piped(move || lines())
+        Person::piped(lines)
     };
     let all = assembled.servers.clone();
     let conversation = Conversation {
@@ -72,6 +72,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         at_terminal,
         config,
         exit: Exit::Answered,
+        interrupts: None,
         nth: 0,
         person,
         session: ask::new_session()?,
@@ -113,6 +114,8 @@ struct Conversation {
     at_terminal: bool,
     config: Config,
     exit: Exit,
+    /// Watches between two turns, which have a watch of their own.
+    interrupts: Option<Interrupts>,
     /// How many turns of the session have begun.
     nth: u32,
     person: Person,
@@ -142,6 +145,7 @@ impl Conversation {
                     continue;
                 }
                 Said::Line(line) => {
+                    self.interrupts = None;
                     if !self.take(&line).await? {
                         return Ok(self.exit);
                     }
@@ -156,15 +160,21 @@ impl Conversation {
 
     /// What is said next.
     async fn next(&mut self) -> Next {
-        self.person.ask(Question::Message);
-        let mut interrupts = Interrupts::watch();
-        tokio::select! {
-            said = self.person.said() => Next::Said(said),
-            signal = interrupts.asked() => match signal {
-                // On a terminal that edits no lines Ctrl-C is a signal.
-                Signal::Interrupt if self.at_terminal => Next::Said(Said::Interrupted),
-                Signal::Interrupt | Signal::Terminate => Next::Leave(Exit::Cancelled),
-            },
+        let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
+        let signal = match interrupts.heard() {
+            Some(signal) => signal,
+            None => {
+                self.person.ask(Question::Message);
+                tokio::select! {
+                    said = self.person.said() => return Next::Said(said),
+                    signal = interrupts.asked() => signal,
+                }
+            }
+        };
+        match signal {
+            // Where no line is being edited, Ctrl-C is a signal.
+            Signal::Interrupt if self.at_terminal => Next::Said(Said::Interrupted),
+            Signal::Interrupt | Signal::Terminate => Next::Leave(Exit::Cancelled),
         }
     }
 
@@ -246,7 +256,7 @@ impl Conversation {
         });
         self.failed(exit);
         if self.at_terminal {
-            self.print(|out| show::part(out));
+            self.print(show::part);
         }
         Ok(())
     }

@@ -196,10 +196,7 @@ impl Decider<'_> {
         if self.running(&attempt).is_none() {
             return self.late_outcome(attempt, &result);
         }
-        let result = match self.edited(&attempt.call) {
-            Some(arguments) => words::with_edited_arguments(result, &arguments),
-            None => result,
-        };
+        let result = self.told_of_edit(&attempt.call, result);
         self.close(&attempt.call, CallEnd::Ran, result);
     }
 
@@ -268,6 +265,7 @@ impl Decider<'_> {
                     }
                     (disposition, _) => words::lost(disposition, &failure.message),
                 };
+                let result = self.told_of_edit(&attempt.call, result);
                 self.close(&attempt.call, end, result);
             }
         }
@@ -314,12 +312,14 @@ impl Decider<'_> {
         tool.map(|tool| tool.when_unknown).unwrap_or_default()
     }
 
-    fn edited(&self, id: &ToolCallId) -> Option<String> {
-        let call = self.turn.calls().iter().find(|call| call.call.id == *id)?;
-        call.edited.as_deref().map(|input| match input {
-            ToolInput::Json(input) => input.raw().to_owned(),
-            ToolInput::Text(text) => text.to_string(),
-        })
+    /// Whatever came of a call, the model is told if it was not the one that it made.
+    fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
+        let call = self.turn.calls().iter().find(|call| call.call.id == *id);
+        match call.and_then(|call| call.edited.as_deref()) {
+            Some(ToolInput::Json(input)) => words::with_edited_arguments(result, input.raw()),
+            Some(ToolInput::Text(text)) => words::with_edited_arguments(result, text),
+            None => result,
+        }
     }
 }
 

@@ -120,7 +120,7 @@ pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
 
 /// Adds that the arguments were not the model's own.
 pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> ToolResult {
-    let note = format!("[run with arguments that a person changed: {arguments}]");
+    let note = format!("[called with arguments that a person changed: {arguments}]");
     result
         .content
         .insert(0, crate::outcome::OutcomePart::Text(note.into()));

@@ -81,7 +81,7 @@ fn edited_arguments_are_run_and_noted_and_the_models_call_keeps_its_own() {
             (
                 finishes("ask", "sent"),
                 &[
-                    "ask Ran: [run with arguments that a person changed: {\"to\":\"draft\"}]\nsent",
+                    "ask Ran: [called with arguments that a person changed: {\"to\":\"draft\"}]\nsent",
                     "model 2.1",
                 ],
             ),
@@ -98,6 +98,32 @@ fn edited_arguments_are_run_and_noted_and_the_models_call_keeps_its_own() {
         other => panic!("{other:?}"),
     };
     assert_eq!(raw, "{}");
+}
+
+#[test]
+fn edited_arguments_are_told_even_if_the_call_came_to_nothing() {
+    let fields = json!({"to": 1}).as_object().cloned();
+    let edited = Some(Arc::new(fields.expect("an object")));
+    let wrong = ToolFailure::not_sent(ToolFailureKind::InvalidArguments, "`to` is no text");
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["ask"]), &["wait for approval of ask"]),
+            (
+                answer("ask", Answer::Approval(Approval::Granted { edited })),
+                &["wait Answered", "run ask {\"to\":1}"],
+            ),
+            (
+                breaks("ask", wrong),
+                &[
+                    "ask lost: InvalidArguments, NotSent, Report",
+                    "ask NotRun error: [called with arguments that a person changed: {\"to\":1}]\n`to` is no text",
+                    "model 2.1",
+                ],
+            ),
+        ],
+    );
 }
 
 #[test]

@@ -116,7 +116,11 @@ impl Drawing<'_> {
                 if self.is_marked(range) {
                     self.heading = Some(match level {
                         HeadingLevel::H1 => NAME.underline(),
-                        _ => NAME,
+                        HeadingLevel::H2
+                        | HeadingLevel::H3
+                        | HeadingLevel::H4
+                        | HeadingLevel::H5
+                        | HeadingLevel::H6 => NAME,
                     });
                     if !self.flow.is_styled() {
                         let marks = "#".repeat(level as usize);
