@@ -206,17 +206,24 @@ async fn a_chat_without_a_key_does_not_begin() {
 #[tokio::test]
 async fn the_terminal_is_given_back_however_it_ends() {
     let long: String = (0..100).map(|n| format!("line {n}\n")).collect();
-    for leave in ["\u{4}", "\u{3}\u{3}", "go\r"] {
+    for leave in ["\u{4}", "\u{3}", "go\r"] {
         let claude = ScriptedClaude::start([Turn::text(&long).stall_after(4_000).again()]).await;
-        let line = "trap : INT; \"$jackfield\" chat; stty -a | grep -ow -e -echo -e -icanon -e icrnl; echo so";
+        let line = "trap : INT; \"$jackfield\" chat; \
+                    stty -a | grep -ow -e -echo -e -icanon -e icrnl; echo so";
         let mut terminal = shell(line).at(&claude.base_url()).at_terminal(Size(60, 80));
         terminal.prompts().await;
-        if leave == "go\r" {
-            terminal.types(leave).await;
-            terminal.shows("line 1\n").await;
-            terminal.types("\u{3}\u{3}").await;
-        } else {
-            terminal.types(leave).await;
+        terminal.types(leave).await;
+        match leave {
+            "\u{3}" => {
+                terminal.shows("Ctrl-C again, or Ctrl-D, leaves").await;
+                terminal.prompts().await;
+                terminal.types("\u{3}").await;
+            }
+            "go\r" => {
+                terminal.shows("line 1\n").await;
+                terminal.types("\u{3}\u{3}").await;
+            }
+            _ => {}
         }
         terminal.shows("\nso").await;
         let screen = terminal.screen();

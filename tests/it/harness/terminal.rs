@@ -86,7 +86,7 @@ impl Terminal {
     pub(crate) fn until(
         &mut self,
         what: &str,
-        is: impl Fn(&str) -> bool + Send,
+        is: impl Fn(&str) -> bool + Send + Sync,
     ) -> impl Future<Output = ()> {
         let place = std::panic::Location::caller();
         async move {
