@@ -221,7 +221,10 @@ async fn the_terminal_is_given_back_however_it_ends() {
             }
             "go\r" => {
                 terminal.shows("line 1\n").await;
-                terminal.types("\u{3}\u{3}").await;
+                terminal.types("\u{3}").await;
+                terminal.shows("! cancelled").await;
+                terminal.prompts().await;
+                terminal.types("\u{4}").await;
             }
             _ => {}
         }
