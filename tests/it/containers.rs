@@ -39,6 +39,7 @@ case $verb-$name in
     run-imageless) fail 125 "$answered pull access denied for imageless, repository does not exist" ;;
     run-empty) fail 127 "$answered failed to create task for container: exec: \"$1\": executable file not found in \$PATH" ;;
     exec-stopped) fail 1 "$answered container 6f1a is not running" ;;
+    exec-improper) fail 125 'Error: can only create exec sessions on running containers: container state improper' ;;
     exec-unknown) fail 1 "$answered No such container: unknown" ;;
 esac
 if [ "$input" ]; then exec "$@" <"$input"; fi
@@ -128,6 +129,13 @@ async fn s2_04_not_running_and_failed_to_start_are_told_apart() {
             ),
         ),
         (
+            vec!["exec", "-i", "improper"],
+            (
+                "its container is not running",
+                "start it with `docker start`, or use `docker run -i`",
+            ),
+        ),
+        (
             vec!["exec", "-i", "unknown"],
             (
                 "there is no such container",
@@ -166,16 +174,27 @@ async fn s2_04_not_running_and_failed_to_start_are_told_apart() {
 #[tokio::test]
 async fn s2_04_a_server_that_fails_in_its_container_is_the_servers_own_doing() {
     let docker = docker();
-    let failing = json!({
-        "command": "docker",
-        "args": ["run", "-i", "weather", "sh", "-c", "echo 'no database' >&2; exit 3"],
-    });
-    let ran = with_docker(&docker, ["mcp", "list", "--json"])
-        .servers([("box", failing)])
-        .run()
-        .await;
-    let list: Value = serde_json::from_str(&ran.out).unwrap_or_default();
-    let reason = list[0]["reason"].as_str().unwrap_or_default();
-    let own = "it ended before it had answered: it ended with code 3 (it said: no database)";
-    assert_eq!(reason, own, "{}", ran.out);
+    for (how, words, code) in [
+        ("run", "no database", 3),
+        // What a daemon would say of itself, a server may say of something else.
+        ("run", "Cannot connect to the database at db:5432", 1),
+        ("exec", "Cannot connect to the database at db:5432", 1),
+        ("exec", "PostgreSQL is not running", 1),
+        ("run", "no such container: shelf 7 of the storage", 2),
+    ] {
+        let line = format!("echo '{words}' >&2; exit {code}");
+        let failing = json!({
+            "command": "docker", "args": [how, "-i", "weather", "sh", "-c", line],
+        });
+        let ran = with_docker(&docker, ["mcp", "list", "--json"])
+            .servers([("box", failing)])
+            .run()
+            .await;
+        let list: Value = serde_json::from_str(&ran.out).unwrap_or_default();
+        let reason = list[0]["reason"].as_str().unwrap_or_default();
+        let own = format!(
+            "it ended before it had answered: it ended with code {code} (it said: {words})"
+        );
+        assert_eq!(reason, own, "{}", ran.out);
+    }
 }

@@ -2,7 +2,9 @@
 //!
 //! `docker run` ends with 125 where there is no container, with 126 or 127 where the container has no such
 //! program to run, and otherwise as the server does; `docker exec` ends with 1 and says why (Docker's
-//! reference of `docker container run`, "Exit status", read 2026-11-22; the words are those of Docker 28).
+//! reference of `docker container run`, "Exit status", read 2026-11-22; the words are those of Docker 28
+//! and of what is like it). What a server in a container says reaches us the same way, so only whole
+//! phrases of theirs count.
 
 use std::path::Path;
 
@@ -17,35 +19,30 @@ pub(crate) fn explain(config: &ServerConfig, code: Option<i32>, said: &[String])
     // What it said last is of this start, and not of one before.
     let recent = || said.iter().rev().take(RECENT).map(|line| line.trim());
     let says = |words: &[&str]| {
-        recent().find(|line| {
+        recent().any(|line| {
             let line = line.to_lowercase();
             words.iter().any(|words| line.contains(words))
         })
     };
-    if says(&[
-        "cannot connect to",
-        "permission denied while trying to connect",
-    ])
-    .is_some()
-    {
+    if says(NO_DAEMON) {
         return Some(Fault::new(
             format!("`{name}` does not reach its daemon, so there are no containers"),
             format!("start it, and see that `{name} ps` works for you"),
         ));
     }
-    if says(&["no such container", "no container with name"]).is_some() {
+    if runner.attaches && says(NO_CONTAINER) {
         return Some(Fault::new(
             "there is no such container",
             format!("correct its name in `args`; `{name} ps --all` shows those that there are"),
         ));
     }
-    if runner.attaches && says(&["is not running", "is not in running state"]).is_some() {
+    if runner.attaches && (says(NOT_RUNNING) || recent().any(is_stopped)) {
         return Some(Fault::new(
             "its container is not running",
             format!("start it with `{name} start`, or use `{name} run -i`, which makes one"),
         ));
     }
-    if says(&["is not a tty"]).is_some() {
+    if says(NO_TERMINAL) {
         return Some(Fault::new(
             format!("`{name}` wants a terminal, and there is none"),
             "take `-t` out of its `args`: a server needs `-i` alone",
@@ -58,7 +55,7 @@ pub(crate) fn explain(config: &ServerConfig, code: Option<i32>, said: &[String])
             "it ended at once: its container has no input",
             format!("give `{name} {}` the argument `-i`", runner.verb),
         )),
-        125 => Some(Fault::new(
+        125 if !runner.attaches => Some(Fault::new(
             format!("its container failed to start: {words}"),
             "correct the options and the image in its `args`, or fetch the image by hand",
         )),
@@ -102,12 +99,43 @@ impl Runner {
     }
 }
 
+/// Whether a daemon says that a container is not running; a server may say so of anything else.
+fn is_stopped(line: &str) -> bool {
+    let line = line.to_lowercase();
+    let container = line.split_once("error response from daemon: container ");
+    container.is_some_and(|(_, rest)| rest.contains("is not running"))
+}
+
 /// Whether it only says where help is, as Docker does last of all.
 fn is_hint(line: &str) -> bool {
     let begins = line.starts_with("Run '") || line.starts_with("See '");
     begins && line.contains("--help")
 }
 
+/// What `docker exec`, `podman exec` and `nerdctl exec` say where there is no such container.
+const NO_CONTAINER: &[&str] = &[
+    "error response from daemon: no such container",
+    "error: no such container",
+    "level=fatal msg=\"no such container",
+    "fata[0000] no such container",
+    "no container with name or id",
+];
+/// What each says that does not reach its daemon. A server may say the beginning of it of its database.
+const NO_DAEMON: &[&str] = &[
+    "cannot access containerd socket",
+    "cannot connect to podman",
+    "cannot connect to the docker daemon",
+    "containerd not running?",
+    "failed to connect to the docker api",
+    "permission denied while trying to connect to the docker",
+];
+/// What `podman exec` and `nerdctl exec` say where a container is not running.
+const NOT_RUNNING: &[&str] = &["container state improper", "no running task found"];
+/// What is said where a terminal was asked for.
+const NO_TERMINAL: &[&str] = &[
+    "the input device is not a tty",
+    "cannot attach stdin to a tty-enabled container",
+];
 /// The most characters of what was said.
 const LONGEST: usize = 300;
 /// How many lines are looked at.
