@@ -261,6 +261,12 @@ async fn s1_11_the_demos_tools_come_over_mcp_and_nothing_is_read_written_or_left
     assert!(gone.await.is_ok(), "a process of the demo stays");
 }
 
+#[tokio::test]
+async fn the_demos_tools_have_the_icons_that_they_have_at_home() {
+    let ran = jackfield(["demo", "What is 15% of 2500?"]).run().await;
+    ran.says("🧮 calculator(");
+}
+
 /// Whether there is a process with this home.
 fn lives_in(home: &Path) -> bool {
     let wanted = format!("HOME={}", home.display()).into_bytes();

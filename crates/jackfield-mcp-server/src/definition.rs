@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
-use rmcp::model::{Tool, ToolAnnotations};
+use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 /// The definition of a tool; `legacy` says that the client knows none but objects as structured content.
@@ -26,6 +26,11 @@ pub(crate) fn tool(entry: &CatalogEntry, legacy: bool) -> Tool {
     tool.annotations = Some(annotations(entry));
     tool.output_schema = output(entry, legacy).map(|schema| Arc::new(schema.clone()));
     tool.title = entry.title.as_deref().map(str::to_owned);
+    tool.meta = entry.icon.as_deref().map(|icon| {
+        let mut meta = MetaObject::new();
+        meta.insert(ICON.to_owned(), icon.into());
+        meta
+    });
     tool
 }
 
@@ -56,3 +61,7 @@ fn annotations(entry: &CatalogEntry) -> ToolAnnotations {
     }
     hints
 }
+
+/// Under this key of `_meta` a definition has the tool's icon, a character: the protocol's own icons are
+/// pictures, each with an address.
+const ICON: &str = "jackfield/icon";

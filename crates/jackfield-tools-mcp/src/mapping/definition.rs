@@ -20,6 +20,8 @@ struct Definition<'a> {
     execution: Option<Value>,
     #[serde(borrow, default)]
     input_schema: Option<&'a RawValue>,
+    #[serde(default, rename = "_meta")]
+    meta: Option<Value>,
     #[serde(default)]
     name: Option<String>,
     #[serde(borrow, default)]
@@ -107,9 +109,20 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
     let annotations = definition.annotations;
     said.extend(annotations.map(|all| ("annotations".to_owned(), all)));
     let title = definition.title.or(annotated);
+    let icon = definition.meta.as_ref().and_then(|meta| meta.get(ICON));
+    let icon = icon.and_then(Value::as_str).filter(|icon| {
+        let short = !icon.is_empty() && icon.len() <= LONGEST_ICON;
+        short
+            && !icon
+                .chars()
+                .any(|part| part.is_ascii() || part.is_control())
+    });
+    said.extend(icon.map(|icon| ("icon".to_owned(), icon.into())));
+    // It stands where ours do, so it is shown of those who are believed.
+    let icon = icon.filter(|_| trusted);
     let tool = ToolSpec {
         description: definition.description.unwrap_or_default().into(),
-        icon: None,
+        icon: icon.map(Into::into),
         input: InputFormat::Json(Arc::new(input)),
         name: name.into(),
         output,
@@ -200,6 +213,10 @@ fn references(schema: &Value) -> usize {
     }
 }
 
+/// Under this key of `_meta` another Jackfield says a tool's icon.
+const ICON: &str = "jackfield/icon";
+/// The most bytes of an icon: a character that is made up of a few.
+const LONGEST_ICON: usize = 32;
 /// No name of a tool is longer, in bytes.
 const LONGEST_NAME: usize = 1024;
 /// The most bytes of a schema.

@@ -47,6 +47,26 @@ async fn a_definition_says_what_the_server_says() {
 }
 
 #[tokio::test]
+async fn an_icon_is_shown_of_a_trusted_server_if_it_is_one() {
+    for (trusted, icon, shown) in [
+        (true, json!("🔎"), Some("🔎")),
+        (false, json!("🔎"), None),
+        (true, json!("✓ ok"), None),
+        (true, json!("\u{9b}"), None),
+        (true, json!("🔎".repeat(9)), None),
+        (true, json!(""), None),
+        (true, json!(7), None),
+    ] {
+        let mut one = tool("one");
+        one["_meta"] = json!({ "jackfield/icon": icon });
+        let script = json!({ "tools": [one] });
+        let server = Scripted::with(script, |config, _| config.trusted = trusted);
+        let tools = server.toolbox.list().await.expect("a list");
+        assert_eq!(tools[0].icon.as_deref(), shown, "{trusted} {icon}");
+    }
+}
+
+#[tokio::test]
 async fn hints_count_where_the_server_is_trusted() {
     let hinted = |name: &str, hints: Value| {
         let mut definition = tool(name);
