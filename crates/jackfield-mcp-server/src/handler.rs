@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 
 use crate::life::Life;
 use crate::offer::Offer;
+use crate::revision::Revision;
 use crate::server::Settings;
 use crate::writer::Aside;
 use crate::{definition, outcome};
@@ -62,10 +63,10 @@ impl Handler {
             },
         };
         let result = self.engine.call_offered(&self.options, tool, call).await;
-        let legacy = is_legacy(context);
-        let promised = definition::output(tool, legacy).is_some();
-        let mut result = outcome::result(&result, promised, legacy);
-        result.meta = self.meta(legacy);
+        let revision = Revision::of(context.protocol_version().as_ref());
+        let promised = definition::output(tool, revision.legacy).is_some();
+        let mut result = outcome::result(&result, promised, revision);
+        result.meta = self.meta(revision.legacy);
         Ok(result.into())
     }
 
@@ -121,7 +122,7 @@ impl ServerHandler for Handler {
             let message = "there is one page, so there is no such cursor";
             return Err(ErrorData::invalid_params(message, None));
         }
-        let legacy = is_legacy(&context);
+        let legacy = Revision::of(context.protocol_version().as_ref()).legacy;
         let offer = tokio::select! {
             offer = self.offer() => offer,
             () = self.life.too_late(self.settings.grace) => return Err(ending()),
@@ -186,12 +187,6 @@ impl ServerHandler for Handler {
     ) -> Result<ListResourcesResult, ErrorData> {
         Err(ErrorData::method_not_found::<ListResourcesRequestMethod>())
     }
-}
-
-/// Whether the client speaks a revision with a handshake.
-fn is_legacy(context: &RequestContext<RoleServer>) -> bool {
-    let version = context.protocol_version();
-    version.is_none_or(|version| version.has_initialize())
 }
 
 /// Tells a client how far a call is. It must increase (MCP, "Progress"), and what the client is too

@@ -27,6 +27,7 @@
 //! | `handler` | the requests: what there is, and calls |
 //! | `offer` | which tools are offered |
 //! | `definition`, `outcome` | tools and what they give, in the words of the protocol |
+//! | `revision` | what the client can read of that |
 //! | `life` | that everything ends when the connection does |
 
 mod definition;
@@ -36,6 +37,7 @@ mod life;
 mod lines;
 mod offer;
 mod outcome;
+mod revision;
 mod server;
 mod transport;
 mod writer;

@@ -4,12 +4,15 @@ use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
 
-/// The result of a call. `promised` says that the tool declares structured content, `legacy` that the
-/// client takes none but objects.
-pub(crate) fn result(result: &ToolResult, promised: bool, legacy: bool) -> CallToolResult {
-    let mut content: Vec<ContentBlock> = result.content.iter().map(part).collect();
+use crate::revision::Revision;
+
+/// The result of a call for a client of this revision. `promised` says that the tool declares structured
+/// content.
+pub(crate) fn result(result: &ToolResult, promised: bool, revision: Revision) -> CallToolResult {
+    let parts = result.content.iter().map(|each| part(each, revision));
+    let mut content: Vec<ContentBlock> = parts.collect();
     let structured = result.structured.as_deref();
-    let structured = structured.filter(|value| !legacy || value.is_object());
+    let structured = structured.filter(|value| !revision.legacy || value.is_object());
     let is_broken = promised && structured.is_none() && !result.is_error;
     if is_broken {
         // Clients refuse such a result whole, so what there is of it would be lost.
@@ -25,33 +28,38 @@ pub(crate) fn result(result: &ToolResult, promised: bool, legacy: bool) -> CallT
     told
 }
 
-fn part(part: &OutcomePart) -> ContentBlock {
+fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {
     match part {
         OutcomePart::Audio(Audio { source, transcript }) => match source {
-            MediaSource::Base64 { data, media_type } => {
+            MediaSource::Base64 { data, media_type } if revision.sound => {
                 ContentBlock::audio(data.to_string(), media_type.to_string())
             }
+            // Older clients know files.
+            MediaSource::Base64 { data, media_type } => ContentBlock::resource(
+                ResourceContents::blob(data.to_string(), "jackfield:sound")
+                    .with_mime_type(media_type.to_string()),
+            ),
             MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
                 match transcript {
                     Some(words) => ContentBlock::text(words.to_string()),
-                    None => elsewhere("sound", source),
+                    None => elsewhere("sound", source, revision),
                 }
             }
         },
-        OutcomePart::Document(document) => self::document(document),
+        OutcomePart::Document(document) => self::document(document, revision),
         OutcomePart::Image(Image { source, .. }) => match source {
             MediaSource::Base64 { data, media_type } => {
                 ContentBlock::image(data.to_string(), media_type.to_string())
             }
             MediaSource::File { .. } | MediaSource::Text(_) | MediaSource::Url(_) => {
-                elsewhere("image", source)
+                elsewhere("image", source, revision)
             }
         },
         OutcomePart::Text(text) => ContentBlock::text(text.to_string()),
     }
 }
 
-fn document(document: &Document) -> ContentBlock {
+fn document(document: &Document, revision: Revision) -> ContentBlock {
     let title = document.title.as_deref().unwrap_or_default();
     // A resource has an address; a title that is none becomes the end of one.
     let uri = match title {
@@ -66,13 +74,16 @@ fn document(document: &Document) -> ContentBlock {
         MediaSource::Text(text) => {
             ContentBlock::resource(ResourceContents::text(text.to_string(), uri))
         }
-        MediaSource::File { .. } | MediaSource::Url(_) => elsewhere("document", &document.source),
+        MediaSource::File { .. } | MediaSource::Url(_) => {
+            elsewhere("document", &document.source, revision)
+        }
     }
 }
 
 /// What is not here: a link where there is one.
-fn elsewhere(what: &str, source: &MediaSource) -> ContentBlock {
+fn elsewhere(what: &str, source: &MediaSource, revision: Revision) -> ContentBlock {
     match source {
+        MediaSource::Url(url) if !revision.links => ContentBlock::text(format!("[{what}: {url}]")),
         MediaSource::Url(url) => ContentBlock::resource_link(Resource::new(url.to_string(), what)),
         MediaSource::Text(text) => ContentBlock::text(text.to_string()),
         MediaSource::Base64 { .. } | MediaSource::File { .. } => {

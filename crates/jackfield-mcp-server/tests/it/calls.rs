@@ -320,3 +320,14 @@ async fn whatever_goes_wrong_with_a_tool_is_an_outcome() {
         wire.lives().await;
     }
 }
+
+#[tokio::test]
+async fn a_server_that_is_dropped_aborts_its_calls() {
+    let gate = Gate::new();
+    let tools = reading(ScriptedCall::text("done").held_at(&gate));
+    let mut wire = Wire::to(server(&tools));
+    wire.call(1, "read", json!({})).await;
+    gate.reached().await;
+    wire.drop_server();
+    assert_eq!(ending(&tools).await, Ending::Dropped);
+}

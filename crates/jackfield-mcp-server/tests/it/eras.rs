@@ -152,3 +152,26 @@ async fn what_is_not_offered_is_said_and_not_simulated() {
     });
     assert_eq!(wire.answer(page).await["error"]["code"], -32602);
 }
+
+#[tokio::test]
+async fn after_a_handshake_a_request_may_still_say_another_revision_and_is_answered_in_it() {
+    let tools = toolbox("ours");
+    tools
+        .tool("read", Safety::ReadOnly)
+        .always("read", ScriptedCall::text("done"));
+    let mut wire = Wire::to(server(&tools));
+    wire.greet("2025-06-18").await;
+    wire.call(1, "read", json!({})).await;
+    assert_eq!(wire.hear().await["result"]["resultType"], "complete");
+    let listed = wire.answer(request(2, "tools/list", json!({}))).await["result"].clone();
+    assert_eq!(listed["resultType"], "complete");
+    // And the next one is of the handshake again.
+    let call = json!({
+        "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "read" },
+    });
+    assert!(
+        wire.answer(call).await["result"]
+            .get("resultType")
+            .is_none()
+    );
+}

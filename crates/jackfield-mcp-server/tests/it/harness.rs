@@ -153,6 +153,11 @@ impl Wire {
         stop.send(()).expect("the server runs");
     }
 
+    /// Drops the server in the middle of whatever it does.
+    pub(crate) fn drop_server(&self) {
+        self.server.abort();
+    }
+
     /// Waits for the server's end; gives what it said until then.
     pub(crate) async fn rest(mut self) -> Vec<Value> {
         let mut rest = Vec::new();

@@ -245,3 +245,40 @@ async fn a_client_that_takes_nothing_more_ends_the_server_though_it_could_still_
     let ended = tokio::time::timeout(crate::harness::PATIENCE, serving).await;
     ended.expect("it ends in time").expect("no panic");
 }
+
+#[tokio::test]
+async fn a_message_of_just_the_bound_is_read_and_one_byte_more_is_not() {
+    let mut wire = Wire::with(&toolbox("ours"), |settings| settings.max_message = 1000);
+    let mut line = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#.to_vec();
+    line.resize(1000, b' ');
+    wire.raw(&line).await;
+    wire.raw(b"\n").await;
+    assert_eq!(wire.hear().await["result"], json!({}));
+    line.push(b' ');
+    wire.raw(&line).await;
+    wire.raw(b"\n").await;
+    assert_eq!(wire.hear().await["error"]["code"], -32600);
+}
+
+#[tokio::test]
+async fn what_was_answered_or_taken_back_leaves_its_room_to_others() {
+    let (tools, gate) = (toolbox("ours"), Gate::new());
+    tools.tool("read", Safety::ReadOnly);
+    for _ in 0..4 {
+        tools.will("read", ScriptedCall::text("never").held_at(&gate));
+    }
+    let mut wire = Wire::with(&tools, |settings| settings.most_requests = 2);
+    for id in 0..8 {
+        // Answered.
+        wire.lives().await;
+        // Taken back; what comes after it is read after it.
+        if id < 4 {
+            wire.call(id, "read", json!({})).await;
+            wire.say(json!({
+                "jsonrpc": "2.0", "method": "notifications/cancelled", "params": { "requestId": id },
+            }))
+            .await;
+        }
+    }
+    wire.lives().await;
+}

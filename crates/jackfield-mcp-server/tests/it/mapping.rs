@@ -206,3 +206,74 @@ async fn every_kind_of_part_has_its_place() {
     ]);
     assert_eq!(told["content"], expected);
 }
+
+#[tokio::test]
+async fn what_older_clients_cannot_read_is_told_in_another_way() {
+    let sound = OutcomePart::Audio(Audio {
+        source: MediaSource::Base64 {
+            data: "AAAA".into(),
+            media_type: "audio/wav".into(),
+        },
+        transcript: None,
+    });
+    let image = OutcomePart::Image(Image {
+        detail: None,
+        source: MediaSource::Url("https://example.com/a.png".into()),
+    });
+    let result = ToolResult {
+        content: vec![sound, image],
+        ..ToolResult::default()
+    };
+    for (version, kinds) in [
+        ("2024-11-05", ["resource", "text"]),
+        ("2025-03-26", ["audio", "text"]),
+        ("2025-06-18", ["audio", "resource_link"]),
+        ("2025-11-25", ["audio", "resource_link"]),
+    ] {
+        let tools = toolbox("ours");
+        tools.spec(spec("read", json!({}), None));
+        tools.will("read", ScriptedCall::result(result.clone()));
+        let mut wire = Wire::to(server(&tools));
+        wire.greet(version).await;
+        let call = json!({
+            "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "read" },
+        });
+        let content = wire.answer(call).await["result"]["content"].clone();
+        let told = [0, 1].map(|nth| content[nth]["type"].clone());
+        assert_eq!(told, kinds, "{version}: {content}");
+        // Nothing is lost.
+        let whole = content.to_string();
+        assert!(
+            whole.contains("AAAA") && whole.contains("audio/wav"),
+            "{whole}"
+        );
+        assert!(whole.contains("https://example.com/a.png"), "{whole}");
+    }
+}
+
+#[tokio::test]
+async fn structured_content_without_any_other_is_its_own_text() {
+    let result = ToolResult {
+        structured: Some(Arc::new(json!({ "size": 7 }))),
+        ..ToolResult::default()
+    };
+    for told in check(Some(json!({ "type": "object" })), result).await {
+        assert_eq!(told["content"][0]["text"], r#"{"size":7}"#, "{told}");
+    }
+}
+
+#[tokio::test]
+async fn an_icon_is_in_the_meta_of_a_definition() {
+    let tools = toolbox("ours");
+    let icon = Some("🔎".into());
+    tools.spec(ToolSpec {
+        icon,
+        ..spec("read", json!({}), None)
+    });
+    let mut wire = Wire::to(server(&tools));
+    let listed = wire.answer(request(1, "tools/list", json!({}))).await["result"].clone();
+    assert_eq!(
+        listed["tools"][0]["_meta"],
+        json!({ "jackfield/icon": "🔎" })
+    );
+}
