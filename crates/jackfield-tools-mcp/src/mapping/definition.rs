@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Definition<'a> {
-    #[serde(default)]
-    annotations: Option<Value>,
+    #[serde(borrow, default)]
+    annotations: Option<&'a RawValue>,
     #[serde(default)]
     description: Option<String>,
     #[serde(default)]
@@ -66,6 +66,10 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
         let why = "it runs only as a task of 2025-11-25, which is not known here";
         return Err(format!("its tool `{}` is left out: {why}", shown(&name)));
     }
+    let annotations = definition.annotations.map(|text| schema(text.get()));
+    let annotations = annotations
+        .transpose()
+        .map_err(|why| left_out("field `annotations`", why))?;
     let mut said = Map::new();
     let input = match definition.input_schema {
         None => json!({ "type": "object" }),
@@ -86,7 +90,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
         }
     };
     let hint = |name: &str| {
-        let annotations = definition.annotations.as_ref();
+        let annotations = annotations.as_ref();
         annotations.and_then(|all| all.get(name)).cloned()
     };
     let says = |name: &str| trusted && hint(name) == Some(Value::Bool(true));
@@ -106,7 +110,6 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
         let words = words.map(|words| (field.to_owned(), words.as_str().into()));
         said.extend(words);
     }
-    let annotations = definition.annotations;
     said.extend(annotations.map(|all| ("annotations".to_owned(), all)));
     let title = definition.title.or(annotated);
     let icon = definition.meta.as_ref().and_then(|meta| meta.get(ICON));
@@ -141,7 +144,7 @@ fn shown(name: &str) -> String {
     name.chars().take(80).collect()
 }
 
-/// A schema within bounds.
+/// A schema, or what is no larger, within bounds.
 fn schema(text: &str) -> Result<Value, String> {
     if text.len() > MOST_BYTES {
         return Err(format!(
