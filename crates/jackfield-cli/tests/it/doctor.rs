@@ -216,6 +216,7 @@ fn servers_are_tried_and_folders_looked_at() {
     let ran = jackfield(["doctor", "--json", "--offline"])
         .env("ANTHROPIC_API_KEY", "sk-test-key")
         .env("XDG_CACHE_HOME", "/dev/null/cache")
+        .env("XDG_DATA_HOME", "/dev/null/data")
         .configured("mcp.config = 'servers.json'")
         .beside_config("servers.json", servers)
         .run();
@@ -230,10 +231,8 @@ fn servers_are_tried_and_folders_looked_at() {
         "skipped",
         "the servers have to work first",
     );
-    finds(
-        &checks,
-        "folders",
-        "warning",
-        "/dev/null/cache/jackfield cannot be written",
-    );
+    for folder in ["cache", "data"] {
+        let says = format!("/dev/null/{folder}/jackfield cannot be written");
+        finds(&checks, "folders", "warning", &says);
+    }
 }

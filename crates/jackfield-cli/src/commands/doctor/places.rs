@@ -12,10 +12,17 @@ use super::check::{Area, Check, Page};
 pub(super) fn all(surroundings: &Surroundings) -> Vec<Check> {
     let mut checks = vec![home(surroundings)];
     if let Some(folder) = &surroundings.cache_directory {
-        checks.push(cache(&folder.join("jackfield")));
+        let help = "give yourself the right to write there, or set XDG_CACHE_HOME to another folder; \
+                    without, servers are asked anew each time what they offer";
+        checks.push(written(&folder.join("jackfield"), help));
     }
     if let Some(folder) = &surroundings.config_directory {
         checks.push(config(&folder.join("jackfield")));
+    }
+    if let Some(folder) = &surroundings.data_directory {
+        let help = "give yourself the right to write there, or set XDG_DATA_HOME to another folder; \
+                    without, what servers say of their tools is pinned until the process ends";
+        checks.push(written(&folder.join("jackfield"), help));
     }
     checks
 }
@@ -35,16 +42,15 @@ fn home(surroundings: &Surroundings) -> Check {
     }
 }
 
-/// What servers offered last is kept there; it is made when it is needed.
-fn cache(folder: &Path) -> Check {
+/// Something is kept there; it is made when it is needed.
+fn written(folder: &Path, help: &str) -> Check {
     let shown = folder.display();
     match fs::create_dir_all(folder).and_then(|()| can_be_written(folder)) {
         Ok(()) => Check::fine(Area::Folders, format!("{shown} can be written")),
         Err(error) => Check::warning(
             Area::Folders,
             format!("{shown} cannot be written: {error}"),
-            "give yourself the right to write there, or set XDG_CACHE_HOME to another folder; \
-             without, servers are asked anew each time what they offer",
+            help,
         )
         .see(Page::Folders),
     }
