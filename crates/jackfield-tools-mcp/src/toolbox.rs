@@ -1,5 +1,6 @@
 //! An MCP server as a toolbox.
 
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 use async_trait::async_trait;
@@ -40,6 +41,7 @@ pub struct McpToolbox {
     gate: Option<Arc<dyn Gate>>,
     /// What it offered last: in this process, or as it was remembered.
     known: Mutex<Option<Known>>,
+    listed: AtomicU64,
     problems: Mutex<Vec<String>>,
     shared: Arc<Shared>,
 }
@@ -68,6 +70,7 @@ impl McpToolbox {
             demands: OnceLock::new(),
             gate: None,
             known: Mutex::default(),
+            listed: AtomicU64::new(0),
             problems: Mutex::default(),
             shared: Arc::new(shared),
         }
@@ -103,6 +106,13 @@ impl McpToolbox {
             definitions: said(&known.defined),
             era: known.era,
         })
+    }
+
+    /// How often it has listed its tools in this process: while that stays, there is nothing new to
+    /// [remember](Self::remembered), and its [instructions](Self::instructions) are the same.
+    #[must_use]
+    pub fn times_listed(&self) -> u64 {
+        self.listed.load(Ordering::Relaxed)
     }
 
     /// Starts it, and waits until it runs. Servers are started at once by starting them at once;
@@ -213,6 +223,7 @@ impl McpToolbox {
             defined: Arc::clone(&listing.defined),
             era: connection.era,
         });
+        self.listed.fetch_add(1, Ordering::Relaxed);
         Ok(listing)
     }
 

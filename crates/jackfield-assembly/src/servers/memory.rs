@@ -10,12 +10,13 @@ use jackfield_tools_mcp::{Era, Remembered};
 use serde_json::{Value, json};
 
 use crate::servers::McpServer;
-use crate::surroundings::read_small;
+use crate::surroundings::read_at_most;
 
 /// The file of one server as it is configured: another configuration has another one.
 pub(crate) struct Memory {
     file: PathBuf,
-    kept: Mutex<Option<String>>,
+    /// What is in it, as far as is known.
+    kept: Mutex<Option<(Remembered, Option<String>)>>,
 }
 
 impl Memory {
@@ -47,8 +48,8 @@ impl Memory {
 
     /// What was kept: what it offered, and its own words. Nothing if it cannot be read.
     pub(crate) fn recall(&self) -> Option<(Remembered, Option<String>)> {
-        let text = String::from_utf8(read_small(&self.file).ok()?).ok()?;
-        let value: Value = serde_json::from_str(&text).ok()?;
+        let bytes = read_at_most(&self.file, MOST).ok()?;
+        let value: Value = serde_json::from_slice(&bytes).ok()?;
         let said = value.get("said")?.as_array()?.iter();
         let remembered = Remembered {
             definitions: said.cloned().map(Arc::new).collect(),
@@ -60,12 +61,25 @@ impl Memory {
         };
         let said = value.get("instructions").and_then(Value::as_str);
         let said = said.map(str::to_owned);
-        *self.kept.lock().unwrap_or_else(PoisonError::into_inner) = Some(text);
-        Some((remembered, said))
+        let kept = Some((remembered, said));
+        self.kept
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone_from(&kept);
+        kept
     }
 
-    /// Keeps it, if it is not what was kept last.
-    pub(crate) fn keep(&self, remembered: &Remembered, instructions: Option<&str>) {
+    /// Keeps it, if it is not what was kept last. Waits for the disk.
+    pub(crate) fn keep(&self, remembered: Remembered, instructions: Option<String>) {
+        let new = Some((remembered, instructions));
+        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
+        if *kept == new {
+            return;
+        }
+        *kept = new;
+        let Some((remembered, instructions)) = &*kept else {
+            return;
+        };
         let said = remembered.definitions.iter().map(|said| &**said);
         let value = json!({
             "stateless": remembered.era == Era::Stateless,
@@ -73,13 +87,12 @@ impl Memory {
             "said": said.collect::<Vec<_>>(),
         });
         let text = value.to_string();
-        let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        if kept.as_ref() == Some(&text) {
+        if text.len() as u64 > MOST {
+            // It would not be read.
             return;
         }
         // If it cannot be written, the next start is slower; nothing else is lost.
         let _written = write(&self.file, &text);
-        *kept = Some(text);
     }
 }
 
@@ -99,3 +112,6 @@ fn write(file: &Path, text: &str) -> std::io::Result<()> {
     options.open(&beside)?.write_all(text.as_bytes())?;
     fs::rename(beside, file)
 }
+
+/// The most bytes of the file.
+const MOST: u64 = 64 << 20;

@@ -10,12 +10,15 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{Gate, Review};
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use self::file::{Accepted, Pin, PinFile, Stamp, Trouble};
 use crate::servers::McpServer;
 
 /// A definition that is not the accepted one. Its tool is quarantined: neither offered nor called.
+///
+/// What a server says of itself is a definition, too: of no tool, with `instructions`. Models are not
+/// told of it then.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Changed {
     /// What is accepted, as the server sent it then; `None` if it was too long to be kept.
@@ -24,7 +27,7 @@ pub struct Changed {
     pub accepted_digest: Digest,
     /// What the server says now, as it sent it.
     pub offered: Arc<Value>,
-    /// The tool, by the server's own name for it.
+    /// The tool, by the server's own name for it; empty for the server itself.
     pub tool: Arc<str>,
 }
 
@@ -33,9 +36,9 @@ pub struct Changed {
 #[non_exhaustive]
 pub enum AcceptError {
     /// Somebody else has accepted something else since it was shown; it has to be shown again.
-    #[error("another definition of `{tool}` was accepted meanwhile")]
+    #[error("another definition of {} was accepted meanwhile", named(tool))]
     Overtaken {
-        /// The tool.
+        /// The tool; empty for the server itself.
         tool: Arc<str>,
     },
     /// It cannot be kept; the text says why, and what to do.
@@ -51,6 +54,8 @@ pub(crate) struct Pins {
     file: Option<PinFile>,
     /// Whether the server is this very program: what it says of its tools cannot change behind its back.
     itself: bool,
+    /// Held while somebody looks, which takes as long as the disk does; the state is never held so long.
+    looking: Mutex<()>,
     server: ToolboxId,
     state: Mutex<State>,
     teller: Teller,
@@ -62,7 +67,10 @@ struct State {
     fault: Option<String>,
     /// What was pinned for the life of this process, where it could not be kept.
     held: Accepted,
+    /// What it says of itself, if that is not the accepted one.
+    instructions: Option<Changed>,
     last: Option<Looked>,
+    withheld: Option<String>,
 }
 
 /// What was looked at last, and what came of it.
@@ -86,6 +94,7 @@ impl Pins {
                 .filter(|_| !server.itself)
                 .map(|data| PinFile::of(data, server)),
             itself: server.itself,
+            looking: Mutex::default(),
             server: server.id.clone(),
             state: Mutex::default(),
             teller: Arc::clone(teller),
@@ -94,7 +103,40 @@ impl Pins {
 
     /// What was not the accepted one when the definitions were looked at last.
     pub(crate) fn changed(&self) -> Vec<Changed> {
-        self.state().changed.values().cloned().collect()
+        let state = self.state();
+        let all = state.instructions.iter().chain(state.changed.values());
+        all.cloned().collect()
+    }
+
+    /// Whether models may be told what the server says of itself, which is pinned as a definition is;
+    /// to say nothing, too. May wait for the disk.
+    pub(crate) fn admit(&self, instructions: &str) -> bool {
+        let _looking = self.look();
+        let said = [Arc::new(json!({ "instructions": instructions }))];
+        let mut held = self.state().held.clone();
+        let known = self.known(&said, &mut held);
+        let compared = known.map(|known| self.compare(&said, &known));
+        let mut state = self.state();
+        state.held = held;
+        let (refused, changed) = match compared {
+            Ok((review, mut changed)) => (!review.refused.is_empty(), changed.remove("")),
+            // It is told of with the list.
+            Err(_) => (true, None),
+        };
+        state.withheld = changed.as_ref().map(|_| {
+            format!(
+                "what it says of itself has changed, and models are not told of it until \
+                 `jackfield mcp accept {}`",
+                self.server
+            )
+        });
+        state.instructions = changed;
+        !refused
+    }
+
+    /// Why models are not told what the server says of itself, if they are not.
+    pub(crate) fn withheld(&self) -> Option<String> {
+        self.state().withheld.clone()
     }
 
     /// Why nothing counts as accepted, if it cannot be known what is.
@@ -136,8 +178,16 @@ impl Pins {
             {
                 state.changed.remove(&one.tool);
             }
+            let instructions = state.instructions.as_ref();
+            if instructions.is_some_and(|now| now.tool == one.tool && now.offered == one.offered) {
+                (state.instructions, state.withheld) = (None, None);
+            }
         }
         Ok(())
+    }
+
+    fn look(&self) -> MutexGuard<'_, ()> {
+        self.looking.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -163,9 +213,11 @@ impl Pins {
             let name = name(one);
             known.accepted.contains_key(name) || held.contains_key(name)
         };
-        let all_known = definitions.iter().all(|one| pinned(&known, held, one));
-        if let (Some(file), None, false) = (&self.file, &known.unkept, all_known) {
+        let kept = |one: &Arc<Value>| known.accepted.contains_key(name(one));
+        let nothing_to_keep = definitions.iter().all(kept) || known.accepted.len() >= MOST_PINS;
+        if let (Some(file), None, false) = (&self.file, &known.unkept, nothing_to_keep) {
             let written = file.change(|accepted| {
+                let before = accepted.len();
                 // Another process may have pinned them meanwhile; what was pinned first stays.
                 for (name, pin) in held.iter() {
                     let entry = accepted.entry(name.clone());
@@ -176,7 +228,7 @@ impl Pins {
                         accepted.insert(name(one).to_owned(), Pin::of(one));
                     }
                 }
-                true
+                accepted.len() > before
             });
             match written {
                 Ok(accepted) => known.accepted = accepted,
@@ -201,9 +253,13 @@ impl Pins {
     }
 
     /// Holds what the server says against what is accepted.
-    fn compare(&self, definitions: &[Arc<Value>], known: &Known, state: &mut State) -> Review {
+    fn compare(
+        &self,
+        definitions: &[Arc<Value>],
+        known: &Known,
+    ) -> (Review, BTreeMap<Arc<str>, Changed>) {
         let mut review = Review::default();
-        state.changed.clear();
+        let mut all_changed = BTreeMap::new();
         let mut unpinned = 0_usize;
         for one in definitions {
             let tool: Arc<str> = name(one).into();
@@ -229,10 +285,10 @@ impl Pins {
                     offered: Arc::clone(one),
                     tool: Arc::clone(&tool),
                 };
-                state.changed.insert(tool, changed);
+                all_changed.insert(tool, changed);
             }
         }
-        review.problems.extend(self.quarantined(&state.changed));
+        review.problems.extend(self.quarantined(&all_changed));
         if unpinned > 0 {
             review.problems.push(format!(
                 "{unpinned} of its tools are new and not offered: it has had too many for their definitions \
@@ -248,7 +304,7 @@ impl Pins {
                 "what MCP servers say of their tools is pinned until this process ends, and no longer: {why}"
             ));
         }
-        review
+        (review, all_changed)
     }
 
     fn quarantined(&self, changed: &BTreeMap<Arc<str>, Changed>) -> Option<String> {
@@ -303,30 +359,34 @@ impl Pins {
 
 impl Gate for Pins {
     fn review(&self, definitions: &[Arc<Value>]) -> Review {
-        let mut state = self.state();
+        let _looking = self.look();
         let stamp = self.file.as_ref().and_then(PinFile::stamp);
-        if let (Some(last), Some(stamp)) = (&state.last, &stamp)
+        let (last, mut held) = {
+            let mut state = self.state();
+            (state.last.take(), state.held.clone())
+        };
+        if let (Some(last), Some(stamp)) = (last, &stamp)
             && last.stamp == *stamp
             && last.definitions == definitions
         {
-            return last.review.clone();
+            let review = last.review.clone();
+            self.state().last = Some(last);
+            return review;
         }
-        (state.last, state.fault) = (None, None);
-        let mut held = std::mem::take(&mut state.held);
         let known = self.known(definitions, &mut held);
+        let unkept = known.as_ref().is_ok_and(|known| known.unkept.is_some());
+        let compared = known.map(|known| self.compare(definitions, &known));
+        let mut state = self.state();
         state.held = held;
-        match known {
-            Ok(known) => {
-                let review = self.compare(definitions, &known, &mut state);
-                if let (Some(stamp), None) = (stamp, &known.unkept) {
-                    // If the file was written since, the stamp is none of it, and nothing is spared.
-                    let (definitions, review) = (definitions.to_vec(), review.clone());
-                    state.last = Some(Looked {
-                        definitions,
-                        review,
-                        stamp,
-                    });
-                }
+        match compared {
+            Ok((review, changed)) => {
+                (state.changed, state.fault) = (changed, None);
+                // If the file was written since, the stamp is none of it, and nothing is spared.
+                state.last = stamp.filter(|_| !unkept).map(|stamp| Looked {
+                    definitions: definitions.to_vec(),
+                    review: review.clone(),
+                    stamp,
+                });
                 review
             }
             Err(trouble) => {
@@ -344,6 +404,16 @@ impl Gate for Pins {
     }
 }
 
+/// What a definition is of.
+fn named(tool: &str) -> String {
+    if tool.is_empty() {
+        "the server itself".to_owned()
+    } else {
+        format!("`{tool}`")
+    }
+}
+
+/// The tool's own name; empty for what a server says of itself, as no tool is called so.
 fn name(definition: &Value) -> &str {
     let name = definition.get("name").and_then(Value::as_str);
     name.unwrap_or_default()

@@ -1,7 +1,7 @@
 //! The toolboxes of configured servers: one that can be started, and one that cannot.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
@@ -17,13 +17,24 @@ use crate::servers::pins::Pins;
 
 /// A server that can be started, with its words of the last list.
 pub(crate) struct Running {
-    instructions: Mutex<Option<String>>,
     lazy: bool,
     /// Whether its tools were had from itself once, so that it keeps its place when it is down.
     listed: AtomicBool,
     pub(crate) mcp: McpToolbox,
-    memory: Option<Memory>,
+    memory: Option<Arc<Memory>>,
     pub(crate) pins: Arc<Pins>,
+    /// How often it had listed its tools when it was taken down what it said.
+    taken: AtomicU64,
+    words: Mutex<Words>,
+}
+
+/// What a server says of itself.
+#[derive(Default)]
+struct Words {
+    /// Whether models may be told of it.
+    admitted: bool,
+    /// Empty if it says nothing; `None` if nobody knows.
+    said: Option<String>,
 }
 
 impl Running {
@@ -31,35 +42,74 @@ impl Running {
         let pins = Arc::new(pins);
         let mcp = mcp.gated(Arc::clone(&pins) as _);
         let (mcp, said) = match memory.as_ref().and_then(Memory::recall) {
-            Some((remembered, said)) => (mcp.remembering(remembered), said),
+            Some((remembered, said)) => {
+                (mcp.remembering(remembered), Some(said.unwrap_or_default()))
+            }
             None => (mcp, None),
         };
         Self {
-            instructions: Mutex::new(said),
             lazy,
             listed: AtomicBool::new(false),
             mcp,
-            memory,
+            memory: memory.map(Arc::new),
             pins,
+            taken: AtomicU64::new(0),
+            words: Mutex::new(Words {
+                admitted: false,
+                said,
+            }),
         }
     }
 
-    /// Takes down what a server that runs says of itself.
+    /// Takes down what a server that runs says of itself, if it was asked since: most calls follow one
+    /// list, and a list can be long.
     async fn take_down(&self) {
-        if !matches!(
-            self.mcp.state(),
-            jackfield_tools_mcp::ServerState::Ready { .. }
-        ) {
+        let times = self.mcp.times_listed();
+        if self.taken.load(Ordering::Relaxed) == times
+            || !matches!(
+                self.mcp.state(),
+                jackfield_tools_mcp::ServerState::Ready { .. }
+            )
+        {
             return;
         }
         let said = self.mcp.instructions().await;
         if let (Some(memory), Some(remembered)) = (&self.memory, self.mcp.remembered()) {
-            memory.keep(&remembered, said.as_deref());
+            let (memory, said) = (Arc::clone(memory), said.clone());
+            // It writes, and compares what can be megabytes.
+            let kept = tokio::task::spawn_blocking(move || memory.keep(remembered, said));
+            let _what_is_not_kept_is_asked_for_again = kept.await;
         }
-        *self
-            .instructions
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner) = said;
+        self.taken.store(times, Ordering::Relaxed);
+        let said = Some(said.unwrap_or_default());
+        let mut words = self.words();
+        if words.said != said {
+            *words = Words {
+                admitted: false,
+                said,
+            };
+        }
+    }
+
+    /// Looks whether models may be told what it says of itself, unless they may already.
+    async fn weigh(&self) {
+        let said = {
+            let words = self.words();
+            words.said.clone().filter(|_| !words.admitted)
+        };
+        let Some(said) = said else {
+            return;
+        };
+        let (pins, text) = (Arc::clone(&self.pins), said.clone());
+        let looked = tokio::task::spawn_blocking(move || pins.admit(&text)).await;
+        let mut words = self.words();
+        if words.said == Some(said) {
+            words.admitted = looked.unwrap_or_default();
+        }
+    }
+
+    fn words(&self) -> MutexGuard<'_, Words> {
+        self.words.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -81,6 +131,7 @@ impl Toolbox for Running {
         let tools = self.mcp.list().await?;
         self.listed.store(true, Ordering::Relaxed);
         self.take_down().await;
+        self.weigh().await;
         match self.pins.fault() {
             Some(fault) => Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, fault).into()),
             None => Ok(tools),
@@ -88,12 +139,13 @@ impl Toolbox for Running {
     }
 
     fn instructions(&self) -> Option<String> {
-        let said = self.instructions.lock();
-        said.unwrap_or_else(PoisonError::into_inner).clone()
+        let words = self.words();
+        words.said.clone().filter(|_| words.admitted)
     }
 
     fn problems(&self) -> Vec<String> {
-        self.mcp.problems()
+        let problems = self.pins.withheld().into_iter();
+        problems.chain(self.mcp.problems()).collect()
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

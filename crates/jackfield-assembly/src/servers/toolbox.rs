@@ -144,7 +144,8 @@ impl Server {
         }
     }
 
-    /// The definitions that were not the accepted ones when its tools were listed last.
+    /// The definitions that were not the accepted ones when its tools were listed last, what it says of
+    /// itself included.
     #[must_use]
     pub fn changed(&self) -> Vec<Changed> {
         match &self.kind {
@@ -207,7 +208,8 @@ impl Server {
             }
             tested.problems.extend(running.problems());
             let changed = running.pins.changed();
-            tested.quarantined = changed.into_iter().map(|one| one.tool).collect();
+            let tools = changed.into_iter().map(|one| one.tool);
+            tested.quarantined = tools.filter(|tool| !tool.is_empty()).collect();
             if running.mcp.log().iter().any(|line| line.starts_with(NOISE)) {
                 let noise = "it writes to standard output what is not the protocol; \
                              have it log to standard error, or switch its banner off";

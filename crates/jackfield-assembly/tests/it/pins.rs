@@ -1,7 +1,7 @@
 //! What is accepted of a server's tools: seen first, kept, compared, accepted, and never guessed.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt as _;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jackfield_assembly::{AcceptError, Config, Environment, Registry, Server, Tested};
@@ -257,10 +257,19 @@ async fn a_file_that_is_not_small_or_no_file_at_all_is_not_read() {
         tested.problems
     );
     fs::remove_dir(&file).unwrap();
-    std::os::unix::fs::symlink("nowhere", &file).unwrap();
-    let tested = server.test().await;
-    assert!(!tested.usable && tested.problems[0].contains(&file.display().to_string()));
-    fs::remove_file(&file).unwrap();
+    // A link to nowhere, one to itself, and one through what is no folder.
+    let through = format!("{}/x", shell.tools.display());
+    for to in [
+        "nowhere",
+        file.file_name().unwrap().to_str().unwrap(),
+        &through,
+    ] {
+        std::os::unix::fs::symlink(to, &file).unwrap();
+        let tested = server.test().await;
+        assert!(!tested.usable, "{to}: {tested:?}");
+        assert!(tested.problems[0].contains(&file.display().to_string()));
+        fs::remove_file(&file).unwrap();
+    }
     fs::write(&file, whole).unwrap();
     assert_eq!(names(&server.test().await), (vec!["x"], vec![]));
     server.stop().await;
@@ -307,4 +316,48 @@ async fn a_definition_that_is_no_longer_kept_is_compared_by_its_digest() {
     shell.offers(&json!([tool("y", "")]));
     assert_eq!(names(&server.test().await), (vec!["y"], vec![]));
     server.stop().await;
+}
+
+#[tokio::test]
+async fn where_there_are_too_many_the_file_is_not_written_again_and_again() {
+    let shell = Shell::new(["a"]);
+    shell.offers(&json!([tool("x", "one")]));
+    let server = shell.server();
+    server.test().await;
+    let mut whole: Value = serde_json::from_slice(&fs::read(shell.file()).unwrap()).unwrap();
+    let pin = json!({ "digest": "0".repeat(64), "definition": null });
+    let tools = whole["tools"].as_object_mut().unwrap();
+    for nth in tools.len()..16 << 10 {
+        tools.insert(format!("gone{nth}"), pin.clone());
+    }
+    fs::write(shell.file(), whole.to_string()).unwrap();
+    let numbers = || {
+        let file = fs::metadata(shell.file()).unwrap();
+        (file.ino(), file.modified().unwrap())
+    };
+    let before = numbers();
+    shell.offers(&json!([tool("x", "one"), tool("y", "one")]));
+    for _ in 0..2 {
+        let tested = server.test().await;
+        assert_eq!(names(&tested), (vec!["x"], vec![]));
+        assert!(tested.problems[0].contains("1 of its tools are new and not offered"));
+        assert_eq!(numbers(), before);
+    }
+    server.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_held_in_memory_is_kept_although_nothing_is_new() {
+    let shell = Shell::new(["a"]);
+    shell.offers(&json!([tool("x", "one")]));
+    let data = shell.world.home().join(".local/share/jackfield");
+    fs::create_dir_all(data.parent().unwrap()).unwrap();
+    fs::write(&data, "in the way").unwrap();
+    let server = shell.server();
+    server.test().await;
+    fs::remove_file(&data).unwrap();
+    shell.offers(&json!([tool("x", "two")]));
+    assert_eq!(names(&server.test().await), (vec![], vec!["x"]));
+    server.stop().await;
+    assert_eq!(names(&shell.server().test().await), (vec![], vec!["x"]));
 }

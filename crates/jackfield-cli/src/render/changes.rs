@@ -43,7 +43,7 @@ pub fn changes(
 fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
     let changes = changed.iter().map(|one| {
         json!({
-            "tool": &*one.tool,
+            "tool": (!one.tool.is_empty()).then_some(&*one.tool),
             "accepted": one.accepted.as_deref(),
             "accepted_digest": one.accepted_digest.to_hex(),
             "offered": &*one.offered,
@@ -63,11 +63,12 @@ fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
 ///
 /// The stream cannot be written.
 pub fn definition(out: &mut impl Write, id: &str, changed: &Changed) -> io::Result<()> {
-    writeln!(
-        out,
-        "{NAME}{id}/{}{NAME:#}",
-        revealed(&changed.tool).replace('\n', "<U+000A>")
-    )?;
+    if changed.tool.is_empty() {
+        writeln!(out, "{NAME}{id}{NAME:#}")?;
+    } else {
+        let tool = revealed(&changed.tool).replace('\n', "<U+000A>");
+        writeln!(out, "{NAME}{id}/{tool}{NAME:#}")?;
+    }
     let empty = Value::Null;
     let accepted = changed.accepted.as_deref();
     if accepted.is_none() {
@@ -133,7 +134,8 @@ fn bounded(text: &str) -> (&str, &str) {
 
 /// Tells how prose differs: word by word, in its lines.
 fn words_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
-    let (old, new) = (tokens(old), tokens(new));
+    let (old, new) = (unmarked(old), unmarked(new));
+    let (old, new) = (tokens(&old), tokens(&new));
     let deadline = Some(Instant::now() + PATIENCE);
     let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
     let mut lines = Lines::default();
@@ -182,7 +184,8 @@ struct Lines {
 
 impl Lines {
     fn push(&mut self, tag: ChangeTag, text: &str) {
-        for (place, piece) in text.split('\n').enumerate() {
+        let mut pieces = text.split('\n').enumerate().peekable();
+        while let Some((place, piece)) = pieces.next() {
             // The end of a line can be what has changed, and is seen by its sign then.
             let changed = tag != ChangeTag::Equal;
             if place > 0 {
@@ -195,7 +198,7 @@ impl Lines {
                 self.now.1.push_str(piece);
                 continue;
             }
-            let ends = text.split('\n').count() > place + 1;
+            let ends = pieces.peek().is_some();
             let end = if ends { "⏎" } else { "" };
             if piece.is_empty() && !ends {
                 continue;
@@ -239,6 +242,14 @@ impl Lines {
     }
 }
 
+/// The same text, in which nothing looks like the mark of a change that is none.
+fn unmarked(text: &str) -> String {
+    text.replace("[-", "<U+005B>-")
+        .replace("-]", "-<U+005D>")
+        .replace("{+", "<U+007B>+")
+        .replace("+}", "+<U+007D>")
+}
+
 /// Words, and every other character alone. A language without spaces has words of one character.
 fn tokens(text: &str) -> Vec<&str> {
     let is_word = |c: char| c.is_alphanumeric() && c < '\u{2e80}';
@@ -275,7 +286,11 @@ fn sorted(value: &Value) -> Value {
 }
 
 /// The fields of a definition that are prose, with what they are called.
-const TEXTS: &[(&str, &str)] = &[("title", "title"), ("description", "description")];
+const TEXTS: &[(&str, &str)] = &[
+    ("instructions", "what it says of itself"),
+    ("title", "title"),
+    ("description", "description"),
+];
 /// The fields that are JSON.
 const VALUES: &[(&str, &str)] = &[
     ("annotations", "annotations: what it says of its effects"),

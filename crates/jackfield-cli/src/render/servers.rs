@@ -30,9 +30,9 @@ pub fn list(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool) -
             out,
             "{NAME}{id:width$}{NAME:#}  {style}{state:6}{style:#}  "
         )?;
-        writeln!(out, "{}", words::printable(&about(server, tested)))?;
+        writeln!(out, "{}", words::one_line(&about(server, tested)))?;
         for problem in &tested.problems {
-            writeln!(out, "  {WARM}!{WARM:#} {}", words::printable(problem))?;
+            writeln!(out, "  {WARM}!{WARM:#} {}", words::one_line(problem))?;
         }
     }
     out.flush()
@@ -73,7 +73,7 @@ pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool)
                 writeln!(
                     out,
                     "{style}{mark}{style:#} {NAME}{id}{NAME:#} in {took} · {}",
-                    words::printable(&about)
+                    words::one_line(&about)
                 )?;
                 let names: Vec<&str> = tested.tools.iter().map(|tool| &*tool.name).collect();
                 if !names.is_empty() {
@@ -83,7 +83,7 @@ pub fn tested(out: &mut impl Write, servers: &[(Server, Tested)], as_json: bool)
             }
         }
         for problem in &tested.problems {
-            writeln!(out, "  {WARM}!{WARM:#} {}", words::printable(problem))?;
+            writeln!(out, "  {WARM}!{WARM:#} {}", words::one_line(problem))?;
         }
         if !tested.usable {
             last_lines(out, &server.log())?;

@@ -37,6 +37,12 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     )
 }
 
+/// The same in one line: a text of somebody else must not look like another line of ours.
+#[must_use]
+pub fn one_line(text: &str) -> String {
+    printable(text).replace(['\n', '\t'], " ")
+}
+
 /// The same JSON, with everything that a terminal would obey as an escape of JSON's own.
 #[must_use]
 pub fn escaped(json: String) -> String {

@@ -171,6 +171,41 @@ fn nothing_that_is_not_seen_is_left_unseen() {
 }
 
 #[test]
+fn what_is_said_cannot_look_as_if_it_had_been_said_before() {
+    let new = "Gives it+} only here{+ or there. [-No-] keys.";
+    let line = prose("Gives it.", new);
+    assert_eq!(
+        line.matches("{+").count(),
+        line.matches("+}").count(),
+        "{line}"
+    );
+    let mut rest = &*line;
+    while let Some((before, after)) = rest.split_once("{+") {
+        assert!(!before.contains("here"), "{line}");
+        rest = after.split_once("+}").unwrap().1;
+    }
+    assert!(
+        !line.contains("[-No-]") && line.contains("<U+005B>-No-<U+005D>"),
+        "{line}"
+    );
+    let quoted = prose("[-a-] b", "[-a-] c");
+    assert_eq!(quoted, "    <U+005B>-a-<U+005D> [-b-]{+c+}");
+}
+
+#[test]
+fn many_short_lines_are_told_soon() {
+    let since = std::time::Instant::now();
+    let lines = vec!["a"; 32_000].join("\n");
+    assert_eq!(prose("", &lines).lines().count(), 32_000);
+    // It took minutes when each line was counted for each line.
+    assert!(
+        since.elapsed() < std::time::Duration::from_secs(20),
+        "{:?}",
+        since.elapsed()
+    );
+}
+
+#[test]
 fn what_is_too_long_is_shown_in_part_and_that_is_said() {
     let long = "word ".repeat(20_000);
     let same = prose(&format!("a {long}"), &format!("b {long}"));

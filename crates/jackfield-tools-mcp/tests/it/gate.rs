@@ -152,3 +152,20 @@ async fn what_cannot_be_looked_at_is_not_called() {
     );
     assert_eq!(server.count("call"), 0);
 }
+
+#[tokio::test]
+async fn there_is_nothing_new_to_remember_after_a_call() {
+    let script = json!({ "tools": [tool("a")], "calls": { "a": [{ "text": "done" }] } });
+    let server = Scripted::new(script);
+    assert_eq!(server.toolbox.times_listed(), 0);
+    server.list().await;
+    assert_eq!(server.toolbox.times_listed(), 1);
+    for _ in 0..2 {
+        soon(server.toolbox.call(&run("a", json!({})), &mut ()))
+            .await
+            .unwrap();
+        assert_eq!(server.toolbox.times_listed(), 1);
+    }
+    server.list().await;
+    assert_eq!(server.toolbox.times_listed(), 2);
+}

@@ -77,7 +77,9 @@ impl PinFile {
                 server.base.0.join(&**folder)
             }
         });
-        let parts = format!("{:?}", (&server.command, &server.arguments, folder));
+        let folder = folder.map(|folder| folder.to_string_lossy().into_owned());
+        // A form that the next compiler does not change.
+        let parts = json!([&*server.command, server.arguments, folder]).to_string();
         let id = server.id.as_str();
         let digest = Digest::of_parts([id, &parts]).to_hex();
         let digest = digest.get(..16).unwrap_or_default();
@@ -121,6 +123,10 @@ impl PinFile {
                     Ok(_) => Err(damaged(error.to_string())),
                     Err(_) => Ok(Accepted::default()),
                 };
+            }
+            // A link that leads in a circle, or to where nobody may go, is not nothing, either.
+            Err(error) if fs::symlink_metadata(&self.file).is_ok() => {
+                return Err(damaged(error.to_string()));
             }
             // The way there is barred, so that nothing was ever kept there, or all of it is out of reach.
             Err(error) => return Err(no_place(error)),
@@ -208,8 +214,8 @@ fn pin(name: &str, form: &Value) -> Option<Pin> {
     let definition = if definition.is_null() {
         None
     } else {
-        let named = definition.get("name").and_then(Value::as_str) == Some(name);
-        if !named || Digest::of_json(definition) != digest {
+        let named = definition.get("name").and_then(Value::as_str);
+        if named.unwrap_or_default() != name || Digest::of_json(definition) != digest {
             return None;
         }
         Some(Arc::new(definition.clone()))

@@ -1,7 +1,6 @@
 //! `jackfield mcp accept`: what has changed in a server's tools, and a person's word about it.
 
 use std::io::{self, IsTerminal as _, Write};
-use std::sync::Arc;
 
 use jackfield_assembly::{AcceptError, Changed, Server, ServerState, Tested};
 
@@ -9,7 +8,7 @@ use crate::approval::Terminal;
 use crate::commands::servers;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::render;
+use crate::render::{self, words};
 
 /// What is to be accepted.
 #[derive(Clone, Debug)]
@@ -85,17 +84,11 @@ async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
         return Err(nobody(server));
     }
     // What it says by now was not shown to anybody.
-    let again = server.test().await.quarantined;
-    let again: Vec<&str> = again
-        .iter()
-        .filter(|tool| shown.iter().any(|one| one.tool == **tool))
-        .map(|tool| &**tool)
-        .collect();
+    server.test().await;
+    let mut again = server.changed();
+    again.retain(|now| shown.iter().any(|one| one.tool == now.tool));
     if !again.is_empty() {
-        let message = format!(
-            "it has changed again since it was shown: {}",
-            again.join(", ")
-        );
+        let message = format!("it has changed again since it was shown: {}", names(&again));
         return Err(Fault::new(Exit::Server, message).with_help(again_help(server)));
     }
     Ok(Exit::Answered)
@@ -163,7 +156,11 @@ fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Ve
         } else {
             format!("there are: {}", names(&changed))
         };
-        let message = format!("no changed tool of `{id}` is called `{other}`; {known}");
+        let message = if other.is_empty() {
+            format!("what `{id}` says of itself has not changed; {known}")
+        } else {
+            format!("no changed tool of `{id}` is called `{other}`; {known}")
+        };
         return Err(Fault::new(Exit::Usage, message)
             .with_help("`jackfield mcp list` shows which tools of which server have changed"));
     }
@@ -173,7 +170,17 @@ fn chosen(server: &Server, changed: Vec<Changed>, tools: &[String]) -> Result<Ve
 }
 
 fn names(changed: &[Changed]) -> String {
-    let names: Vec<Arc<str>> = changed.iter().map(|one| Arc::clone(&one.tool)).collect();
+    let names = changed.iter().take(MOST_NAMED).map(|one| {
+        if one.tool.is_empty() {
+            "what it says of itself".to_owned()
+        } else {
+            words::shortened(&one.tool, 80)
+        }
+    });
+    let mut names: Vec<String> = names.collect();
+    if changed.len() > MOST_NAMED {
+        names.push(format!("and {} more", changed.len() - MOST_NAMED));
+    }
     names.join(", ")
 }
 
@@ -212,3 +219,6 @@ fn printed(printed: io::Result<()>) -> Result<(), Fault> {
         Fault::new(Exit::Internal, "standard output cannot be written").because(&error)
     })
 }
+
+/// The most tools that are named in a sentence.
+const MOST_NAMED: usize = 50;
