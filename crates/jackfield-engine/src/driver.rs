@@ -17,8 +17,9 @@ use jackfield_ports::journal::{Epoch, Loaded, Refusal};
 use crate::commit::{Committed, Ledger};
 use crate::engine::Shared;
 use crate::error::EngineError;
+use crate::events::Event;
 use crate::news::{News, Observer};
-use crate::perform::{Event, Workers, chain};
+use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
 
 /// Drives one turn to its end.

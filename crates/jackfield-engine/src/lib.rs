@@ -10,6 +10,7 @@ mod direct;
 mod driver;
 mod engine;
 mod error;
+mod events;
 mod news;
 mod perform;
 mod report;

@@ -5,8 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{
     ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
 };
@@ -18,8 +16,6 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::tool_loop::{Action, Input};
-use jackfield_domain::wait::JobHandle;
-use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
@@ -27,40 +23,7 @@ use tokio::time::Instant;
 
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
-use crate::news::{News, Observer};
-
-/// What comes back from the tasks.
-pub(crate) enum Event {
-    /// For the loop.
-    Input(Input),
-    /// For whoever watches.
-    Progress {
-        attempt: ToolAttempt,
-        done: f64,
-        message: Option<String>,
-        of: Option<f64>,
-    },
-}
-
-impl Event {
-    pub(crate) fn tell(&self, observer: &mut dyn Observer) {
-        if let Self::Progress {
-            attempt,
-            done,
-            message,
-            of,
-        } = self
-        {
-            let (done, message, of) = (*done, message.as_deref(), *of);
-            observer.tell(News::Progress {
-                attempt,
-                done,
-                message,
-                of,
-            });
-        }
-    }
-}
+use crate::events::{Event, Events, Sink, send};
 
 /// The tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
@@ -401,11 +364,6 @@ fn ended_input(attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input
     }
 }
 
-async fn send(sender: &mpsc::Sender<Event>, input: Input) {
-    // The driver is gone only if nobody wants the answer any more.
-    let _gone = sender.send(Event::Input(input)).await;
-}
-
 /// An error with its causes, in one line.
 pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
     let mut text = error.to_string();
@@ -416,59 +374,6 @@ pub(crate) fn chain(error: &(dyn std::error::Error + 'static)) -> String {
         source = cause.source();
     }
     text
-}
-
-/// Takes the pieces of a reply to the loop.
-struct Sink {
-    attempt: ModelAttempt,
-    sender: mpsc::Sender<Event>,
-}
-
-#[async_trait]
-impl DeltaSink for Sink {
-    async fn push(&mut self, delta: Delta) {
-        send(
-            &self.sender,
-            Input::ReplyDelta {
-                attempt: self.attempt,
-                delta,
-            },
-        )
-        .await;
-    }
-}
-
-/// Takes what happens during a tool call to the loop and to whoever watches.
-struct Events {
-    attempt: ToolAttempt,
-    sender: mpsc::Sender<Event>,
-}
-
-#[async_trait]
-impl ToolEvents for Events {
-    async fn accepted(&mut self, handle: JobHandle) {
-        send(
-            &self.sender,
-            Input::ToolAccepted {
-                attempt: self.attempt.clone(),
-                handle,
-            },
-        )
-        .await;
-    }
-
-    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
-        let attempt = self.attempt.clone();
-        let _gone = self
-            .sender
-            .send(Event::Progress {
-                attempt,
-                done,
-                message,
-                of,
-            })
-            .await;
-    }
 }
 
 /// No tool runs for longer.

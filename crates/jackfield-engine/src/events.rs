@@ -1,0 +1,104 @@
+//! What the tasks of a turn send back, and what takes it there.
+
+use async_trait::async_trait;
+use jackfield_domain::delta::Delta;
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt};
+use jackfield_domain::tool_loop::Input;
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::toolbox::ToolEvents;
+use tokio::sync::mpsc;
+
+use crate::news::{News, Observer};
+
+/// What comes back from the tasks.
+pub(crate) enum Event {
+    /// For the loop.
+    Input(Input),
+    /// For whoever watches.
+    Progress {
+        attempt: ToolAttempt,
+        done: f64,
+        message: Option<String>,
+        of: Option<f64>,
+    },
+}
+
+impl Event {
+    pub(crate) fn tell(&self, observer: &mut dyn Observer) {
+        if let Self::Progress {
+            attempt,
+            done,
+            message,
+            of,
+        } = self
+        {
+            let (done, message, of) = (*done, message.as_deref(), *of);
+            observer.tell(News::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            });
+        }
+    }
+}
+
+/// Takes the pieces of a reply to the loop.
+pub(crate) struct Sink {
+    pub(crate) attempt: ModelAttempt,
+    pub(crate) sender: mpsc::Sender<Event>,
+}
+
+#[async_trait]
+impl DeltaSink for Sink {
+    async fn push(&mut self, delta: Delta) {
+        send(
+            &self.sender,
+            Input::ReplyDelta {
+                attempt: self.attempt,
+                delta,
+            },
+        )
+        .await;
+    }
+}
+
+/// Takes what happens during a tool call to the loop and to whoever watches.
+pub(crate) struct Events {
+    pub(crate) attempt: ToolAttempt,
+    pub(crate) sender: mpsc::Sender<Event>,
+}
+
+#[async_trait]
+impl ToolEvents for Events {
+    async fn accepted(&mut self, handle: JobHandle) {
+        send(
+            &self.sender,
+            Input::ToolAccepted {
+                attempt: self.attempt.clone(),
+                handle,
+            },
+        )
+        .await;
+    }
+
+    async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+        let attempt = self.attempt.clone();
+        let _gone = self
+            .sender
+            .send(Event::Progress {
+                attempt,
+                done,
+                message,
+                of,
+            })
+            .await;
+    }
+}
+
+/// Sends something to the loop.
+pub(crate) async fn send(sender: &mpsc::Sender<Event>, input: Input) {
+    // The driver is gone only if nobody wants the answer any more.
+    let _gone = sender.send(Event::Input(input)).await;
+}
