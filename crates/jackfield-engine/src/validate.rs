@@ -3,11 +3,13 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_domain::tool_input::ToolInput;
@@ -16,17 +18,28 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout_at};
 
+use self::patterns::Names;
 use self::watch::{Bounds, Stopped, watched};
 
+mod patterns;
 mod plain;
 pub(crate) mod schema;
 mod watch;
 
 /// Schemas, by the digest of their tool.
+#[derive(Default)]
 pub(crate) struct Validators {
     schemas: Mutex<HashMap<(Digest, Side), Arc<Schema>>>,
-    /// Bounds the threads that hostile schemas can hold together.
-    threads: Arc<Semaphore>,
+    /// A few checks of each toolbox at a time, so that one which is hostile holds up none but itself.
+    turns: Mutex<HashMap<ToolboxId, Arc<Semaphore>>>,
+}
+
+/// What is checked against which schema.
+struct Checked<'a> {
+    schema: &'a Arc<Value>,
+    side: Side,
+    tool: &'a CatalogEntry,
+    value: Arc<Value>,
 }
 
 /// Which of a tool's schemas.
@@ -37,14 +50,14 @@ enum Side {
 }
 
 /// A schema, compiled when it is first needed.
+#[derive(Default)]
 struct Schema {
     compiled: OnceLock<Result<Compiled, String>>,
-    /// A few checks at a time, so that a hostile schema cannot hold every thread.
-    turn: Arc<Semaphore>,
 }
 
 /// A schema that can be used.
 struct Compiled {
+    names: Names,
     /// How large the schema is, if it is [plain].
     size: Option<usize>,
     validator: Validator,
@@ -63,24 +76,6 @@ enum Verdict {
     Unusable(String),
 }
 
-impl Default for Schema {
-    fn default() -> Self {
-        Self {
-            compiled: OnceLock::new(),
-            turn: Arc::new(Semaphore::new(MOST_OF_ONE_SCHEMA)),
-        }
-    }
-}
-
-impl Default for Validators {
-    fn default() -> Self {
-        Self {
-            schemas: Mutex::default(),
-            threads: Arc::new(Semaphore::new(MOST_THREADS)),
-        }
-    }
-}
-
 impl Validators {
     /// Checks a call's arguments against its tool's schema, within this time.
     pub(crate) async fn check(
@@ -97,11 +92,17 @@ impl Validators {
             return Err(invalid("the arguments are not a JSON object".to_owned()));
         };
         let arguments = Arc::new(Value::Object((**fields).clone()));
-        let place = (tool.digest, Side::Input);
         let name = &tool.definition.name;
-        Err(match self.fits(place, schema, arguments, limit).await {
+        let checked = Checked {
+            schema,
+            side: Side::Input,
+            tool,
+            value: arguments,
+        };
+        Err(match self.fits(checked, limit).await {
             Verdict::Busy => late(format!(
-                "the arguments of `{name}` could not be checked: other checks take too long"
+                "the arguments of `{name}` could not be checked: other checks of `{}` take too long",
+                tool.origin.toolbox
             )),
             Verdict::Crashed => unusable("checking the arguments crashed".to_owned()),
             Verdict::Fits => return Ok(()),
@@ -134,9 +135,14 @@ impl Validators {
         if result.is_error {
             return result;
         }
-        let (structured, place) = (Arc::clone(structured), (tool.digest, Side::Output));
-        let given = Arc::clone(&structured);
-        let unchecked = match self.fits(place, schema, given, limit).await {
+        let structured = Arc::clone(structured);
+        let checked = Checked {
+            schema,
+            side: Side::Output,
+            tool,
+            value: Arc::clone(&structured),
+        };
+        let unchecked = match self.fits(checked, limit).await {
             Verdict::Fits => return result,
             Verdict::Misfit(what) => {
                 let text = structured.to_string();
@@ -163,30 +169,27 @@ impl Validators {
         result
     }
 
-    async fn fits(
-        &self,
-        place: (Digest, Side),
-        schema: &Arc<Value>,
-        value: Arc<Value>,
-        limit: Duration,
-    ) -> Verdict {
-        let known = self.schema(place);
+    async fn fits(&self, checked: Checked<'_>, limit: Duration) -> Verdict {
+        let Checked {
+            schema,
+            side,
+            tool,
+            value,
+        } = checked;
+        let known = self.schema((tool.digest, side));
         if known.takes_at_once(&value) {
             return Verdict::Fits;
         }
         let deadline = Instant::now() + limit;
-        let permits = async {
-            let turn = Arc::clone(&known.turn).acquire_owned().await;
-            (turn, Arc::clone(&self.threads).acquire_owned().await)
-        };
-        let Ok((Ok(turn), Ok(thread))) = timeout_at(deadline, permits).await else {
+        let turn = self.turn(&tool.origin.toolbox).acquire_owned();
+        let Ok(Ok(turn)) = timeout_at(deadline, turn).await else {
             return Verdict::Busy;
         };
         let schema = Arc::clone(schema);
         let until = std::time::Instant::now() + (deadline - Instant::now());
         let checked = tokio::task::spawn_blocking(move || {
-            let _permits = (turn, thread);
-            let whole = match place.1 {
+            let _turn = turn;
+            let whole = match side {
                 Side::Input => "the arguments",
                 Side::Output => "the answer",
             };
@@ -206,18 +209,33 @@ impl Validators {
         }
         Arc::clone(schemas.entry(place).or_default())
     }
+
+    fn turn(&self, toolbox: &ToolboxId) -> Arc<Semaphore> {
+        let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
+        let turn = turns.entry(toolbox.clone());
+        Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE_TOOLBOX))))
+    }
 }
 
 impl Schema {
     /// Whether a value fits, as far as that can be told on the spot: the schema is known, plain and
     /// small, and so is the value. What is wrong with one is told in words, and that takes longer.
     fn takes_at_once(&self, value: &Value) -> bool {
-        let Some(Ok(Compiled { size, validator })) = self.compiled.get() else {
+        let Some(Ok(Compiled {
+            size, validator, ..
+        })) = self.compiled.get()
+        else {
             return false;
         };
         let most = size.and_then(|size| MOST_AT_ONCE.checked_div(size));
         let is_small = most.is_some_and(|most| plain::weight(value, most).is_some());
-        is_small && validator.is_valid(value)
+        let bounds = || Bounds {
+            steps: MOST_STEPS_AT_ONCE,
+            until: std::time::Instant::now() + LONGEST_AT_ONCE,
+        };
+        // Whatever goes wrong here is told by the check on a thread of its own.
+        let is_valid = || watched(bounds(), || validator.is_valid(value));
+        is_small && catch_unwind(AssertUnwindSafe(is_valid)).is_ok_and(|fits| fits == Ok(true))
     }
 
     /// Checks a value, on a thread that may be held up until then.
@@ -232,29 +250,37 @@ impl Schema {
             None => {
                 let steps = MOST_NODES;
                 let built = match watched(Bounds { steps, until }, || schema::compile(schema)) {
-                    Ok(built) => built.map(|validator| Compiled {
+                    Ok(built) => built.map(|(validator, names)| Compiled {
+                        names,
                         size: plain::size(schema),
                         validator,
                     }),
                     // The next one may have more time.
                     Err(Stopped::Late) => return Verdict::Late,
-                    Err(stopped @ (Stopped::TooDeep | Stopped::TooMuch)) => {
+                    Err(stopped @ (Stopped::TooDeep | Stopped::TooLong | Stopped::TooMuch)) => {
                         Err(stopped.to_string())
                     }
                 };
                 self.compiled.get_or_init(|| built)
             }
         };
-        let validator = match compiled {
-            Ok(Compiled { validator, .. }) => validator,
+        let (names, validator) = match compiled {
+            Ok(Compiled {
+                names, validator, ..
+            }) => (names, validator),
             Err(fault) => return Verdict::Unusable(fault.clone()),
         };
+        if !names.take(value) {
+            return Verdict::Unusable(Stopped::TooLong.to_string());
+        }
         let steps = u64::MAX;
         match watched(Bounds { steps, until }, || validator.is_valid(value)) {
             Ok(true) => return Verdict::Fits,
             Ok(false) => {}
             Err(Stopped::Late | Stopped::TooMuch) => return Verdict::Late,
-            Err(Stopped::TooDeep) => return Verdict::Unusable(Stopped::TooDeep.to_string()),
+            Err(stopped @ (Stopped::TooDeep | Stopped::TooLong)) => {
+                return Verdict::Unusable(stopped.to_string());
+            }
         }
         // All that is wrong is collected at once, and may be more than fits into memory.
         let steps = MOST_LOOKED_AT;
@@ -296,6 +322,8 @@ fn unusable(message: String) -> ToolFailure {
     ToolFailure::not_sent(ToolFailureKind::ProtocolViolation, message)
 }
 
+/// How long a check on the spot may take, should it ever come to that.
+const LONGEST_AT_ONCE: Duration = Duration::from_millis(10);
 const LONGEST_COMPLAINT: usize = 300;
 /// How many steps a check may take that holds up the thread of a turn: less than a millisecond.
 const MOST_AT_ONCE: usize = 16_384;
@@ -304,6 +332,7 @@ const MOST_COMPLAINTS: usize = 5;
 const MOST_LOOKED_AT: u64 = 100_000;
 /// How many validators a schema may become.
 const MOST_NODES: u64 = 50_000;
-const MOST_OF_ONE_SCHEMA: usize = 2;
+const MOST_OF_ONE_TOOLBOX: usize = 2;
 const MOST_SCHEMAS: usize = 4096;
-const MOST_THREADS: usize = 16;
+/// How many schemas within a schema a check on the spot may come by: more than it ever does.
+const MOST_STEPS_AT_ONCE: u64 = 65_536;

@@ -7,9 +7,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use jsonschema::{Keyword, PatternOptions, ValidationError, Validator};
+use jsonschema::{Keyword, ValidationError, Validator};
 use serde_json::{Map, Value};
 
+use super::patterns::{Names, Pattern, Room};
 use super::watch::step;
 
 /// Why a schema is refused before anybody calls its tool, as the end of a sentence about it.
@@ -33,12 +34,12 @@ pub(crate) fn refused(schema: &Value) -> Option<String> {
     None
 }
 
-/// The validator of a schema.
+/// The validator of a schema, and what the names of a value have to keep before it is asked.
 ///
 /// # Errors
 ///
 /// Why it cannot be used, as the end of a sentence about it.
-pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
+pub(super) fn compile(schema: &Value) -> Result<(Validator, Names), String> {
     if let Some(reason) = refused(schema) {
         return Err(format!("it {reason}"));
     }
@@ -48,14 +49,22 @@ pub(crate) fn compile(schema: &Value) -> Result<Validator, String> {
     if unfolds(schema) {
         return Err(super::watch::Stopped::TooMuch.to_string());
     }
+    let room = Room::default();
+    let names = Names::of(schema, &room)?;
     let options = jsonschema::options()
         .with_keyword(MARK, |_, _, _| {
             step();
             Ok(Box::new(Mark) as Box<dyn for<'i> Keyword<'i>>)
         })
-        .with_pattern_options(PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING));
-    let built = options.build(&marked(schema));
-    built.map_err(|error| without_marks(&error.to_string()))
+        .with_keyword(PATTERN, move |_, pattern, _| {
+            let pattern = Pattern::new(pattern, &room)?;
+            Ok(Box::new(pattern) as Box<dyn for<'i> Keyword<'i>>)
+        })
+        // Whether a text is a pattern takes a time that its square tells; no tool needs to know.
+        .with_format("regex", |_| true);
+    let built = names.limit(options).build(&marked(schema));
+    let validator = built.map_err(|error| without_marks(&error.to_string()))?;
+    Ok((validator, names))
 }
 
 /// A validator's words without what is ours in the schema.
@@ -306,8 +315,6 @@ const BY_NAME: &[&str] = &[
 const DATA: &[&str] = &["const", "enum"];
 /// The name of the mark: no keyword of anybody else.
 const MARK: &str = "$jackfield-step";
-/// How often a pattern may go back on its way through one text.
-const MOST_BACKTRACKING: usize = 100_000;
 /// The most bytes of a schema.
 const MOST_BYTES: usize = 64 << 10;
 /// The most levels of nesting in a schema.
@@ -322,6 +329,8 @@ const MOST_UNFOLDED: u64 = 1 << 14;
 const MOST_UNRESOLVED: usize = 8;
 /// What the names of drafts have in them in which nothing counts beside a reference.
 const OLD_DRAFTS: &[&str] = &["/draft-03/", "/draft-04/", "/draft-06/", "/draft-07/"];
+/// The keyword of a pattern for texts.
+pub(super) const PATTERN: &str = "pattern";
 /// Keywords that refer to a schema.
 const REFERENCES: &[&str] = &["$dynamicRef", "$recursiveRef", "$ref"];
 /// Keywords that say nothing about a value.

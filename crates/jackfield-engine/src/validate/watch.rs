@@ -23,6 +23,8 @@ pub(crate) struct Bounds {
 pub(crate) enum Stopped {
     Late,
     TooDeep,
+    /// A text, for the pattern that it would be matched with.
+    TooLong,
     TooMuch,
 }
 
@@ -31,6 +33,7 @@ impl fmt::Display for Stopped {
         f.write_str(match self {
             Self::Late => "it takes too long",
             Self::TooDeep => "it goes deeper into itself than can be followed",
+            Self::TooLong => "a text is too long for one of its patterns",
             Self::TooMuch => "it unfolds into more than can be followed",
         })
     }
@@ -81,8 +84,26 @@ pub(crate) fn step() {
     } else {
         return;
     };
-    // No panic: nothing is wrong here, and nothing is to be said on standard error.
-    resume_unwind(Box::new(stopped));
+    stop(stopped);
+}
+
+/// A step that may be followed by one that takes long: the clock is looked at in any case.
+pub(crate) fn long_step() {
+    step();
+    if WATCH
+        .get()
+        .is_some_and(|watch| Instant::now() >= watch.bounds.until)
+    {
+        stop(Stopped::Late);
+    }
+}
+
+/// Ends the work that is watched.
+pub(crate) fn stop(why: Stopped) {
+    if WATCH.get().is_some() {
+        // No panic: nothing is wrong here, and nothing is to be said on standard error.
+        resume_unwind(Box::new(why));
+    }
 }
 
 /// Where the stack is now, roughly.
@@ -93,6 +114,6 @@ fn here() -> usize {
 }
 
 /// How often it is looked at the clock, in steps.
-const LOOK: u64 = 64;
+const LOOK: u64 = 16;
 /// How much of the stack may be used, in bytes: half of what threads have by default.
 const MOST_STACK: usize = 1 << 20;

@@ -10,6 +10,7 @@ mod driving;
 mod fixture;
 mod generated;
 mod ordering;
+mod patterns;
 mod plain_schemas;
 mod robustness;
 mod running;

@@ -1,0 +1,213 @@
+//! Patterns: regular expressions that a stranger wrote, for texts that may be the same stranger's.
+//!
+//! A match cannot be ended from within, so it is bounded beforehand: the larger a pattern is once it is
+//! compiled, the shorter the texts that it is matched with, and shortest where it has to go back
+//! (`(?=…)`, `\1`). At its worst a match takes some hundred thousand million steps, which is minutes,
+//! and holds up its own toolbox alone; one that people have takes microseconds.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use jsonschema::{Keyword, PatternOptions, ValidationError, ValidationOptions, Validator};
+use serde_json::{Map, Value};
+
+use super::schema::PATTERN;
+use super::watch::{Stopped, long_step, stop};
+
+/// The room that all patterns of a schema have together.
+pub(super) struct Room {
+    left: AtomicUsize,
+}
+
+impl Default for Room {
+    fn default() -> Self {
+        Self {
+            left: AtomicUsize::new(MOST_OF_ALL),
+        }
+    }
+}
+
+impl Room {
+    fn take(&self, bytes: usize) -> bool {
+        let left = |left: usize| left.checked_sub(bytes);
+        let taken = self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, left);
+        taken.is_ok()
+    }
+}
+
+/// How patterns are compiled.
+#[derive(Clone, Copy)]
+struct Way {
+    /// Whether it goes back.
+    back: bool,
+    /// The most bytes of it, compiled.
+    size: usize,
+}
+
+impl Way {
+    fn limit(self, options: ValidationOptions<'_>) -> ValidationOptions<'_> {
+        let Self { back, size } = self;
+        if back {
+            let limits = PatternOptions::fancy_regex().backtrack_limit(MOST_BACKTRACKING);
+            options.with_pattern_options(limits.size_limit(size).dfa_size_limit(size.max(CACHE)))
+        } else {
+            let limits = PatternOptions::regex().size_limit(size);
+            options.with_pattern_options(limits.dfa_size_limit(size.max(CACHE)))
+        }
+    }
+
+    /// The longest text of one match.
+    const fn longest(self) -> usize {
+        if self.back {
+            // It may look at the whole rest of the text from each of its places.
+            (MOST_STEPS_BACK / self.size).isqrt()
+        } else {
+            MOST_STEPS / self.size
+        }
+    }
+}
+
+/// A pattern for texts.
+pub(super) struct Pattern {
+    matcher: Validator,
+    way: Way,
+}
+
+impl Pattern {
+    /// Compiles a pattern the easiest way in which it can be.
+    pub(super) fn new(pattern: &Value, room: &Room) -> Result<Self, ValidationError<'static>> {
+        let alone = Value::Object(Map::from_iter([(PATTERN.to_owned(), pattern.clone())]));
+        let full = || ValidationError::custom("it has more patterns than there is room for");
+        let mut fault = None;
+        for back in [false, true] {
+            for size in SIZES {
+                long_step();
+                let way = Way { back, size };
+                match way.limit(jsonschema::options()).build(&alone) {
+                    Ok(_) if !room.take(size + CACHE) => return Err(full()),
+                    Ok(matcher) => return Ok(Self { matcher, way }),
+                    Err(error) => fault = Some(error),
+                }
+            }
+        }
+        Err(fault.unwrap_or_else(full))
+    }
+
+    /// Ends the check if a match could take for ever.
+    fn begin(&self, value: &Value) {
+        long_step();
+        if value
+            .as_str()
+            .is_some_and(|text| text.len() > self.way.longest())
+        {
+            stop(Stopped::TooLong);
+        }
+    }
+}
+
+impl<'i> Keyword<'i> for Pattern {
+    fn is_valid(&self, value: &'i Value) -> bool {
+        self.begin(value);
+        self.matcher.is_valid(value)
+    }
+
+    fn validate(&self, value: &'i Value) -> Result<(), ValidationError<'i>> {
+        self.begin(value);
+        self.matcher.validate(value)
+    }
+}
+
+/// The patterns for names of fields: the library matches each name with each of them, without a step
+/// between.
+pub(super) struct Names {
+    count: usize,
+    way: Way,
+}
+
+impl Names {
+    /// The patterns for names anywhere in a schema.
+    ///
+    /// # Errors
+    ///
+    /// Why one of them cannot be used, as the end of a sentence about it.
+    pub(super) fn of(schema: &Value, room: &Room) -> Result<Self, String> {
+        let mut names = Self {
+            count: 0,
+            way: Way {
+                back: false,
+                size: SMALLEST,
+            },
+        };
+        names.add(schema, room)?;
+        Ok(names)
+    }
+
+    fn add(&mut self, schema: &Value, room: &Room) -> Result<(), String> {
+        match schema {
+            Value::Array(items) => items.iter().try_for_each(|item| self.add(item, room)),
+            Value::Object(fields) => fields.iter().try_for_each(|(keyword, field)| {
+                let named = field.as_object().filter(|_| keyword == "patternProperties");
+                for name in named.into_iter().flat_map(Map::keys) {
+                    let pattern = Pattern::new(&Value::String(name.clone()), room);
+                    let way = pattern.map_err(|error| error.to_string())?.way;
+                    self.count += 1;
+                    self.way = Way {
+                        back: self.way.back || way.back,
+                        size: self.way.size.max(way.size),
+                    };
+                }
+                self.add(field, room)
+            }),
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => Ok(()),
+        }
+    }
+
+    /// Compiles them in the way that all of them can be.
+    pub(super) fn limit<'a>(&self, options: ValidationOptions<'a>) -> ValidationOptions<'a> {
+        self.way.limit(options)
+    }
+
+    /// Whether the names of a value can be matched with them in time.
+    pub(super) fn take(&self, value: &Value) -> bool {
+        let mut left = if self.way.back {
+            MOST_OF_NAMES_BACK
+        } else {
+            MOST_OF_NAMES
+        };
+        self.count == 0 || self.all(value, &mut left)
+    }
+
+    fn all(&self, value: &Value, left: &mut usize) -> bool {
+        match value {
+            Value::Array(items) => items.iter().all(|item| self.all(item, left)),
+            Value::Object(fields) => fields.iter().all(|(name, field)| {
+                let cost = self.count.saturating_mul(name.len() + 1);
+                let taken = left.checked_sub(cost).map(|less| *left = less);
+                let short = name.len() <= LONGEST_NAME.min(self.way.longest());
+                taken.is_some() && short && self.all(field, left)
+            }),
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => true,
+        }
+    }
+}
+
+/// What a pattern needs beside itself while it is matched.
+const CACHE: usize = 64 << 10;
+/// The longest name that is matched with patterns.
+const LONGEST_NAME: usize = 1024;
+/// How often a pattern may go back on its way through one text.
+const MOST_BACKTRACKING: usize = 30_000;
+/// The most bytes of all patterns of a schema, compiled.
+const MOST_OF_ALL: usize = 64 << 20;
+/// The most bytes of names, each as often as there are patterns for names.
+const MOST_OF_NAMES: usize = 16 << 20;
+/// The same, where one of the patterns goes back.
+const MOST_OF_NAMES_BACK: usize = 256 << 10;
+/// The size of a pattern by the length of a text.
+const MOST_STEPS: usize = 1 << 38;
+/// The size of a pattern that goes back by the square of the length of a text.
+const MOST_STEPS_BACK: usize = 1 << 41;
+/// How large patterns may be once they are compiled.
+const SIZES: [usize; 3] = [SMALLEST, 256 << 10, 10 << 20];
+const SMALLEST: usize = 16 << 10;
