@@ -2,6 +2,8 @@
 
 use std::io;
 use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::io::{AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::{mpsc, oneshot};
@@ -13,6 +15,8 @@ use crate::mark::Mark;
 #[derive(Debug)]
 pub(crate) struct Writer {
     messages: Option<mpsc::UnboundedSender<Demand>>,
+    /// How many messages that nobody waits for are in the queue.
+    replies: Arc<AtomicUsize>,
     task: JoinHandle<()>,
 }
 
@@ -31,6 +35,8 @@ struct Message {
 impl Writer {
     pub(crate) fn new(mut input: impl AsFd + AsyncWrite + Send + Sync + Unpin + 'static) -> Self {
         let (messages, mut queue) = mpsc::unbounded_channel::<Demand>();
+        let replies = Arc::new(AtomicUsize::new(0));
+        let written = Arc::clone(&replies);
         let task = tokio::spawn(async move {
             let mut sent = 0_u64;
             while let Some(demand) = queue.recv().await {
@@ -41,6 +47,9 @@ impl Writer {
                         continue;
                     }
                 };
+                if message.mark.is_none() {
+                    written.fetch_sub(1, Ordering::Relaxed);
+                }
                 sent += message.bytes.len() as u64;
                 let wanted = message.mark.as_ref().is_none_or(Mark::begin);
                 let ended = if wanted {
@@ -59,24 +68,33 @@ impl Writer {
         });
         Self {
             messages: Some(messages),
+            replies,
             task,
         }
     }
 
     /// Puts a message into the queue at once; the future is for when it was written.
+    ///
+    /// A server that asks and asks, and reads no answer, gets no more of them than are in the queue: the
+    /// rest would fill the memory. Calls bear marks, and are never left out.
     pub(crate) fn send(
         &self,
         mut bytes: Vec<u8>,
         mark: Option<Mark>,
     ) -> impl Future<Output = io::Result<()>> + Send + 'static {
         bytes.push(b'\n');
+        let is_reply = mark.is_none();
+        let full = is_reply && self.replies.load(Ordering::Relaxed) >= MOST_REPLIES;
         let (written, ended) = oneshot::channel();
         let message = Message {
             bytes,
             mark,
             written,
         };
-        let queued = self.messages.as_ref().is_some_and(|messages| {
+        let messages = self.messages.as_ref().filter(|_| !full);
+        let queued = messages.is_some_and(|messages| {
+            self.replies
+                .fetch_add(usize::from(is_reply), Ordering::Relaxed);
             // What cannot be sent is dropped, and its receiver knows.
             messages.send(Demand::Message(message)).is_ok()
         });
@@ -130,3 +148,5 @@ fn was_read(input: &impl AsFd, sent: u64) -> Option<bool> {
 
 /// How long the last messages may take.
 const LAST: std::time::Duration = std::time::Duration::from_millis(200);
+/// How many messages may wait that nobody waits for.
+const MOST_REPLIES: usize = 4096;

@@ -359,3 +359,18 @@ async fn a_server_that_asks_before_it_answers_does_not_wait_for_ever() {
     let log = server.toolbox.log();
     assert!(log.iter().any(|line| line.contains("-32601")), "{log:?}");
 }
+
+/// What it does not read waits here, and must not fill the memory.
+#[tokio::test]
+async fn a_server_that_asks_and_asks_gets_no_more_answers_than_may_wait() {
+    let line =
+        r#"yes '{"jsonrpc":"2.0","id":"p","method":"ping"}' | head -n 40000; exec "$0" "$1""#;
+    let server = Scripted::with(
+        script("greet", &json!([{ "text": "hello" }])),
+        |config, _| through_shell(config, line),
+    );
+    assert_eq!(server.result("greet", json!({})).await.to_text(), "hello");
+    // As many as wait, and what fits into a pipe.
+    let answered = server.count("replied");
+    assert!((1..10_000).contains(&answered), "{answered}");
+}
