@@ -162,9 +162,12 @@ async fn after_a_handshake_a_request_may_still_say_another_revision_and_is_answe
     let mut wire = Wire::to(server(&tools));
     wire.greet("2025-06-18").await;
     wire.call(1, "read", json!({})).await;
-    assert_eq!(wire.hear().await["result"]["resultType"], "complete");
+    let called = wire.hear().await["result"].clone();
+    assert_eq!(called["resultType"], "complete");
+    assert!(called["_meta"].is_object(), "{called}");
     let listed = wire.answer(request(2, "tools/list", json!({}))).await["result"].clone();
     assert_eq!(listed["resultType"], "complete");
+    assert!(listed["ttlMs"].is_u64(), "{listed}");
     // And the next one is of the handshake again.
     let call = json!({
         "jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": { "name": "read" },
