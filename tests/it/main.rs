@@ -27,6 +27,7 @@ mod limits;
 mod matrix;
 mod mcp;
 mod mcp_ending;
+mod mcp_faults;
 mod mcp_serve;
 mod mcp_servers;
 mod models;

@@ -150,3 +150,60 @@ async fn what_is_told_twice_is_an_error_with_its_line_and_starts_nothing() {
     );
     assert_eq!(seen.count("start"), 0);
 }
+
+/// What a process has open, and how many children.
+#[cfg(target_os = "linux")]
+fn held_by(process: u32) -> (usize, usize) {
+    let count = |folder: &str| {
+        let entries = fs::read_dir(format!("/proc/{process}/{folder}"));
+        entries.map_or(0, Iterator::count)
+    };
+    let tasks = fs::read_dir(format!("/proc/{process}/task")).expect("it runs");
+    let children = tasks.flatten().map(|task| {
+        let children = fs::read_to_string(task.path().join("children"));
+        children.unwrap_or_default().split_whitespace().count()
+    });
+    (count("fd"), children.sum())
+}
+
+/// Conversations begun anew in one process, with a server that stays.
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_hundred_sessions_of_one_process_leave_nothing_behind() {
+    let server = McpServer::of("read", &json!([{ "text": "the text" }]));
+    let turns = (0..=100).flat_map(|nth| {
+        let call = Turn::call("box__read", &json!({ "nth": nth }));
+        [call, Turn::text(format!("answer {nth}."))]
+    });
+    let claude = ScriptedClaude::start(Vec::from_iter(turns)).await;
+    let files = tempfile::tempdir().expect("a folder can be made");
+    let chat = jackfield(["chat"]).at(&claude.base_url());
+    let chat = chat.servers([("box", server.trusted())]).held();
+    let mut running = chat.env("TMPDIR", files.path()).start();
+    let mut first = None;
+    for nth in 0..=100 {
+        running.say("go").await;
+        running.out.until(&format!("answer {nth}.")).await;
+        running.say("/clear").await;
+        first.get_or_insert_with(|| held_by(running.id()));
+    }
+    let (open, children) = first.expect("a first session");
+    assert_eq!(children, 1);
+    let no_more = tokio::time::timeout(LONGEST_AFTERLIFE, async {
+        // One connection may be about to be closed.
+        while held_by(running.id()) > (open, children) {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+    });
+    let held = held_by(running.id());
+    assert!(no_more.await.is_ok(), "{held:?}, and {open} at first");
+    running.hang_up();
+    let ran = running.end().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(server.count("call read"), 101);
+    assert_eq!(server.count("start "), 1);
+    let left = fs::read_dir(files.path()).expect("a folder can be read");
+    assert_eq!(left.count(), 0);
+    kept(&claude);
+    server.kept_and_gone().await;
+}

@@ -94,9 +94,14 @@ impl Running {
         self.signal("-KILL");
     }
 
+    /// Its id, while it runs.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id().expect("the process has not ended")
+    }
+
     /// Sends it a signal, with its dash.
     pub(crate) fn signal(&self, signal: &str) {
-        let id = self.child.id().expect("the process has not ended");
+        let id = self.id();
         let kill = std::process::Command::new("kill")
             .args([signal, &id.to_string()])
             .status();
