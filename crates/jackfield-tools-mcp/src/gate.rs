@@ -11,8 +11,8 @@ use serde_json::Value;
 /// of: what it refuses is neither offered nor called, whatever was offered before.
 pub trait Gate: Send + Sync {
     /// Looks at all that the server says of its tools: objects with `name`, and, as far as the server
-    /// sent them, `title`, `description`, `inputSchema`, `outputSchema` and `annotations`, all as it
-    /// sent them. Of those that are left out, such as by a pattern, nothing is said here.
+    /// sent them, `title`, `description`, `inputSchema`, `outputSchema`, `annotations` and, of `_meta`,
+    /// the icon, all as it sent them. Of those that are left out, such as by a pattern, nothing is said here.
     ///
     /// It may read and write files: it runs where that keeps nobody waiting. If it panics, everything
     /// is refused.

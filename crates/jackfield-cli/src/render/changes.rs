@@ -34,8 +34,9 @@ pub fn changes(
             "nothing to accept: what `{id}` says of its tools is what was accepted"
         )?;
     }
+    let until = Instant::now() + PATIENCE_IN_ALL;
     for one in changed {
-        definition(out, id, one)?;
+        definition(out, id, one, until)?;
     }
     out.flush()
 }
@@ -57,12 +58,18 @@ fn described(id: &str, changed: &[Changed], accepted: bool) -> Value {
     })
 }
 
-/// Prints what has changed of one tool.
+/// Prints what has changed of one tool. Small differences are not looked for any more after that
+/// moment: a server can change thousands of long texts at once.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn definition(out: &mut impl Write, id: &str, changed: &Changed) -> io::Result<()> {
+pub fn definition(
+    out: &mut impl Write,
+    id: &str,
+    changed: &Changed,
+    until: Instant,
+) -> io::Result<()> {
     if changed.tool.is_empty() {
         writeln!(out, "{NAME}{id}{NAME:#}")?;
     } else {
@@ -86,7 +93,7 @@ pub fn definition(out: &mut impl Write, id: &str, changed: &Changed) -> io::Resu
         let (old, new) = (text(accepted), text(&changed.offered));
         if old != new {
             writeln!(out, "  {heading}")?;
-            told(out, &old, &new, words_diff)?;
+            told(out, &old, &new, until, words_diff)?;
         }
     }
     for (field, heading) in VALUES {
@@ -97,7 +104,7 @@ pub fn definition(out: &mut impl Write, id: &str, changed: &Changed) -> io::Resu
         let (old, new) = (pretty(accepted)?, pretty(&changed.offered)?);
         if old != new {
             writeln!(out, "  {heading}")?;
-            told(out, &old, &new, lines_diff)?;
+            told(out, &old, &new, until, lines_diff)?;
         }
     }
     writeln!(out)
@@ -108,11 +115,13 @@ fn told<W: Write>(
     out: &mut W,
     old: &str,
     new: &str,
-    tell: fn(&mut W, &str, &str) -> io::Result<()>,
+    until: Instant,
+    tell: fn(&mut W, &str, &str, Instant) -> io::Result<()>,
 ) -> io::Result<()> {
     let (old, old_rest) = bounded(old);
     let (new, new_rest) = bounded(new);
-    tell(out, &revealed(old), &revealed(new))?;
+    let until = until.min(Instant::now() + PATIENCE);
+    tell(out, &revealed(old), &revealed(new), until)?;
     let rest = old_rest.len().max(new_rest.len());
     if rest > 0 {
         let how = if old_rest == new_rest {
@@ -133,11 +142,10 @@ fn bounded(text: &str) -> (&str, &str) {
 }
 
 /// Tells how prose differs: word by word, in its lines.
-fn words_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
+fn words_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io::Result<()> {
     let (old, new) = (unmarked(old), unmarked(new));
     let (old, new) = (tokens(&old), tokens(&new));
-    let deadline = Some(Instant::now() + PATIENCE);
-    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, deadline);
+    let ops = similar::capture_diff_slices_deadline(Algorithm::Myers, &old, &new, Some(until));
     let mut lines = Lines::default();
     let text =
         |tokens: &[&str], range: Range<usize>| tokens.get(range).unwrap_or_default().concat();
@@ -157,8 +165,8 @@ fn words_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
 }
 
 /// Tells how JSON differs: line by line.
-fn lines_diff(out: &mut impl Write, old: &str, new: &str) -> io::Result<()> {
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
+fn lines_diff(out: &mut impl Write, old: &str, new: &str, until: Instant) -> io::Result<()> {
+    let diff = TextDiff::configure().deadline(until).diff_lines(old, new);
     for (place, hunk) in diff.grouped_ops(AROUND).iter().enumerate() {
         if place > 0 {
             writeln!(out, "    {DIM}…{DIM:#}")?;
@@ -293,6 +301,7 @@ const TEXTS: &[(&str, &str)] = &[
 ];
 /// The fields that are JSON.
 const VALUES: &[(&str, &str)] = &[
+    ("_meta", "icon"),
     ("annotations", "annotations: what it says of its effects"),
     ("inputSchema", "arguments"),
     ("outputSchema", "structured results"),
@@ -303,3 +312,5 @@ const AROUND: usize = 2;
 const MOST_SHOWN: usize = 64 << 10;
 /// How long the smallest difference is looked for; a larger one is told then.
 const PATIENCE: Duration = Duration::from_millis(500);
+/// The same for all that has changed of a server.
+const PATIENCE_IN_ALL: Duration = Duration::from_secs(5);

@@ -2,6 +2,7 @@
 
 use std::io::{Seek as _, Write as _};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use jackfield_assembly::Changed;
 use jackfield_cli::approval::Terminal;
@@ -20,7 +21,8 @@ fn shown(accepted: Option<Value>, offered: Value) -> String {
         offered: Arc::new(offered),
     };
     let mut out = anstream::StripStream::new(Vec::new());
-    render::definition(&mut out, "weather", &changed).unwrap();
+    let until = Instant::now() + Duration::from_secs(30);
+    render::definition(&mut out, "weather", &changed, until).unwrap();
     String::from_utf8(out.into_inner()).unwrap()
 }
 
@@ -194,12 +196,42 @@ fn what_is_said_cannot_look_as_if_it_had_been_said_before() {
 
 #[test]
 fn many_short_lines_are_told_soon() {
-    let since = std::time::Instant::now();
+    let since = Instant::now();
     let lines = vec!["a"; 32_000].join("\n");
     assert_eq!(prose("", &lines).lines().count(), 32_000);
     // It took minutes when each line was counted for each line.
     assert!(
-        since.elapsed() < std::time::Duration::from_secs(20),
+        since.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        since.elapsed()
+    );
+}
+
+#[test]
+fn after_a_while_what_has_changed_is_told_as_a_whole() {
+    let of = |word: &str| {
+        let text = format!("{word} ").repeat(10_000);
+        json!({ "name": "x", "description": text })
+    };
+    let changed = Changed {
+        accepted: Some(Arc::new(of("a"))),
+        accepted_digest: Digest::of_json(&of("a")),
+        tool: "x".into(),
+        offered: Arc::new(of("b")),
+    };
+    let since = Instant::now();
+    for _ in 0..100 {
+        let mut out = anstream::StripStream::new(Vec::new());
+        render::definition(&mut out, "weather", &changed, since).unwrap();
+        let told = String::from_utf8(out.into_inner()).unwrap();
+        assert!(
+            told.contains("[-a a ") && told.contains("{+b b "),
+            "{}",
+            &told[..200]
+        );
+    }
+    assert!(
+        since.elapsed() < Duration::from_secs(40),
         "{:?}",
         since.elapsed()
     );

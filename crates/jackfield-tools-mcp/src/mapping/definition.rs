@@ -120,7 +120,8 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
                 .chars()
                 .any(|part| part.is_ascii() || part.is_control())
     });
-    said.extend(icon.map(|icon| ("icon".to_owned(), icon.into())));
+    // As it was sent: what is remembered of a server is read as what it sends is.
+    said.extend(icon.map(|icon| ("_meta".to_owned(), json!({ ICON: icon }))));
     // It stands where ours do, so it is shown of those who are believed.
     let icon = icon.filter(|_| trusted);
     let tool = ToolSpec {

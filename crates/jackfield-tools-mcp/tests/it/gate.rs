@@ -169,3 +169,21 @@ async fn there_is_nothing_new_to_remember_after_a_call() {
     server.list().await;
     assert_eq!(server.toolbox.times_listed(), 2);
 }
+
+#[tokio::test]
+async fn what_is_remembered_is_what_was_sent() {
+    let script = json!({ "tools": [{
+        "name": "a",
+        "title": "A",
+        "description": "Does it.",
+        "inputSchema": { "required": [] },
+        "outputSchema": { "type": "object" },
+        "annotations": { "title": "Other", "readOnlyHint": true },
+        "_meta": { "jackfield/icon": "🧮", "other": 1 },
+    }] });
+    let before = Scripted::new(script.clone());
+    before.list().await;
+    let remembered = before.toolbox.remembered().unwrap();
+    let after = McpToolbox::new(config(&script), settings()).remembering(remembered.clone());
+    assert_eq!(after.remembered(), Some(remembered));
+}
