@@ -27,7 +27,7 @@ pub struct McpServer {
 /// What holds for every connection.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Settings {
-    /// How long calls have to end when the client says nothing more.
+    /// How long calls have to end when the client says nothing more; `rmcp` gives them five seconds at most.
     pub grace: Duration,
     /// The longest message that is read, in bytes.
     pub max_message: usize,
