@@ -49,6 +49,7 @@ pub struct Guarded {
 }
 
 struct Settings {
+    advised: bool,
     allowed: Arc<Allowed>,
     connect_timeout: Duration,
     read_idle: Duration,
@@ -58,6 +59,9 @@ struct Settings {
 #[derive(Clone)]
 #[non_exhaustive]
 pub struct GuardedSettings {
+    /// Whether a refusal tells how `allow_private` would have let it through: where [`Self::allowed`] is
+    /// what stands there.
+    pub advised: bool,
     /// What may be reached although it is not public.
     pub allowed: Allowed,
     /// How long a connection may take to be made, with finding the name and encryption.
@@ -75,6 +79,7 @@ pub struct GuardedSettings {
 impl Default for GuardedSettings {
     fn default() -> Self {
         Self {
+            advised: true,
             allowed: Allowed::default(),
             connect_timeout: Duration::from_secs(10),
             lookup: Arc::new(SystemLookup),
@@ -142,6 +147,7 @@ impl Guarded {
             None => None,
         };
         let settings = Arc::new(Settings {
+            advised: settings.advised,
             allowed,
             connect_timeout: settings.connect_timeout,
             read_idle: settings.read_idle,
@@ -226,7 +232,7 @@ impl Guarded {
             "http" => false,
             "https" => true,
             scheme => {
-                let why = format!("to a `{scheme}:` address, which is not followed");
+                let why = format!("to a `{}:` address, which is not followed", short(scheme));
                 return Err(peer.redirect(&why));
             }
         };
@@ -255,6 +261,7 @@ impl Guarded {
 
     fn peer(&self, url: &Url) -> Peer {
         Peer {
+            advised: self.settings.advised,
             connect_timeout: self.settings.connect_timeout,
             host: host_of(url),
             later: false,
@@ -295,11 +302,21 @@ fn anonymous(headers: &HeaderMap) -> HeaderMap {
 }
 
 fn host_of(url: &Url) -> String {
-    let host = url.host_str().unwrap_or("the server");
+    let host = short(url.host_str().unwrap_or("the server"));
     match url.port() {
         Some(port) => format!("{host}:{port}"),
-        None => host.to_owned(),
+        None => host,
     }
+}
+
+/// What a server chose, as far as anybody wants to read it. A name has 253 letters at most (RFC 1035).
+fn short(text: &str) -> String {
+    let mut letters = text.chars();
+    let mut short: String = letters.by_ref().take(LONGEST_SHOWN).collect();
+    if letters.next().is_some() {
+        short.push('…');
+    }
+    short
 }
 
 fn is_localhost(host: &str) -> bool {
@@ -326,5 +343,7 @@ fn build(builder: reqwest::ClientBuilder) -> Result<reqwest::Client, TransportEr
     })
 }
 
+/// The longest host or scheme that an error repeats, in letters.
+const LONGEST_SHOWN: usize = 253;
 /// The most redirects that one request follows.
 pub const MAX_REDIRECTS: usize = 5;

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use ipnet::IpNet;
+use ipnet::{IpNet, Ipv4Net};
 use thiserror::Error;
 
 use super::addresses::canonical;
@@ -61,7 +61,7 @@ impl Allowed {
                     meant: network.trunc(),
                 });
             }
-            self.networks.push(network);
+            self.networks.push(unmapped(network));
             return Ok(());
         }
         let (below, name) = match text.strip_prefix("*.") {
@@ -102,7 +102,23 @@ impl Allowed {
     }
 }
 
+/// A network of mapped IPv4 addresses as what it is, since addresses are compared as what they are.
+fn unmapped(network: IpNet) -> IpNet {
+    let IpNet::V6(inner) = network else {
+        return network;
+    };
+    let length = inner.prefix_len().checked_sub(MAPPED);
+    let address = inner.addr().to_ipv4_mapped();
+    address
+        .zip(length)
+        .and_then(|(address, length)| Ipv4Net::new(address, length).ok())
+        .map_or(network, IpNet::V4)
+}
+
 /// A name as names are compared: in lower case, and without the dot of the root.
 fn plain(name: &str) -> String {
     name.trim_end_matches('.').to_ascii_lowercase()
 }
+
+/// The length of `::ffff:0:0/96`, in which IPv4 addresses are mapped.
+const MAPPED: u8 = 96;

@@ -46,6 +46,8 @@ pub enum FetchErrorKind {
 /// Whom a request goes to, as far as errors may tell: host and port, never path, query or user.
 #[derive(Clone, Debug)]
 pub(super) struct Peer {
+    /// Whether a refusal says how to allow what it refuses.
+    pub(super) advised: bool,
     pub(super) connect_timeout: Duration,
     pub(super) host: String,
     /// Whether something was answered before, by a redirect.
@@ -55,7 +57,15 @@ pub(super) struct Peer {
 
 impl Peer {
     pub(super) fn refused(&self, refused: &Refused) -> FetchError {
-        self.fault(FetchErrorKind::Refused, refused.to_string(), None)
+        let mut message = refused.to_string();
+        // Nobody is told to open a door because a server pointed at it.
+        if self.advised && !self.later {
+            let address = refused.address;
+            message.push_str(&format!(
+                "; to allow it, add \"{address}\" to `allow_private` under [network]"
+            ));
+        }
+        self.fault(FetchErrorKind::Refused, message, None)
     }
 
     pub(super) fn redirect(&self, why: &str) -> FetchError {

@@ -55,11 +55,7 @@ impl fmt::Display for Refused {
         } else {
             write!(f, "{host} is at {address}, which is {what}")?;
         }
-        write!(
-            f,
-            ", and only public addresses are reached; to allow it, add \"{address}\" to \
-             `allow_private` under [network]"
-        )
+        f.write_str(", and only public addresses are reached")
     }
 }
 

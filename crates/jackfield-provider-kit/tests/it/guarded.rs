@@ -95,11 +95,30 @@ async fn what_is_allowed_is_reached_and_nothing_else() {
         "127.0.0.1 is this machine (RFC 1122), and only public addresses are reached; \
          to allow it, add \"127.0.0.1\" to `allow_private` under [network]"
     );
-    for other in ["10.0.0.0/8", "localhost", "127.0.0.2"] {
+    for other in [
+        "10.0.0.0/8",
+        "localhost",
+        "127.0.0.2",
+        "::ffff:0a00:0/104",
+        "::/64",
+    ] {
         refused(&client(&[other]), &url).await;
     }
+    // Where nothing can be allowed nobody is told how to.
+    let mut unadvised = settings(&[]);
+    unadvised.advised = false;
+    let error = refused(&Guarded::new(unadvised).unwrap(), &url).await;
+    assert_eq!(
+        error.to_string(),
+        "127.0.0.1 is this machine (RFC 1122), and only public addresses are reached"
+    );
     assert_eq!(server.connections(), 0);
-    for allowed in ["127.0.0.1", "127.0.0.0/8", "::ffff:127.0.0.1"] {
+    for allowed in [
+        "127.0.0.1",
+        "127.0.0.0/8",
+        "::ffff:127.0.0.1",
+        "::ffff:7f00:0/104",
+    ] {
         let answer = client(&[allowed]).send(get(&url)).await.unwrap();
         assert_eq!(text(answer).await, "here");
     }
