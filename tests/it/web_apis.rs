@@ -254,7 +254,7 @@ async fn s5_02_a_found_project_brings_tools_that_know_nothing_and_are_asked_abou
         .in_project("jackfield.toml", &project);
     let ran = call.env("WEATHER_TOKEN", TOKEN).run().await;
     assert!(
-        ran.out.contains("127.0.0.1 is this machine"),
+        ran.out.contains("127.0.0.1 is this machine") && !ran.out.contains("allow_private"),
         "{}\n{}",
         ran.out,
         ran.err
@@ -266,4 +266,74 @@ async fn s5_02_a_found_project_brings_tools_that_know_nothing_and_are_asked_abou
     let list = jackfield(["tools", "list"]).configured(&mine);
     let ran = list.in_project("jackfield.toml", stealing).run().await;
     ran.stops(3, "a file that was merely found gets no variables");
+}
+
+#[tokio::test]
+async fn s5_02_a_key_in_the_address_is_sent_and_never_seen() {
+    let api = Server::start_with(|request: &RecordedRequest| {
+        if request.path != format!("/v1/London?appid={TOKEN}") {
+            return Response::text(401, "who are you?");
+        }
+        Response::text(200, format!("sunny at http://api.example{}", request.path))
+    })
+    .await;
+    let configured = format!(
+        "[network]\nallow_private = [\"127.0.0.1\"]\n[web.tools.weather]\ndescription = \"Weather\"\n\
+         read_only = true\nurl = \"{}/v1/{{city}}?appid=${{WEATHER_TOKEN}}\"\n\
+         [web.tools.weather.parameters.city]",
+        api.base_url()
+    );
+    let claude = ScriptedClaude::start([
+        Turn::call("web__weather", &json!({ "city": "London" })),
+        Turn::text("It is sunny.").when("sunny"),
+    ])
+    .await;
+    let ask = jackfield(["ask", "--json", "Weather?"]).at_with(&claude.base_url(), &configured);
+    // Whatever our libraries have to say.
+    let ask = ask.env("JACKFIELD_LOG", "trace");
+    let ran = ask.env("WEATHER_TOKEN", TOKEN).run().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let call = ran.last_event()["calls"][0].clone();
+    assert_eq!(
+        call["result"],
+        "sunny at http://api.example/v1/London?appid=[redacted]"
+    );
+    assert!(ran.err.contains("a web API answered"), "{}", ran.err);
+    assert!(!ran.out.contains(TOKEN) && !ran.err.contains(TOKEN));
+    kept(&claude);
+    // Not even where it fails.
+    for (arguments, tool) in [
+        (
+            &["tools", "call", "web__weather", r#"{"city": "London"}"#][..],
+            ":1/v1",
+        ),
+        (&["tools", "show", "web__weather"], "/v1"),
+        (&["config", "show"], "/v1"),
+        (&["doctor", "--offline"], "/v1"),
+    ] {
+        let port = format!(":{}/v1", api.address().port());
+        let text = configured.replace(&port, tool);
+        let run = jackfield([arguments[0]])
+            .more(&arguments[1..])
+            .configured(text);
+        let run = run.env("JACKFIELD_LOG", "trace");
+        let ran = run.env("WEATHER_TOKEN", TOKEN).run().await;
+        assert!(
+            !ran.out.contains(TOKEN) && !ran.err.contains(TOKEN),
+            "{arguments:?}: {}\n{}",
+            ran.out,
+            ran.err
+        );
+    }
+    // Without it doctor says which variable is missing.
+    let ran = jackfield(["doctor", "--offline"])
+        .configured(&configured)
+        .run()
+        .await;
+    let told = format!("{}{}", ran.out, ran.err);
+    assert!(
+        told.contains("its tool `weather` is left out")
+            && told.contains("WEATHER_TOKEN is not set"),
+        "{told}"
+    );
 }

@@ -14,7 +14,7 @@ use jackfield_tools_web::{Header, WebTool, WebTools};
 use crate::assemble::unreachable;
 use crate::config::Config;
 use crate::place::{Origin, Place, Problem};
-use crate::servers::expand::expand_told;
+use crate::servers::expand::{expand, expand_told};
 use crate::surroundings::Environment;
 
 /// The web APIs that are tools.
@@ -80,15 +80,18 @@ pub(crate) fn join(
                 Err(why) => unusable.push((Arc::clone(api.tool.name()), why)),
             }
         }
-        let client = client(config, allowed)?;
+        // What a found file says reaches nothing else, whatever is allowed.
+        let advised = standing.trusted;
+        let client = client(config, allowed, advised)?;
         let toolbox = WebTools::new(id, client, tools).without(unusable);
         builder = builder.toolbox_as(Arc::new(toolbox), standing);
     }
     Ok(builder)
 }
 
-fn client(config: &Config, allowed: Allowed) -> Result<Guarded, Problem> {
+fn client(config: &Config, allowed: Allowed, advised: bool) -> Result<Guarded, Problem> {
     let mut settings = GuardedSettings::default();
+    settings.advised = advised;
     settings.allowed = allowed;
     if let Some(timeout) = config.network.connect_timeout {
         settings.connect_timeout = timeout;
@@ -98,20 +101,29 @@ fn client(config: &Config, allowed: Allowed) -> Result<Guarded, Problem> {
     Guarded::new(settings).map_err(|error| unreachable(config, &error))
 }
 
-/// The tool with the variables of its headers filled in, or why that cannot be.
+/// The tool with the variables of its address and its headers filled in, or why that cannot be.
 fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String> {
+    let place = api.place.origin_in_words();
+    let mut tool = api.tool.clone();
+    for name in api.tool.variables() {
+        let wrong = |why: &str| {
+            format!("its `url` cannot be used: {why}; correct it in {place}, or set it")
+        };
+        let value = expand(&format!("${{{name}}}"), environment).map_err(|why| wrong(&why))?;
+        let held = |why: &str| wrong(&format!("the environment variable {name}: {why}"));
+        tool = tool.with_variable(name, &value).map_err(held)?;
+    }
     let mut headers = Vec::new();
     for (name, text) in &api.headers {
         let mut secrets = Vec::new();
         let wrong = |why: &str| {
-            let place = api.place.origin_in_words();
             format!("its header `{name}` cannot be sent: {why}; correct it in {place}, or set it")
         };
         let value = expand_told(text, environment, |value| secrets.push(Secret::new(value)));
         let value = value.map_err(|why| wrong(&why))?;
         headers.push(Header::new(name.clone(), &value, secrets).map_err(wrong)?);
     }
-    Ok(api.tool.clone().with_headers(headers))
+    Ok(tool.with_headers(headers))
 }
 
 /// The toolbox of what a file says that was merely found.

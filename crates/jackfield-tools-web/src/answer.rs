@@ -4,23 +4,25 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use bytes::Bytes;
+use encoding_rs::{Encoding, UTF_8};
 use http::StatusCode;
 use http::header::CONTENT_ENCODING;
 use jackfield_domain::media::{Image, MediaSource};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_provider_kit::guarded::{Answer, FetchError};
-use jackfield_provider_kit::secret::Secret;
 use serde_json::Value;
+
+use crate::hidden::Hidden;
+use crate::pointer::{compact, find};
 
 /// How an answer is read.
 pub(crate) struct Reading<'a> {
-    /// The most bytes of outcome that are of use.
-    pub(crate) limit: usize,
     /// Whether the body is left out by the method.
     pub(crate) headless: bool,
     /// What no outcome may have in it.
-    pub(crate) secrets: Vec<&'a Secret>,
+    pub(crate) hidden: &'a Hidden,
+    /// The most bytes of outcome that are of use.
+    pub(crate) limit: usize,
     /// Which part of a JSON answer is the outcome.
     pub(crate) pointer: Option<&'a str>,
 }
@@ -46,7 +48,7 @@ impl Reading<'_> {
             return self.refusal(answer).await;
         }
         if self.headless {
-            return Ok(ToolResult::text(self.head(&answer)));
+            return Ok(self.cut(self.head(&answer), true));
         }
         if let Some(why) = packed(&answer) {
             return Ok(ToolResult::error(why));
@@ -59,7 +61,7 @@ impl Reading<'_> {
             Kind::Other => Ok(ToolResult::error(format!(
                 "{} answered with {}, which is not taken: text, JSON and pictures are",
                 answer.host(),
-                self.redacted(media_type.as_deref().unwrap_or("something unnamed")),
+                self.told(media_type.as_deref().unwrap_or("something unnamed")),
             ))),
         }
     }
@@ -68,7 +70,7 @@ impl Reading<'_> {
     async fn refusal(&self, answer: Answer) -> Result<ToolResult, FetchError> {
         let mut said = format!("{} answered {}", answer.host(), in_words(answer.status()));
         if let Some(after) = answer.header("retry-after") {
-            said.push_str(&format!(" (retry-after: {})", self.redacted(after)));
+            said.push_str(&format!(" (retry-after: {})", self.told(after)));
         }
         let media_type = answer.media_type();
         let readable = matches!(kind(media_type.as_deref()), Kind::Json | Kind::Text);
@@ -91,7 +93,7 @@ impl Reading<'_> {
         let mut said = in_words(answer.status());
         for name in TOLD {
             if let Some(value) = answer.header(name) {
-                said.push_str(&format!("\n{name}: {}", self.redacted(value)));
+                said.push_str(&format!("\n{name}: {}", self.told(value)));
             }
         }
         said
@@ -119,30 +121,47 @@ impl Reading<'_> {
             let said = format!("{}, and nothing else", in_words(status));
             return Ok(ToolResult::text(said));
         }
-        let parsed: Option<Value> = whole.then(|| serde_json::from_str(&text).ok()).flatten();
-        let (text, json) = match (self.pointer, parsed) {
-            (None, None) => return Ok(self.cut(text, whole)),
-            (None, Some(json)) => (text, json),
-            (Some(_), None) => {
-                let why = if whole {
-                    "is not JSON, whatever it calls itself".to_owned()
-                } else {
-                    format!("is longer than the {limit} bytes that are read of it")
-                };
+        let text = match self.pointer {
+            None if !whole => return Ok(self.cut(text, whole)),
+            None => text,
+            Some(_) if !whole => {
+                let why = format!("is longer than the {limit} bytes that are read of it");
                 return Ok(ToolResult::error(format!("the answer of {host} {why}")));
             }
-            (Some(pointer), Some(json)) => match json.pointer(pointer) {
-                Some(Value::String(text)) => return Ok(self.cut(text.clone(), true)),
-                Some(part) => (part.to_string(), part.clone()),
-                None => {
+            Some(pointer) => match find(&text, pointer) {
+                Ok(Some(part)) => match serde_json::from_str::<String>(part.get()) {
+                    Ok(text) => return Ok(self.cut(self.hidden.out_of(&text), true)),
+                    // Numbers stay as they were written.
+                    Err(_) => compact(part.get()),
+                },
+                Ok(None) => {
                     let result = ToolResult::error(format!(
                         "the answer of {host} has no `{pointer}`: {text}"
                     ));
                     return Ok(result.cut(self.limit).unwrap_or(result));
                 }
+                Err(error) => {
+                    let result = ToolResult::error(format!(
+                        "the answer of {host} is not JSON, whatever it calls itself ({error})"
+                    ));
+                    return Ok(result);
+                }
             },
         };
-        let structured = (json.is_object() || json.is_array()).then(|| Arc::new(json));
+        // What is longer than an outcome would only be dropped again.
+        let short = text.len() <= self.limit;
+        let json = short.then(|| serde_json::from_str::<Value>(&text).ok());
+        let json = json
+            .flatten()
+            .filter(|json| json.is_object() || json.is_array());
+        let structured = json.map(|json| {
+            let json = if self.hidden.is_empty() {
+                json
+            } else {
+                self.hidden.out_of_json(json)
+            };
+            Arc::new(json)
+        });
         let result = ToolResult {
             structured,
             ..ToolResult::text(text)
@@ -174,16 +193,13 @@ impl Reading<'_> {
 
     /// The body as text without secrets, and whether it is all of it.
     async fn body(&self, answer: Answer, limit: usize) -> Result<(String, bool), FetchError> {
-        let latin = is_latin(answer.header("content-type"));
-        // A secret that is cut in two would not be found.
-        let slack = self.secrets.iter().map(|secret| secret.expose().len());
-        let read = answer.read(limit + slack.max().unwrap_or(0)).await?;
-        let text = self.redacted(&decoded(&read.bytes, latin));
+        let charset = charset(answer.header("content-type"));
+        let read = answer.read(limit).await?;
+        let (text, _, _) = charset.decode(&read.bytes);
         if read.whole {
-            return Ok((text, true));
+            return Ok((self.hidden.out_of(&text), true));
         }
-        let end = text.floor_char_boundary(limit);
-        Ok((text.get(..end).unwrap_or_default().to_owned(), false))
+        Ok((self.hidden.out_of_part(&text, limit), false))
     }
 
     /// A text as far as it is of use, with a marker that says so.
@@ -201,21 +217,13 @@ impl Reading<'_> {
         result
     }
 
-    fn redacted(&self, text: &str) -> String {
-        let mut text = text.to_owned();
-        for secret in &self.secrets {
-            if secret.expose().len() < LEAST_SECRET {
-                continue;
-            }
-            text = secret.redact(&text);
-            // As it stands in JSON.
-            let quoted = Value::from(secret.expose()).to_string();
-            let quoted = quoted.trim_matches('"');
-            if quoted != secret.expose() {
-                text = Secret::new(quoted).redact(&text);
-            }
+    /// What a header says, as far as anybody wants to read it.
+    fn told(&self, text: &str) -> String {
+        let text = self.hidden.out_of(text);
+        if text.len() <= MOST_OF_HEADER {
+            return text;
         }
-        text
+        format!("{}…", self.hidden.out_of_part(&text, MOST_OF_HEADER))
     }
 }
 
@@ -250,22 +258,16 @@ fn kind(media_type: Option<&str>) -> Kind {
     Kind::Other
 }
 
-/// Whether the letters are those of Latin-1, and not of UTF-8.
-fn is_latin(content_type: Option<&str>) -> bool {
-    let parameters = content_type.unwrap_or_default().to_ascii_lowercase();
-    let mut parameters = parameters.split(';').skip(1).map(str::trim);
-    parameters.any(|parameter| {
-        let charset = parameter.strip_prefix("charset=").unwrap_or_default();
-        ["iso-8859-1", "latin1"].contains(&charset.trim_matches('"'))
-    })
-}
-
-fn decoded(bytes: &Bytes, latin: bool) -> String {
-    if latin {
-        return bytes.iter().copied().map(char::from).collect();
-    }
-    let text = String::from_utf8_lossy(bytes);
-    text.strip_prefix('\u{feff}').unwrap_or(&text).to_owned()
+/// In which letters a text is written: what its type says (WHATWG Encoding), or else UTF-8.
+fn charset(content_type: Option<&str>) -> &'static Encoding {
+    let mut parameters = content_type.unwrap_or_default().split(';').skip(1);
+    let charset = parameters.find_map(|parameter| {
+        let (name, value) = parameter.split_once('=')?;
+        let named = name.trim().eq_ignore_ascii_case("charset");
+        named.then(|| value.trim().trim_matches('"').trim())
+    });
+    let known = charset.and_then(|charset| Encoding::for_label(charset.as_bytes()));
+    known.unwrap_or(UTF_8)
 }
 
 fn in_words(status: StatusCode) -> String {
@@ -277,8 +279,8 @@ fn in_words(status: StatusCode) -> String {
 
 /// Pictures that every provider takes.
 const IMAGES: &[&str] = &["image/gif", "image/jpeg", "image/png", "image/webp"];
-/// What is shorter is no secret, and would be found everywhere.
-const LEAST_SECRET: usize = 6;
+/// The most bytes of a header that an outcome repeats.
+const MOST_OF_HEADER: usize = 200;
 /// The most bytes of a picture in base64; providers take about as much.
 const MOST_OF_IMAGE: usize = 4 << 20;
 /// The most bytes of what a server says about its own failure.

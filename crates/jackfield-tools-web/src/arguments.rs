@@ -6,6 +6,7 @@ use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue};
 use jackfield_provider_kit::guarded::Outgoing;
+use jackfield_provider_kit::secret::Secret;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
@@ -50,7 +51,14 @@ impl WebTool {
                 Part::Body => fields.push((placed, value)),
                 Part::Header => {
                     let name = HeaderName::from_bytes(placed.wire.as_bytes());
-                    let value = header_value(&flat(placed, value)?);
+                    let value = flat(placed, value)?;
+                    if value.len() > MOST_OF_HEADER {
+                        return Err(format!(
+                            "`{}` goes into a header, which takes {MOST_OF_HEADER} bytes at most",
+                            placed.name
+                        ));
+                    }
+                    let value = header_value(&value);
                     let (Ok(name), Some(value)) = (name, value) else {
                         return Err(format!(
                             "`{}` goes into a header, which takes letters, digits and signs of ASCII alone",
@@ -68,7 +76,8 @@ impl WebTool {
         };
         let more: Vec<(&str, &str)> = query.iter().map(|(name, text)| (*name, &**text)).collect();
         let config = &self.config;
-        let url = config.url.fill(value, &more);
+        let variable = |name: &str| self.variables.get(name).map(Secret::expose);
+        let url = config.url.fill(value, variable, &more);
         let url = url.map_err(|unfit| unfit.to_string())?;
         headers
             .entry(ACCEPT)
@@ -151,4 +160,6 @@ const ACCEPTED: &str = "application/json, text/*;q=0.9, */*;q=0.5";
 const FORM: &str = "application/x-www-form-urlencoded";
 /// draft-ietf-httpapi-idempotency-key-header; as Stripe and others have it.
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+/// The longest value of a header. Servers take 8 KiB for all of them.
+const MOST_OF_HEADER: usize = 4_096;
 const JSON: &str = "application/json";

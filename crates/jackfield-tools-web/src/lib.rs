@@ -10,6 +10,8 @@
 mod answer;
 mod arguments;
 mod config;
+mod hidden;
+mod pointer;
 mod schema;
 mod template;
 mod tool;

@@ -1,11 +1,17 @@
 //! Addresses with `{parameters}` in them, and what comes of them: a value never leaves its place.
 
+mod read;
+
+pub(crate) use self::read::is_name;
+
 use std::fmt;
 use std::sync::Arc;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use thiserror::Error;
 use url::Url;
+
+use self::read::{literal, pair, pieces};
 
 /// An address with parameters in its path and its query. Scheme and host are fixed.
 #[derive(Clone, PartialEq)]
@@ -31,6 +37,8 @@ enum Piece {
     Parameter(Arc<str>),
     /// As it is sent.
     Text(String),
+    /// What an environment variable holds.
+    Variable(Arc<str>),
 }
 
 /// An address that is none, or that leaves to the model what is not the model's to choose.
@@ -52,7 +60,9 @@ pub enum InvalidTemplate {
     #[error("what follows `#` is never sent: leave it out")]
     Fragment,
     /// A parameter, or nothing, where the host should be.
-    #[error("scheme, host and port are fixed: no `{{parameter}}` stands before the path")]
+    #[error(
+        "scheme, host and port are fixed: no `{{parameter}}` and no variable stands before the path"
+    )]
     Host,
     /// It is too long.
     #[error("the address is longer than {MOST} bytes")]
@@ -66,13 +76,15 @@ pub enum InvalidTemplate {
     #[error("the names of the query are fixed: a `{{parameter}}` stands behind a `=`")]
     QueryName,
     /// It has a user or a password.
-    #[error("the address has a user or a password in it: a key belongs into a header")]
-    UserInfo,
-    /// A variable of the environment.
     #[error(
-        "no variable is filled in here, as addresses are logged on the way: a key belongs into a header"
+        "the address has a user or a password in it: a key belongs into a header, as `${{NAME}}`"
     )]
-    Variable,
+    UserInfo,
+    /// What begins as a variable and is none.
+    #[error(
+        "`${{{0}` names no environment variable: write `${{NAME}}`, or %24 for the sign itself"
+    )]
+    Variable(String),
 }
 
 /// A value that cannot be put into its place.
@@ -91,6 +103,9 @@ pub enum Unfit {
     /// The whole is too long.
     #[error("the address gets longer than {MOST_FILLED} bytes: say less")]
     Long,
+    /// A variable that nobody gave.
+    #[error("the environment variable {0} is missing")]
+    Variable(Arc<str>),
 }
 
 impl Template {
@@ -104,10 +119,6 @@ impl Template {
         if text.len() > MOST {
             return Err(InvalidTemplate::Long);
         }
-        if text.contains("${") {
-            return Err(InvalidTemplate::Variable);
-        }
-        // Braces have been told apart from fragments by then: a name has no `#`.
         if text.contains('#') {
             return Err(InvalidTemplate::Fragment);
         }
@@ -146,6 +157,36 @@ impl Template {
         })
     }
 
+    /// The environment variables that it names.
+    pub fn variables(&self) -> impl Iterator<Item = &Arc<str>> {
+        let values = self.query.iter().filter_map(|pair| pair.value.as_ref());
+        let pieces = self.path.iter().chain(values).flatten();
+        pieces.filter_map(|piece| match piece {
+            Piece::Variable(name) => Some(name),
+            Piece::Parameter(_) | Piece::Text(_) => None,
+        })
+    }
+
+    /// Whether a variable can hold this.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what is wrong with it; never with the value in it.
+    pub(crate) fn fits(&self, name: &str, value: &str) -> Result<(), &'static str> {
+        if value.is_empty() {
+            return Err("it is empty");
+        }
+        if value.contains(char::is_control) || value.len() > MOST {
+            return Err("it is too long for an address, or has a control character in it");
+        }
+        let this = |piece: &Piece| matches!(piece, Piece::Variable(other) if **other == *name);
+        let odd = |part: &str| part.is_empty() || is_dots(part);
+        if self.path.iter().flatten().any(this) && value.split('/').any(odd) {
+            return Err("an empty part, `.` or `..` would lead elsewhere");
+        }
+        Ok(())
+    }
+
     /// The parameters of the path, in order; one may stand there twice.
     pub(crate) fn in_path(&self) -> impl Iterator<Item = &Arc<str>> {
         self.path.iter().flatten().filter_map(Piece::parameter)
@@ -166,8 +207,8 @@ impl Template {
         }
     }
 
-    /// The address with these values, and these fields behind its query. A field of the query whose
-    /// parameter has no value is left out.
+    /// The address with these values and variables, and these fields behind its query. A field of the
+    /// query whose parameter has no value is left out. A variable may hold several parts of a path.
     ///
     /// # Errors
     ///
@@ -175,8 +216,11 @@ impl Template {
     pub fn fill<'a>(
         &self,
         value: impl Fn(&str) -> Option<&'a str>,
+        variable: impl Fn(&str) -> Option<&'a str>,
         more: &[(&str, &str)],
     ) -> Result<Url, Unfit> {
+        let variable =
+            |name: &Arc<str>| variable(name).ok_or_else(|| Unfit::Variable(Arc::clone(name)));
         let mut path = String::new();
         for segment in &self.path {
             let mut filled = String::new();
@@ -187,9 +231,12 @@ impl Template {
                         let value = value(name).unwrap_or_default();
                         filled.extend(utf8_percent_encode(fit(name, value)?, ENCODED));
                     }
+                    Piece::Variable(name) => {
+                        filled.extend(utf8_percent_encode(variable(name)?, IN_PATH));
+                    }
                 }
             }
-            if is_dots(&filled) {
+            if filled.split('/').any(is_dots) {
                 let name = segment.iter().find_map(Piece::parameter);
                 return Err(Unfit::Dots(name.cloned().unwrap_or_default()));
             }
@@ -198,7 +245,7 @@ impl Template {
         }
         let mut query = Vec::new();
         for pair in &self.query {
-            query.extend(pair.filled(&value));
+            query.extend(pair.filled(&value, variable)?);
         }
         for (name, value) in more {
             query.push(format!("{}={}", encoded(name), encoded(value)));
@@ -231,38 +278,51 @@ impl Piece {
     const fn parameter(&self) -> Option<&Arc<str>> {
         match self {
             Self::Parameter(name) => Some(name),
-            Self::Text(_) => None,
+            Self::Text(_) | Self::Variable(_) => None,
         }
     }
 }
 
 impl Pair {
     /// The field with its value; `None` if a parameter in it has none.
-    fn filled<'a>(&self, value: impl Fn(&str) -> Option<&'a str>) -> Option<String> {
+    fn filled<'a>(
+        &self,
+        value: impl Fn(&str) -> Option<&'a str>,
+        variable: impl Fn(&Arc<str>) -> Result<&'a str, Unfit>,
+    ) -> Result<Option<String>, Unfit> {
         let Some(pieces) = &self.value else {
-            return Some(self.name.clone());
+            return Ok(Some(self.name.clone()));
         };
         let mut filled = format!("{}=", self.name);
         for piece in pieces {
             match piece {
                 Piece::Text(text) => filled.push_str(text),
-                Piece::Parameter(name) => filled.push_str(&encoded(value(name)?)),
+                Piece::Parameter(name) => match value(name) {
+                    Some(value) => filled.push_str(&encoded(value)),
+                    None => return Ok(None),
+                },
+                Piece::Variable(name) => filled.push_str(&encoded(variable(name)?)),
             }
         }
-        Some(filled)
+        Ok(Some(filled))
     }
 }
 
-/// A value that a part of a path can have. Servers like to decode a `/` before they look at the path.
+/// A value that a part of a path can have. Servers like to decode a `/` before they look at the path,
+/// and some decode twice.
 fn fit<'a>(name: &Arc<str>, value: &'a str) -> Result<&'a str, Unfit> {
     if value.is_empty() {
         return Err(Unfit::Empty(Arc::clone(name)));
     }
+    if value.len() > MOST_FILLED {
+        return Err(Unfit::Long);
+    }
     if value.contains(char::is_control) {
         return Err(Unfit::Control(Arc::clone(name)));
     }
-    let mut parts = value.split(['/', '\\']);
-    if value.contains(['/', '\\']) && parts.any(is_dots) {
+    let plain = decoded(value);
+    let mut parts = plain.split(['/', '\\']);
+    if plain.contains(['/', '\\']) && parts.any(is_dots) {
         return Err(Unfit::Dots(Arc::clone(name)));
     }
     Ok(value)
@@ -272,96 +332,52 @@ fn encoded(value: &str) -> String {
     utf8_percent_encode(value, ENCODED).to_string()
 }
 
-/// Whether a part of a path is `.` or `..` to whoever reads it (WHATWG URL, "double-dot path segment").
+/// Whether a part of a path is `.` or `..` to whoever reads it (WHATWG URL, "double-dot path segment"),
+/// be it after decoding it twice, or without what some servers take for parameters of it (`..;x=1`).
 fn is_dots(segment: &str) -> bool {
-    let plain = segment.to_ascii_lowercase().replace("%2e", ".");
-    plain == "." || plain == ".."
+    let plain = decoded(segment);
+    let name = plain.split(';').next().unwrap_or_default();
+    name == "." || name == ".."
 }
 
-/// A part of the path as it would be if its parameters were one letter each.
-fn literal(segment: &[Piece]) -> String {
-    let pieces = segment.iter().map(|piece| match piece {
-        Piece::Parameter(_) => "x",
-        Piece::Text(text) => text,
-    });
-    pieces.collect()
-}
-
-fn pair(text: &str) -> Result<Pair, InvalidTemplate> {
-    let (name, value) = match text.split_once('=') {
-        Some((name, value)) => (name, Some(pieces(value)?)),
-        None => (text, None),
-    };
-    if name.contains(['{', '}']) {
-        return Err(InvalidTemplate::QueryName);
+/// A text with all that could lead elsewhere decoded, however often it was encoded.
+fn decoded(text: &str) -> String {
+    let text = text.to_ascii_lowercase();
+    let mut parts = text.split('%');
+    let mut once = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        once.push('%');
+        once.push_str(part.trim_start_matches("25"));
     }
-    Ok(Pair {
-        name: fixed(name)?,
-        value,
-    })
-}
-
-fn pieces(text: &str) -> Result<Vec<Piece>, InvalidTemplate> {
-    let mut pieces = Vec::new();
-    let mut rest = text;
-    while let Some((before, from)) = rest.split_once('{') {
-        if !before.is_empty() {
-            pieces.push(Piece::Text(fixed(before)?));
-        }
-        let brace = || InvalidTemplate::Brace(from.to_owned());
-        let (name, after) = from.split_once('}').ok_or_else(brace)?;
-        if !is_name(name) {
-            return Err(brace());
-        }
-        pieces.push(Piece::Parameter(name.into()));
-        rest = after;
-    }
-    if rest.contains('}') {
-        return Err(InvalidTemplate::Brace(rest.to_owned()));
-    }
-    if !rest.is_empty() {
-        pieces.push(Piece::Text(fixed(rest)?));
-    }
-    Ok(pieces)
-}
-
-/// A fixed text as it is sent: letters beyond ASCII are encoded, everything else has to be as it is.
-fn fixed(text: &str) -> Result<String, InvalidTemplate> {
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        let escape = byte != b'%'
-            || matches!((bytes.next(), bytes.next()), (Some(a), Some(b))
-                if a.is_ascii_hexdigit() && b.is_ascii_hexdigit());
-        if !escape {
-            return Err(InvalidTemplate::Character('%'));
-        }
-    }
-    let unfit = |c: &char| c.is_ascii() && !c.is_ascii_alphanumeric() && !FIXED.contains(*c);
-    if let Some(unfit) = text.chars().find(unfit) {
-        return Err(InvalidTemplate::Character(unfit));
-    }
-    Ok(utf8_percent_encode(text, NOTHING).to_string())
-}
-
-/// Whether this can be the name of a parameter, for every model.
-pub(crate) fn is_name(name: &str) -> bool {
-    let fits = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-');
-    (1..=MOST_NAME).contains(&name.len()) && name.chars().all(fits)
+    once.replace("%2e", ".")
+        .replace("%2f", "/")
+        .replace("%3b", ";")
+        .replace("%5c", "\\")
 }
 
 /// All but the unreserved characters (RFC 3986, section 2.3).
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+pub(crate) const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
     .remove(b'_')
     .remove(b'~');
-/// What a fixed text may hold beside letters and digits (RFC 3986, sections 2 and 3.3).
-const FIXED: &str = "%-._~!$&'()*+,;=:@?/";
-/// Letters beyond ASCII alone.
-const NOTHING: &AsciiSet = &AsciiSet::EMPTY;
+/// What of a variable is encoded in a path: all that would not stand there (RFC 3986, section 3.3).
+const IN_PATH: &AsciiSet = &ENCODED
+    .remove(b'!')
+    .remove(b'$')
+    .remove(b'&')
+    .remove(b'\'')
+    .remove(b'(')
+    .remove(b')')
+    .remove(b'*')
+    .remove(b'+')
+    .remove(b',')
+    .remove(b'/')
+    .remove(b':')
+    .remove(b';')
+    .remove(b'=')
+    .remove(b'@');
 /// The longest address, in bytes.
 const MOST: usize = 2_048;
 /// The longest address with its values; what servers take by default.
 const MOST_FILLED: usize = 8_000;
-/// The longest name of a parameter.
-const MOST_NAME: usize = 64;

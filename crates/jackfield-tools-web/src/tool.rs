@@ -1,11 +1,12 @@
 //! A web API that was checked: every parameter has its place.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 
 use http::Method;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_provider_kit::secret::Secret;
 use serde_json::Value;
 
 use crate::config::{BodyForm, Header, Parameter, Part, ToolConfig, header_name};
@@ -20,6 +21,8 @@ pub struct WebTool {
     /// The parameters with their places, as the configuration has them in order.
     pub(crate) placed: Vec<Placed>,
     schema: Arc<Value>,
+    /// What the variables of the address hold.
+    pub(crate) variables: BTreeMap<Arc<str>, Secret>,
 }
 
 /// A parameter and where it goes.
@@ -87,6 +90,7 @@ impl WebTool {
             headers: Vec::new(),
             placed,
             schema: Arc::new(schema),
+            variables: BTreeMap::new(),
         })
     }
 
@@ -95,6 +99,23 @@ impl WebTool {
     pub fn with_headers(mut self, headers: impl IntoIterator<Item = Header>) -> Self {
         self.headers = headers.into_iter().collect();
         self
+    }
+
+    /// The environment variables that its address names.
+    pub fn variables(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.config.url.variables()
+    }
+
+    /// The same, with what a variable of its address holds.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about what is wrong with it; never with the value in it.
+    pub fn with_variable(mut self, name: &Arc<str>, value: &str) -> Result<Self, &'static str> {
+        let secret = Secret::new(value);
+        self.config.url.fits(name, secret.expose())?;
+        self.variables.insert(Arc::clone(name), secret);
+        Ok(self)
     }
 
     /// The same, of which nobody's word about its effects is believed.
@@ -120,6 +141,12 @@ impl WebTool {
         } else {
             Safety::Unknown
         }
+    }
+
+    /// What it sends that nobody may read.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        let headers = self.headers.iter().flat_map(|header| &header.secrets);
+        headers.chain(self.variables.values())
     }
 
     pub(crate) fn spec(&self) -> ToolSpec {

@@ -13,6 +13,7 @@ use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_provider_kit::guarded::{FetchError, FetchErrorKind, Guarded, Outgoing};
 
 use crate::answer::Reading;
+use crate::hidden::Hidden;
 use crate::tool::WebTool;
 
 /// Web APIs, each of them a tool.
@@ -51,24 +52,26 @@ impl WebTools {
         request: Outgoing,
         limit: usize,
     ) -> Result<ToolResult, FetchError> {
+        let hidden = Hidden::new(tool.secrets());
         let reading = Reading {
-            limit,
             headless: tool.config.method == Method::HEAD,
+            hidden: &hidden,
+            limit,
             pointer: tool.config.result.as_deref(),
-            secrets: tool
-                .headers
-                .iter()
-                .flat_map(|header| &header.secrets)
-                .collect(),
         };
-        let answer = self.client.send(request).await?;
+        // A redirect may repeat what was sent.
+        let without_secrets = |mut error: FetchError| {
+            error.message = hidden.out_of(&error.message);
+            error
+        };
+        let answer = self.client.send(request).await.map_err(without_secrets)?;
         tracing::debug!(
             tool = %tool.config.name,
             host = answer.host(),
             status = answer.status().as_u16(),
             "a web API answered"
         );
-        reading.read(answer).await
+        reading.read(answer).await.map_err(without_secrets)
     }
 }
 

@@ -103,6 +103,12 @@ fn tool(
             "the address, such as \"https://api.example.com/v1/{city}\"",
         );
     }
+    if trust == Trust::Found
+        && let Some((url, place)) = &url
+        && url.variables().next().is_some()
+    {
+        no_variables(names, place);
+    }
     let mut kept = |key: &str, place: Place| places.insert(key.to_owned(), place);
     // One that cannot be used is read all the same, for everything else that is wrong with it.
     let usable = described.is_some() && url.is_some();
@@ -169,6 +175,12 @@ fn place_of<'a>(places: &'a BTreeMap<String, Place>, key: &str) -> Option<&'a Pl
     })
 }
 
+fn no_variables(section: &Section<'_>, place: &Place) {
+    let message = "a file that was merely found gets no variables";
+    let problem = Problem::new(place.clone(), message);
+    section.problem(problem.with_help(trust_help(place)));
+}
+
 fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
     let table = section.again();
     let mut headers: Vec<(HeaderName, Arc<str>)> = Vec::new();
@@ -177,9 +189,7 @@ fn headers(section: Section<'_>, trust: Trust) -> Vec<(HeaderName, Arc<str>)> {
             continue;
         };
         if trust == Trust::Found && value.contains("${") {
-            let help = trust_help(&entry.place);
-            let message = "a file that was merely found gets no variables";
-            table.problem(Problem::new(entry.place.clone(), message).with_help(help));
+            no_variables(&table, &entry.place);
         }
         match header_name(&entry.name) {
             Ok(name) if headers.iter().any(|(other, _)| *other == name) => {

@@ -204,7 +204,8 @@ async fn what_a_found_file_says_of_web_apis_stands_apart() {
 #[test]
 fn a_found_file_gets_no_variables_allows_no_addresses_and_names_nothing_of_others() {
     let found = format!(
-        "web.prefix = ''\nnetwork.allow_private = ['10.0.0.0/8']\n{WEATHER}[web.tools.weather.headers]\nx = '${{HOME}}'\n"
+        "web.prefix = ''\nnetwork.allow_private = ['10.0.0.0/8']\n{WEATHER}[web.tools.weather.headers]\nx = '${{HOME}}'\n\
+         [web.tools.other]\ndescription = 'x'\nurl = 'https://a.example/?q=${{HOME}}'\n"
     );
     let told = World::new().with_project(found).problems();
     assert_eq!(
@@ -212,9 +213,37 @@ fn a_found_file_gets_no_variables_allows_no_addresses_and_names_nothing_of_other
         [
             "jackfield.toml:2: key `network.allow_private`: a file that was merely found allows no addresses",
             "jackfield.toml:1: key `web.prefix`: a file that was merely found does not name the tools of others",
+            "jackfield.toml:12: key `web.tools.other.url`: a file that was merely found gets no variables",
             "jackfield.toml:9: key `web.tools.weather.headers.x`: a file that was merely found gets no variables",
         ]
     );
+}
+
+#[tokio::test]
+async fn a_variable_of_an_address_is_filled_in_or_its_tool_left_out() {
+    let keyed = WEATHER.replace("/{city}", "/{city}?appid=${KEY_OF_MINE}");
+    let config = World::new().with_user(keyed).load().unwrap();
+    for (held, why) in [
+        ("", "the environment variable KEY_OF_MINE is "),
+        (
+            "a\tb",
+            "the environment variable KEY_OF_MINE: it is too long",
+        ),
+    ] {
+        let environment = [("KEY_OF_MINE", held)].into_iter().collect();
+        let without = offered(&config, &environment).await;
+        assert!(without.catalog.tool("web__weather").is_none());
+        let told = &without.problems[0].message;
+        let begins = format!("its tool `weather` is left out: its `url` cannot be used: {why}");
+        assert!(told.starts_with(&begins), "{told}");
+        assert!(held.is_empty() || !told.contains(held), "{told}");
+    }
+    let environment = [("KEY_OF_MINE", "k-1234567")].into_iter().collect();
+    let with = offered(&config, &environment).await;
+    assert!(with.catalog.tool("web__weather").is_some());
+    assert_eq!(with.problems, []);
+    let shown = format!("{config:?} {with:?} {:?}", config.explain());
+    assert!(!shown.contains("1234567"), "{shown}");
 }
 
 #[test]

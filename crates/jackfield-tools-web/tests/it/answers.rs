@@ -40,6 +40,17 @@ async fn text_is_told_as_it_is() {
         ("text/plain", "солнечно".as_bytes(), "солнечно"),
         ("text/plain; charset=utf-8", "晴".as_bytes(), "晴"),
         ("text/plain; charset=ISO-8859-1", b"15\xb0C", "15°C"),
+        (
+            "text/html; Charset=\"windows-1251\"",
+            b"\xf1\xed\xe5\xe3",
+            "снег",
+        ),
+        ("text/plain;charset=gbk", b"\xc7\xe7", "晴"),
+        ("text/plain; charset=Shift_JIS", b"\x90\xb0", "晴"),
+        ("text/plain; charset=utf-16le", b"a\0b\0", "ab"),
+        ("text/plain", b"\xff\xfea\0", "a"),
+        ("text/plain; charset=unheard-of", "晴".as_bytes(), "晴"),
+        ("text/plain", b"a\0\x1bb", "a\0\x1bb"),
         ("TEXT/HTML", b"<p>hi</p>", "<p>hi</p>"),
         ("application/xml", b"<a/>", "<a/>"),
         ("application/atom+xml", b"<a/>", "<a/>"),
@@ -104,6 +115,15 @@ async fn a_part_of_the_answer_is_the_outcome() {
         let result = select(pointer).await;
         assert_eq!(result.to_text(), told, "{pointer}");
         assert_eq!(result.structured.as_deref(), structured.as_ref());
+    }
+    for pointer in [
+        "/a~1b/m~0n/01",
+        "/a~1b/m~0n/2",
+        "/a~1b/m~0n/-",
+        "/a~1b/m~0n/0/x",
+        "/x",
+    ] {
+        assert!(select(pointer).await.is_error, "{pointer}");
     }
     let missing = select("/nothing").await;
     assert!(missing.is_error);
@@ -305,4 +325,127 @@ async fn no_secret_comes_back() {
         sent.header("authorization"),
         Some(&*format!("Bearer {secret}"))
     );
+}
+
+#[tokio::test]
+async fn a_part_is_told_as_it_was_written() {
+    let of = |body: String, pointer: &'static str| {
+        outcome(Response::json(200, body), move |config| {
+            config.result = Some(pointer.into());
+        })
+    };
+    let body = r#" {"a": 1, "n" : [ 123456789012345678901234567890 , 0.1000, 1e400 ],
+        "t": "a \" b\\", "a": {"x y" : "\\\"  }"} } "#;
+    let numbers = of(body.to_owned(), "/n").await;
+    assert_eq!(
+        numbers.to_text(),
+        "[123456789012345678901234567890,0.1000,1e400]"
+    );
+    assert_eq!(of(body.to_owned(), "/t").await.to_text(), "a \" b\\");
+    // Of two fields of one name the last one holds.
+    let last = of(body.to_owned(), "/a").await;
+    assert_eq!(last.to_text(), r#"{"x y":"\\\"  }"}"#);
+    // What is deep is passed over, and told where it is meant.
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let body = format!(r#"{{"deep": {deep}, "part": "here"}}"#);
+    assert_eq!(of(body.clone(), "/part").await, ToolResult::text("here"));
+    assert_eq!(of(body, "/deep").await.to_text(), deep);
+    for broken in [r#"{"a": 1} x"#, r#"{"a": 1"#, r#"{"a": [1,}"#, "", "nul"] {
+        let told = of(broken.to_owned(), "/a").await;
+        assert!(told.is_error || told.to_text().contains("nothing else"));
+    }
+}
+
+#[tokio::test]
+async fn no_part_of_a_secret_is_left_where_an_answer_was_cut() {
+    // Each one that is taken out makes the text shorter, and what was behind the end comes before it.
+    let secret = "wq-4f81c2d97a60b35e-wq-never-to-be-seen";
+    let server = Server::start().await;
+    let name = header_name("x-key").unwrap();
+    let tool = tool(&server.base_url(), &none(), |_| {}).with_headers([Header::new(
+        name,
+        secret,
+        [Secret::new(secret)],
+    )
+    .unwrap()]);
+    let toolbox = toolbox([tool]);
+    let body = format!("{}я", secret.repeat(5));
+    for limit in 1..=body.len() {
+        server.answer(Response::text(200, body.clone()));
+        let mut run = run("tool", &none());
+        run.max_bytes = limit;
+        let told = ran(&toolbox, &run).await.unwrap().to_text();
+        assert!(!told.contains("wq-"), "{limit}: {told}");
+        assert!(!told.contains('\u{fffd}'), "{limit}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn no_secret_comes_back_however_it_is_written() {
+    let (long, short) = ("k/ey+with&more-1234", "k/ey+with");
+    let server = Server::start().await;
+    let url = format!("{}/${{LONG}}?key=${{SHORT}}", server.base_url());
+    let tool = |change: fn(&mut ToolConfig)| {
+        let tool = tool(&url, &none(), change);
+        let tool = tool.with_variable(&"LONG".into(), long).unwrap();
+        tool.with_variable(&"SHORT".into(), short).unwrap()
+    };
+    let spoken = |text: &str| {
+        ["1234", "ey+", "ey%2B"]
+            .iter()
+            .all(|part| !text.contains(part))
+    };
+    for text in [
+        long.to_owned(),
+        short.to_owned(),
+        "k\\/ey+with&more-1234".to_owned(),
+        "k%2Fey%2Bwith%26more-1234".to_owned(),
+        "k%2Fey%2Bwith%26more%2D1234".to_owned(),
+    ] {
+        for response in [
+            Response::text(200, text.clone()),
+            Response::text(500, text.clone()),
+            typed(&text, b""),
+        ] {
+            server.answer(response);
+            let result = call(tool(|_| {}), &none()).await.unwrap();
+            assert!(spoken(&result.to_text()), "{text}: {result:?}");
+        }
+    }
+    // In JSON it can be written with escapes that no text has.
+    let body =
+        r#"{"k\u002fey+with&more-1234": "k\u002fey+with", "a": ["\u006b/ey+with&more-1234"]}"#;
+    server.answer(Response::json(200, body));
+    let result = call(tool(|_| {}), &none()).await.unwrap();
+    let structured = result.structured.unwrap().to_string();
+    assert!(spoken(&structured), "{structured}");
+    server.answer(Response::json(200, body));
+    let result = call(tool(|config| config.result = Some("/a/0".into())), &none()).await;
+    assert!(spoken(&result.unwrap().to_text()));
+    // A redirect that repeats it.
+    server.answer(Response::new(302).header("location", "ftp://k%2Fey+with/"));
+    let result = call(tool(|_| {}), &none()).await.unwrap();
+    assert!(result.is_error && spoken(&result.to_text()), "{result:?}");
+}
+
+#[tokio::test]
+async fn what_a_server_says_in_headers_is_short() {
+    let long = "x".repeat(50_000);
+    for response in [
+        typed(&format!("a/{long}"), b""),
+        Response::new(429).header("retry-after", &long),
+        Response::new(302).header("location", &format!("http://{long}/")),
+        Response::new(302).header("location", &format!("{long}:y")),
+    ] {
+        let result = outcome(response, |config| config.read_only = true).await;
+        let told = result.to_text();
+        assert!(
+            result.is_error && told.len() < 1_200,
+            "{} bytes",
+            told.len()
+        );
+    }
+    let head = Response::new(200).header("etag", &long);
+    let told = outcome(head, |config| config.method = Method::HEAD).await;
+    assert!(told.to_text().len() < 1_000);
 }

@@ -138,6 +138,10 @@ async fn arguments_that_cannot_be_sent_are_not() {
             "`h` goes into a header",
         ),
         (json!({ "id": "1", "h": "я" }), "`h` goes into a header"),
+        (
+            json!({ "id": "1", "h": "x".repeat(10_000_000) }),
+            "`h` goes into a header, which takes 4096 bytes at most",
+        ),
         (json!({ "id": "1", "q": { "a": 1 } }), "`q` is a text"),
         (json!({ "id": "1", "q": [[1]] }), "`q` is a text"),
     ] {

@@ -6,7 +6,7 @@ use jackfield_tools_web::{InvalidTemplate, Template};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::world::{call, tool};
+use crate::world::{call, none, tool};
 
 #[test]
 fn what_is_no_address_is_refused() {
@@ -43,7 +43,18 @@ fn what_is_no_address_is_refused() {
         ("https://a.example/a\\b", "cannot stand"),
         ("https://a.example/100%", "cannot stand"),
         ("https://a.example/?a=%zz", "cannot stand"),
-        ("https://a.example/?key=${KEY}", "belongs into a header"),
+        ("https://a.example/?key=${}", "no environment variable"),
+        ("https://a.example/?key=${KEY", "no environment variable"),
+        (
+            "https://a.example/?key=${KEY:-x}",
+            "no environment variable",
+        ),
+        ("https://a.example/?key=${1}", "no environment variable"),
+        ("https://a.example/?${KEY}=x", "names of the query"),
+        ("https://${HOST}/", "fixed"),
+        ("${URL}", "no address"),
+        ("https://a.example/..;x/y", "leads elsewhere"),
+        ("https://a.example/%252e%252e/y", "leads elsewhere"),
     ] {
         let error = Template::parse(text).expect_err(text).to_string();
         assert!(error.contains(part), "{text}: {error}");
@@ -93,7 +104,8 @@ async fn every_value_is_encoded_for_its_place() {
         ("/x/{a}", json!("a/b"), "/x/a%2Fb"),
         ("/x/{a}", json!("a?b#c&d=e"), "/x/a%3Fb%23c%26d%3De"),
         ("/x/{a}", json!("..."), "/x/..."),
-        ("/x/{a}", json!("%2e%2e"), "/x/%252e%252e"),
+        ("/x/{a}", json!("100%25"), "/x/100%2525"),
+        ("/x/{a}", json!("a%2fb;c=d"), "/x/a%252fb%3Bc%3Dd"),
         ("/x/{a}.json", json!("."), "/x/..json"),
         ("/x/v{a}/y", json!(2), "/x/v2/y"),
         ("/x/{a}-{a}", json!(true), "/x/true-true"),
@@ -120,8 +132,28 @@ async fn every_value_is_encoded_for_its_place() {
 async fn a_value_that_would_lead_elsewhere_is_not_sent() {
     let one = json!({ "a": {} });
     for value in [
-        "", ".", "..", "../x", "x/..", "x/../y", "..\\x", "x\\..\\y", "./x", "a\0b", "a\r\nb",
+        "",
+        ".",
+        "..",
+        "../x",
+        "x/..",
+        "x/../y",
+        "..\\x",
+        "x\\..\\y",
+        "./x",
+        "a\0b",
+        "a\r\nb",
         "\u{7f}",
+        "%2e%2e",
+        "%252E%2e",
+        "..;",
+        "..;a=b",
+        "x%2f..",
+        "x%5C..",
+        "x/%2e%2E/y",
+        "x/..;a/y",
+        "%2e",
+        ";/..",
     ] {
         let error = asked("/x/{a}/y", &one, &json!({ "a": value })).await;
         assert!(error.is_err_and(|error| error.contains("`a`")), "{value:?}");
@@ -142,8 +174,45 @@ async fn a_value_that_would_lead_elsewhere_is_not_sent() {
         asked(path, &two, &arguments.into()).await.expect_err(path);
     }
     let long = "я".repeat(2_000);
-    let error = asked("/x?q={a}", &one, &json!({ "a": long })).await;
+    for path in ["/x?q={a}", "/x/{a}", "/x"] {
+        let error = asked(path, &one, &json!({ "a": long })).await;
+        assert!(error.unwrap_err().contains("longer than"));
+    }
+    // However much there is, it is seen at once.
+    let endless = format!("%{}", "25".repeat(5_000_000));
+    let error = asked("/x/{a}", &one, &json!({ "a": endless })).await;
     assert!(error.unwrap_err().contains("longer than"));
+}
+
+#[tokio::test]
+async fn a_variable_has_its_place_and_is_sent_there_alone() {
+    for (path, value, expected) in [
+        ("/x?key=${KEY}", "a&b=c d", "/x?key=a%26b%3Dc%20d"),
+        ("/x?key=a-${KEY}-b&c", "k", "/x?key=a-k-b&c"),
+        ("/bot${KEY}/send", "123:A-b_c", "/bot123:A-b_c/send"),
+        ("/hooks/${KEY}", "T0/B0/x?y#z", "/hooks/T0/B0/x%3Fy%23z"),
+        ("/x/${KEY}/?a=${KEY}", " k\n", "/x/k/?a=k"),
+    ] {
+        let server = Server::start_with(|_| Response::text(200, "here")).await;
+        let tool = tool(&format!("{}{path}", server.base_url()), &none(), |_| {});
+        assert!(tool.variables().all(|name| **name == *"KEY"));
+        let tool = tool.with_variable(&"KEY".into(), value).unwrap();
+        assert!(!format!("{tool:?}").contains(value));
+        call(tool, &none()).await.unwrap();
+        assert_eq!(server.request(0).await.path, expected);
+    }
+    let server = Server::start_with(|_| Response::text(200, "here")).await;
+    let template = format!("{}/x/${{KEY}}/y", server.base_url());
+    for value in [
+        "", " ", "..", "a/../b", "a//b", "/a", "a/", "a/%2e%2e", "a\u{1}b",
+    ] {
+        let tool = tool(&template, &none(), |_| {});
+        tool.with_variable(&"KEY".into(), value).expect_err(value);
+    }
+    // One that nobody gave is not sent as it is written.
+    let failure = call(tool(&template, &none(), |_| {}), &none()).await;
+    assert!(failure.unwrap_err().message.contains("KEY is missing"));
+    assert_eq!(server.connections(), 0);
 }
 
 proptest! {
@@ -164,7 +233,7 @@ proptest! {
             "c" => Some(c.as_str()),
             _ => None,
         };
-        let Ok(url) = template.fill(value, &[("d", &d)]) else {
+        let Ok(url) = template.fill(value, |_| None, &[("d", &d)]) else {
             return Ok(());
         };
         prop_assert_eq!(url.scheme(), "https");
