@@ -7,7 +7,8 @@ use url::form_urlencoded;
 
 use crate::template::ENCODED;
 
-/// The secrets of one tool, as they would be found in a text.
+/// The secrets of one tool, as they would be found in a text, in small letters: hosts and media types
+/// have no others, and `%2F` is `%2f` as well.
 pub(crate) struct Hidden(Vec<Secret>);
 
 impl Hidden {
@@ -35,6 +36,9 @@ impl Hidden {
                 utf8_percent_encode(secret, NON_ALPHANUMERIC).to_string(),
             ]);
         }
+        for form in &mut forms {
+            form.make_ascii_lowercase();
+        }
         // Of two that begin alike the longer one goes first, so that nothing of it is left.
         forms.sort_by(|one, other| (other.len(), one).cmp(&(one.len(), other)));
         forms.dedup();
@@ -44,9 +48,19 @@ impl Hidden {
     /// A text without them.
     pub(crate) fn out_of(&self, text: &str) -> String {
         let mut text = text.to_owned();
+        // Of the same length, byte for byte.
+        let mut lower = text.to_ascii_lowercase();
         for secret in &self.0 {
-            if text.contains(secret.expose()) {
-                text = secret.redact(&text);
+            let (mut clean, mut from) = (String::new(), 0);
+            for (at, found) in lower.match_indices(secret.expose()) {
+                clean.push_str(text.get(from..at).unwrap_or_default());
+                clean.push_str(REDACTED);
+                from = at + found.len();
+            }
+            if from > 0 {
+                clean.push_str(text.get(from..).unwrap_or_default());
+                lower = clean.to_ascii_lowercase();
+                text = clean;
             }
         }
         text
@@ -97,11 +111,15 @@ fn begun(text: &str, secret: &str) -> usize {
     let lengths = (1..=secret.len().min(text.len())).rev();
     let mut begun = lengths.filter(|length| {
         let beginning = secret.as_bytes().get(..*length);
-        beginning.is_some_and(|beginning| text.as_bytes().ends_with(beginning))
-            && text.is_char_boundary(text.len() - length)
+        let end = text.get(text.len() - length..).map(str::as_bytes);
+        beginning
+            .zip(end)
+            .is_some_and(|(beginning, end)| beginning.eq_ignore_ascii_case(end))
     });
     begun.next().unwrap_or(0)
 }
 
 /// The fewest bytes of a secret.
 const LEAST: usize = 6;
+/// What stands in place of one.
+const REDACTED: &str = "[redacted]";
