@@ -59,7 +59,7 @@ fn what_is_wrong_is_told_with_its_line() {
     check(
         "[web.tools.a]\ndescription = 'x'\nurl = 'https://{host}/'\nmethod = 'GETT'",
         &[
-            "3: key `web.tools.a.url`: scheme, host and port are fixed: no `{parameter}` stands before the path",
+            "3: key `web.tools.a.url`: scheme, host and port are fixed: no `{parameter}` and no variable stands before the path",
             "4: key `web.tools.a.method`: `GETT` is unknown; did you mean `GET`?",
         ],
     );
@@ -213,8 +213,8 @@ fn a_found_file_gets_no_variables_allows_no_addresses_and_names_nothing_of_other
         [
             "jackfield.toml:2: key `network.allow_private`: a file that was merely found allows no addresses",
             "jackfield.toml:1: key `web.prefix`: a file that was merely found does not name the tools of others",
-            "jackfield.toml:12: key `web.tools.other.url`: a file that was merely found gets no variables",
             "jackfield.toml:9: key `web.tools.weather.headers.x`: a file that was merely found gets no variables",
+            "jackfield.toml:12: key `web.tools.other.url`: a file that was merely found gets no variables",
         ]
     );
 }

@@ -434,8 +434,8 @@ async fn what_a_server_says_in_headers_is_short() {
     for response in [
         typed(&format!("a/{long}"), b""),
         Response::new(429).header("retry-after", &long),
-        Response::new(302).header("location", &format!("http://{long}/")),
-        Response::new(302).header("location", &format!("{long}:y")),
+        Response::new(302).header("location", format!("http://{long}/")),
+        Response::new(302).header("location", format!("{long}:y")),
     ] {
         let result = outcome(response, |config| config.read_only = true).await;
         let told = result.to_text();
