@@ -142,6 +142,25 @@ async fn patterns_take_no_more_memory_than_there_is_for_them() {
     assert!(ends.iter().any(|end| told.contains(end)), "{told}");
 }
 
+/// A match has no end that can be told before, so it is never made where it holds up a turn.
+#[tokio::test]
+async fn a_pattern_is_never_matched_on_the_spot() {
+    // It looks at the whole rest of the text from each of its places.
+    let toolbox = toolbox("box", vec![text("^(?:(?![01]*2)[01])*$")], (30_000, 2));
+    let engine = engine(&[&toolbox]);
+    let known = call(&engine, "box__act0", &json!({ "t": "0" })).await;
+    assert_eq!(known.to_text(), "ran");
+    let slow = json!({ "t": "01".repeat(4000) });
+    let called = tokio::spawn(async move { call(&engine, "box__act0", &slow).await });
+    let mut others = 0;
+    while !called.is_finished() {
+        others += 1;
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(called.await.expect("no crash").to_text(), "ran");
+    assert!(others > 1000, "{others} turns of others meanwhile");
+}
+
 /// 2^40 ways to look at one value.
 fn hostile(nth: usize) -> Value {
     let mut defs = serde_json::Map::new();
