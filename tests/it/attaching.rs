@@ -209,6 +209,7 @@ async fn a_schema_holds_the_answer_and_the_document_has_it_parsed() {
     assert_eq!(format["schema"], schema, "{}", claude.requests()[0]);
     let whole: Value = serde_json::from_str(&ran.out).expect("one document");
     assert_eq!(whole["parsed"], json!({ "city": "Tokyo" }));
+    assert_eq!(whole.get("misfit"), Some(&Value::Null));
     assert_eq!(whole["end"]["kind"], "answered");
     assert_eq!(whole["rounds"], 2);
     // Scenario 1.12: name, arguments, outcome, success, duration, server.
@@ -225,6 +226,78 @@ async fn a_schema_holds_the_answer_and_the_document_has_it_parsed() {
     // People see the turn meanwhile, and no answer in it.
     ran.says("calculator · done");
     assert!(!ran.err.contains("Tokyo"), "{}", ran.err);
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn an_answer_of_another_form_is_printed_and_told_with_where() {
+    let schema = json!({ "type": "object", "properties": { "city": { "type": "string" } } });
+    let cases = [
+        ("{\"city\": 3}", "`/city`: 3 is not of type \"string\"."),
+        ("Tokyo!", "it is no JSON: expected value at line 1 column 1"),
+    ];
+    for (answer, what) in cases {
+        for form in ["text", "json"] {
+            let claude = ScriptedClaude::start([Turn::text(answer)]).await;
+            let ask = ["ask", "--schema", "form.json", "--output", form, "Where?"];
+            let ask = jackfield(ask).in_project("form.json", schema.to_string());
+            let ran = ask.at(&claude.base_url()).run().await;
+            let cause = "the answer is not of the form that was asked for";
+            ran.fails(9, cause, "ask again");
+            ran.says(&format!("  caused by: {what}\n"));
+            if form == "text" {
+                assert_eq!(ran.out.trim_end(), answer);
+            } else {
+                let whole: Value = serde_json::from_str(&ran.out).expect("one document");
+                assert_eq!(
+                    (&whole["parsed"], &whole["misfit"]),
+                    (&Value::Null, &json!(what))
+                );
+                assert_eq!(
+                    (&whole["answer"], &whole["end"]["kind"]),
+                    (&json!(answer), &json!("answered"))
+                );
+            }
+            kept(&claude);
+        }
+    }
+    // What is configured is looked at as well.
+    let claude = ScriptedClaude::start([Turn::text("[]")]).await;
+    let config = "settings.response_format = \"json_object\"\n";
+    let ran = jackfield(["ask", "x"])
+        .at_with(&claude.base_url(), config)
+        .run()
+        .await;
+    ran.fails(9, "not of the form", "ask again");
+    ran.says("caused by: it is JSON, and no JSON object");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_schema_that_cannot_be_used_is_told_before_anybody_is_asked() {
+    let claude = ScriptedClaude::start([]).await;
+    for (schema, why) in [
+        (json!({ "type": "strin" }), "strin"),
+        (
+            json!({ "$ref": "https://example.com/other.json" }),
+            "example.com",
+        ),
+        (
+            json!({ "description": "x".repeat(70_000) }),
+            "at most 65536",
+        ),
+    ] {
+        let ask = jackfield(["ask", "--schema", "form.json", "Where?"]);
+        let ask = ask.in_project("form.json", schema.to_string());
+        let ran = ask.at(&claude.base_url()).run().await;
+        ran.fails(
+            2,
+            "error: the schema of `--schema` cannot be used",
+            "mend it",
+        );
+        ran.says(why);
+    }
+    assert_eq!(claude.requests().len(), 0);
     kept(&claude);
 }
 

@@ -27,6 +27,7 @@ mod openai;
 mod others;
 mod place;
 mod quirks;
+mod reading;
 mod redact;
 mod registry;
 mod schema;
@@ -45,6 +46,7 @@ pub use self::looked::{FileState, LookedFor, looked_for};
 pub use self::near::did_you_mean;
 pub use self::others::{FoundServers, found_servers};
 pub use self::place::{ConfigError, Origin, Place, Problem};
+pub use self::reading::read_at_most;
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::schema::servers_schema;
 pub use self::servers::{

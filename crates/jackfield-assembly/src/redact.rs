@@ -8,7 +8,7 @@ use serde_json::Value;
 /// A value of a key, without what is secret in it.
 pub(crate) fn value(key: &str, value: &Value) -> Value {
     match value {
-        Value::String(_) if is_about_secrets(key) => HIDDEN.into(),
+        Value::String(_) if is_about_secrets(key) && !names_others(key) => HIDDEN.into(),
         // Any header can be a key; one that names a variable holds none itself.
         Value::String(said) if key.contains(HEADERS) && !said.contains("${") => HIDDEN.into(),
         Value::String(said) => text(said).into(),
@@ -23,7 +23,9 @@ pub(crate) fn value(key: &str, value: &Value) -> Value {
 
 /// A text, without the password of an address and without what looks like a key.
 pub(crate) fn text(said: &str) -> String {
-    if said.split_whitespace().any(looks_like_a_key) {
+    // A key can stand in a path, in a header, or behind a name.
+    let ends = |c: char| !(c.is_ascii_alphanumeric() || "-_.".contains(c));
+    if said.split(ends).any(looks_like_a_key) {
         return HIDDEN.to_owned();
     }
     let Some((scheme, rest)) = said.split_once("://") else {
@@ -46,10 +48,8 @@ pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec
     let shown = arguments.into_iter().map(|argument| {
         let is_flag = argument.starts_with('-');
         let hides = std::mem::replace(&mut hidden, false) && !is_flag;
-        if let Some((name, said)) = argument.split_once('=')
-            && is_about_secrets(name)
-        {
-            return format!("{name}={}", unless_named(said));
+        if let Some((name, said)) = behind_a_name(argument) {
+            return format!("{name}{}", unless_named(said));
         }
         hidden = is_flag && is_about_secrets(argument);
         if hides {
@@ -58,6 +58,16 @@ pub(crate) fn arguments<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Vec
         text(argument)
     });
     shown.collect()
+}
+
+/// What comes behind the name of a secret, as in `--token=…` and `--header=Cookie: …`, and what is before it.
+fn behind_a_name(argument: &str) -> Option<(&str, &str)> {
+    let mut begin = 0;
+    argument.match_indices(['=', ':']).find_map(|(at, _)| {
+        let name = argument.get(begin..at).unwrap_or_default();
+        begin = at + 1;
+        is_about_secrets(name).then(|| argument.split_at_checked(begin))?
+    })
 }
 
 /// What is hidden, unless it only names a variable.
@@ -71,8 +81,18 @@ fn unless_named(said: &str) -> &str {
 fn is_about_secrets(name: &str) -> bool {
     let last = name.rsplit('.').next().unwrap_or(name).to_lowercase();
     let ours = ["api_key_env", "api_key_file", "key_header"];
+    let last = last.trim_matches(|c: char| !c.is_ascii_alphanumeric());
     let plural = last.ends_with("tokens");
-    !ours.contains(&&*last) && !plural && WORDS.iter().any(|word| last.contains(word))
+    let part = last.rsplit(['-', '_']).next().unwrap_or(last);
+    let is_one = PARTS.contains(&part) || WORDS.iter().any(|word| last.contains(word));
+    !ours.contains(&last) && !plural && is_one
+}
+
+/// Whether a key of ours ends in a name that people give to something else, such as a tool.
+fn names_others(key: &str) -> bool {
+    ["aliases.", "policy."]
+        .iter()
+        .any(|begin| key.starts_with(begin))
 }
 
 fn looks_like_a_key(word: &str) -> bool {
@@ -85,6 +105,9 @@ const HIDDEN: &str = "[hidden]";
 
 /// What stands in the keys of headers.
 const HEADERS: &str = ".headers.";
+
+/// What the names of secrets end with, behind a `-` or `_` or on its own.
+const PARTS: &[&str] = &["key", "pass", "passphrase", "passwd", "pat", "pwd"];
 
 /// Parts of the names of secrets.
 const WORDS: &[&str] = &[

@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use etcetera::BaseStrategy as _;
 
 use crate::place::{Origin, Problem};
+use crate::reading::read_at_most;
 
 /// What a process is surrounded by. A value: whoever tests gives its own.
 #[derive(Clone, Debug)]
@@ -132,22 +132,6 @@ impl Surroundings {
 /// It cannot be read, or it is no small file.
 pub(crate) fn read_small(path: &Path) -> io::Result<Vec<u8>> {
     read_at_most(path, MOST)
-}
-
-/// Reads a file of at most this many bytes whole.
-///
-/// # Errors
-///
-/// It cannot be read, or it is larger.
-pub(crate) fn read_at_most(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let bound = most.saturating_add(1);
-    File::open(path)?.take(bound).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > most {
-        let message = format!("it is larger than {most} bytes");
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
-    }
-    Ok(bytes)
 }
 
 /// Environment variables.

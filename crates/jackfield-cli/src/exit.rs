@@ -11,6 +11,7 @@
 //! | 6 | the answer broke off; what had come was printed |
 //! | 7 | the tool of `tools call` failed |
 //! | 8 | an MCP server of `mcp test` or `mcp accept` cannot be used |
+//! | 9 | the answer is not of the form that was asked for, as with `--schema` |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -37,13 +38,15 @@ pub enum Exit {
     Tool,
     /// An MCP server of `mcp test` or `mcp accept` cannot be used.
     Server,
+    /// The answer is not of the form that was asked for; it was printed.
+    Misfit,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -53,6 +56,7 @@ impl Exit {
         Self::Interrupted,
         Self::Tool,
         Self::Server,
+        Self::Misfit,
         Self::Cancelled,
     ];
 
@@ -69,6 +73,7 @@ impl Exit {
             Self::Interrupted => 6,
             Self::Tool => 7,
             Self::Server => 8,
+            Self::Misfit => 9,
             Self::Cancelled => 130,
         }
     }
@@ -120,4 +125,5 @@ Exit codes:
   6    the answer broke off; what had come was printed
   7    the tool of `tools call` failed
   8    an MCP server of `mcp test` or `mcp accept` cannot be used
+  9    the answer is not of the form that was asked for, as with --schema
   130  cancelled";

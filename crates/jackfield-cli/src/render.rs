@@ -22,7 +22,7 @@ pub mod words;
 use std::io::{self, IsTerminal as _, Write};
 
 use jackfield_domain::wait::Wait;
-use jackfield_engine::TurnReport;
+use jackfield_engine::{AnswerFit, TurnReport};
 
 pub use self::changes::{changes, definition};
 pub use self::config::{found, places, schema, settings};
@@ -62,12 +62,12 @@ pub trait View: Send {
     /// Whoever read the answer is gone.
     fn say(&mut self, remark: &str) -> io::Result<()>;
 
-    /// Shows what came of the turn.
+    /// Shows what came of the turn, and whether its answer has the form that was asked for.
     ///
     /// # Errors
     ///
     /// Whoever read the answer is gone.
-    fn finish(&mut self, report: &TurnReport) -> io::Result<()>;
+    fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()>;
 }
 
 /// Where the answer to a question is typed.
@@ -105,9 +105,9 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
 }
 
 /// The view of this process for programs that want no more than the end: one document on standard output,
-/// and the turn for people on standard error. `is_json` says that the answer was asked for as JSON.
+/// and the turn for people on standard error.
 #[must_use]
-pub fn whole(is_json: bool, verbose: bool) -> Box<dyn View> {
+pub fn whole(verbose: bool) -> Box<dyn View> {
     let look = Look {
         markdown: None,
         spins: io::stderr().is_terminal() && !is_dumb(),
@@ -117,7 +117,7 @@ pub fn whole(is_json: bool, verbose: bool) -> Box<dyn View> {
     };
     let screen = Screen::new(io::sink(), anstream::stderr(), false);
     let told = Box::new(Human::new(screen, look));
-    Box::new(whole::Whole::new(io::stdout(), told, is_json))
+    Box::new(whole::Whole::new(io::stdout(), told))
 }
 
 /// Whether the terminal can do nothing but take lines.

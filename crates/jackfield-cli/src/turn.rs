@@ -4,8 +4,11 @@ mod table;
 
 use std::io;
 use std::pin::pin;
+use std::time::Duration;
 
-use jackfield_engine::{Engine, SendMessage, TurnReport};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::settings::ResponseFormat;
+use jackfield_engine::{AnswerFit, Engine, SendMessage, TurnReport};
 use tokio::sync::mpsc;
 
 use self::table::Table;
@@ -35,7 +38,12 @@ pub enum Ended {
     /// Whoever read the answer went away.
     Unread,
     /// So.
-    With(Box<TurnReport>),
+    With {
+        /// Whether the answer has the form that was asked for.
+        fit: AnswerFit,
+        /// What came of it.
+        report: Box<TurnReport>,
+    },
 }
 
 /// Sends a message and shows its turn.
@@ -52,6 +60,7 @@ pub async fn run(
     view: &mut dyn View,
     asks: Asks<'_>,
 ) -> Result<Ended, Fault> {
+    let format = message.options.settings.response_format.clone();
     let (news, mut events) = mpsc::unbounded_channel();
     let mut forward = Forward(news);
     let mut table = Table::new(engine, message.session.clone(), place, asks);
@@ -85,15 +94,41 @@ pub async fn run(
     while let Ok(event) = events.try_recv() {
         shown.with(|view| view.show(&event));
     }
-    shown.with(|view| view.finish(&report));
+    let fit = fit(&format, &report).await;
+    if let AnswerFit::Unchecked { why, .. } = &fit {
+        let remark = format!("the answer was not checked against its schema: {why}");
+        shown.with(|view| view.say(&remark));
+    }
+    shown.with(|view| view.finish(&report, &fit));
     match shown.broken {
-        None => Ok(Ended::With(Box::new(report))),
+        None => Ok(Ended::With {
+            fit,
+            report: Box::new(report),
+        }),
         Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Unread),
         Some(error) => {
             Err(Fault::new(Exit::Internal, "the answer cannot be written").because(&error))
         }
     }
 }
+
+/// Whether the answer of a turn has the form that was asked for. A turn that came to none has none to look at.
+async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
+    match report.end {
+        TurnEnd::Answered(_)
+        | TurnEnd::Limited {
+            is_error: false, ..
+        } => AnswerFit::of(format, &report.answer(), CHECK).await,
+        TurnEnd::Cancelled(_)
+        | TurnEnd::ClientExpired
+        | TurnEnd::Failed(_)
+        | TurnEnd::Interrupted(_)
+        | TurnEnd::Limited { is_error: true, .. } => AnswerFit::Free,
+    }
+}
+
+/// How long it may take to check an answer.
+pub(crate) const CHECK: Duration = Duration::from_secs(5);
 
 /// A view, until it cannot be written any more.
 struct Shown<'v> {

@@ -25,3 +25,4 @@ pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
 pub use self::error::EngineError;
 pub use self::news::{News, Observer};
 pub use self::report::{CallReport, TurnReport};
+pub use self::validate::AnswerFit;

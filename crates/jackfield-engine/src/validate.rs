@@ -15,16 +15,19 @@ use jackfield_domain::tool::{CatalogEntry, InputFormat};
 use jackfield_domain::tool_input::ToolInput;
 use jsonschema::Validator;
 use serde_json::Value;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout_at};
 
 use self::patterns::Names;
 use self::watch::{Bounds, Stopped, watched};
 
+mod answer;
 mod patterns;
 mod plain;
 pub(crate) mod schema;
 mod watch;
+
+pub use self::answer::AnswerFit;
 
 /// Schemas, by the digest of their tool.
 #[derive(Default)]
@@ -185,21 +188,11 @@ impl Validators {
         let Ok(Ok(turn)) = timeout_at(deadline, turn).await else {
             return Verdict::Busy;
         };
-        let schema = Arc::clone(schema);
-        let until = std::time::Instant::now() + (deadline - Instant::now());
-        let checked = tokio::task::spawn_blocking(move || {
-            let _turn = turn;
-            let whole = match side {
-                Side::Input => "the arguments",
-                Side::Output => "the answer",
-            };
-            known.look(&schema, (&value, whole), until)
-        });
-        match timeout_at(deadline, checked).await {
-            Ok(Ok(verdict)) => verdict,
-            Ok(Err(_)) => Verdict::Crashed,
-            Err(_) => Verdict::Late,
-        }
+        let whole = match side {
+            Side::Input => "the arguments",
+            Side::Output => "the answer",
+        };
+        looked(known, schema, (value, whole), (Some(turn), deadline)).await
     }
 
     fn schema(&self, place: (Digest, Side)) -> Arc<Schema> {
@@ -214,6 +207,26 @@ impl Validators {
         let mut turns = self.turns.lock().unwrap_or_else(PoisonError::into_inner);
         let turn = turns.entry(toolbox.clone());
         Arc::clone(turn.or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE_TOOLBOX))))
+    }
+}
+
+/// Checks a value on a thread that may be held up, until then. The turn is held as long as the thread is.
+async fn looked(
+    known: Arc<Schema>,
+    schema: &Arc<Value>,
+    (value, whole): (Arc<Value>, &'static str),
+    (turn, deadline): (Option<OwnedSemaphorePermit>, Instant),
+) -> Verdict {
+    let schema = Arc::clone(schema);
+    let until = std::time::Instant::now() + (deadline - Instant::now());
+    let checked = tokio::task::spawn_blocking(move || {
+        let _turn = turn;
+        known.look(&schema, (&value, whole), until)
+    });
+    match timeout_at(deadline, checked).await {
+        Ok(Ok(verdict)) => verdict,
+        Ok(Err(_)) => Verdict::Crashed,
+        Err(_) => Verdict::Late,
     }
 }
 

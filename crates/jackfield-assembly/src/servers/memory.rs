@@ -9,8 +9,8 @@ use jackfield_domain::digest::Digest;
 use jackfield_tools_mcp::{Era, Remembered};
 use serde_json::{Value, json};
 
+use crate::reading::read_at_most;
 use crate::servers::McpServer;
-use crate::surroundings::read_at_most;
 
 /// The file of one server as it is configured: another configuration has another one.
 pub(crate) struct Memory {

@@ -170,6 +170,53 @@ fn secrets_are_hidden_wherever_they_stand() {
 }
 
 #[test]
+fn a_key_is_hidden_in_a_path_and_in_a_header_and_a_tool_named_after_one_is_not() {
+    let arguments = json!([
+        "-H",
+        "Authorization: Basic czNjcmV0==",
+        "-H",
+        "X-Api-Key:s3cret=x",
+        "--key",
+        "s3cret",
+        "--db-pass=s3cret",
+        "--url",
+        "https://h/sk-ant-0123456789abcdef/v1",
+        "--keyboard",
+        "us",
+        "--header=Cookie: a=s3cret",
+        "C:\\tools",
+    ]);
+    let servers = json!({ "mcpServers": { "a": { "command": "a", "args": arguments } } });
+    let world = World::new()
+        .with_user(
+            "aliases.token = \"claude/x\"\n[policy.tools]\n\"vault/get_token\" = \"deny\"\n\
+             [providers.claude]\nbase_url = \"https://models.example/sk-ant-0123456789abcdef/v1\"\n",
+        )
+        .with(".config/jackfield/mcp-servers.json", servers.to_string());
+    let config = world.load().unwrap();
+    let all = explained(&config);
+    let value = |key: &str| all[key].value.clone();
+    assert_eq!(value("policy.tools.\"vault/get_token\""), "deny");
+    assert_eq!(value("aliases.token"), "claude/x");
+    assert_eq!(value("providers.claude.base_url"), "[hidden]");
+    let server = config.servers.values().next().unwrap();
+    let shown = server.shown_command();
+    let all = shown.join("|");
+    for secret in ["s3cret", "czNjcmV0", "sk-ant"] {
+        assert!(!all.contains(secret), "{all}");
+    }
+    for kept in [
+        "-H",
+        "Authorization:",
+        "--db-pass=",
+        "--keyboard|us",
+        "C:\\tools",
+    ] {
+        assert!(all.contains(kept), "{kept}: {all}");
+    }
+}
+
+#[test]
 fn places_are_told_with_what_is_there() {
     let world = World::new()
         .with_user("mcp.config = \"other.json\"")

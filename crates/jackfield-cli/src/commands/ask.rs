@@ -14,7 +14,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{SendMessage, TurnReport};
+use jackfield_engine::{AnswerFit, SendMessage, TurnReport};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
@@ -40,6 +40,7 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
     bound(&mut flags, &ask.bounds);
     let mut assembled = assemble(&flags, registry)?;
     if let Some(format) = format {
+        usable(&format).await?;
         assembled.options.settings.response_format = format;
     }
     let provider = &assembled.options.model.provider;
@@ -113,7 +114,7 @@ pub async fn converse(
         session: new_session()?,
     };
     let mut view = if at_end {
-        render::whole(is_json, output.verbose)
+        render::whole(output.verbose)
     } else {
         render::view(output.json, output.verbose, !is_json)
     };
@@ -125,7 +126,20 @@ pub async fn converse(
         Ended::BeforeItBegan => Ok(Exit::Cancelled),
         // Whoever read the answer went away with what they wanted.
         Ended::Unread => Ok(Exit::Answered),
-        Ended::With(report) => exit_of(*report, &model, strict.is_some()),
+        Ended::With { fit, report } => exit_of(*report, fit, &model, strict.is_some()),
+    }
+}
+
+/// Tries a schema before anybody is asked: an answer could not be checked against one that cannot be used.
+async fn usable(format: &ResponseFormat) -> Result<(), Fault> {
+    match AnswerFit::of(format, "null", turn::CHECK).await {
+        AnswerFit::Unchecked { why, .. } => {
+            let mut fault = Fault::new(Exit::Usage, "the schema of `--schema` cannot be used");
+            fault.causes.push(why);
+            let help = "mend it: a JSON Schema of at most 64 KiB, whose references lead to places within it";
+            Err(fault.with_help(help))
+        }
+        AnswerFit::Fits(_) | AnswerFit::Free | AnswerFit::Misfit(_) => Ok(()),
     }
 }
 
@@ -134,7 +148,12 @@ pub async fn converse(
 /// # Errors
 ///
 /// A [`Fault`] if the turn failed, or came to no answer that it should have come to.
-pub fn exit_of(report: TurnReport, model: &ModelRef, strict: bool) -> Result<Exit, Fault> {
+pub fn exit_of(
+    report: TurnReport,
+    fit: AnswerFit,
+    model: &ModelRef,
+    strict: bool,
+) -> Result<Exit, Fault> {
     let silent = report.answer().trim().is_empty();
     let TurnReport { end, .. } = report;
     let exit = Exit::of(&end);
@@ -151,7 +170,15 @@ pub fn exit_of(report: TurnReport, model: &ModelRef, strict: bool) -> Result<Exi
         | TurnEnd::Cancelled(_)
         | TurnEnd::Limited {
             is_error: false, ..
-        } => Ok(exit),
+        } => match fit {
+            AnswerFit::Fits(_) | AnswerFit::Free | AnswerFit::Unchecked { .. } => Ok(exit),
+            AnswerFit::Misfit(what) => {
+                let message = "the answer is not of the form that was asked for";
+                let mut fault = Fault::new(Exit::Misfit, message);
+                fault.causes.push(what);
+                Err(fault.with_help(MISFIT))
+            }
+        },
         TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
         TurnEnd::Failed(failure) => {
             let fault =
@@ -302,6 +329,10 @@ pub(crate) fn new_session() -> Result<SessionId, Fault> {
 /// Where strictness comes from.
 const STRICT: &str = "what must not get lost is said by `--strict`, or by `strict` under [settings]; \
                       `--strict=false` lets everything pass";
+
+/// What to do about an answer of another form.
+const MISFIT: &str = "ask again, say in the question what is wanted, or take a model that keeps to a form: \
+                      `jackfield providers` says which do (structured_output)";
 
 /// How long standard input is waited for in silence.
 const PATIENCE: Duration = Duration::from_secs(2);

@@ -1,12 +1,12 @@
 //! What is sent along with a question: files, images, and the schema of the answer.
 
-use std::fs::File;
-use std::io::{self, Read as _};
+use std::io::ErrorKind::FileTooLarge;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use jackfield_assembly::read_at_most;
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::media::{Document, Image, MediaSource};
 use jackfield_domain::message::{Message, Role};
@@ -143,23 +143,16 @@ fn image_type(bytes: &[u8]) -> Option<&'static str> {
 /// All bytes of a file that is not too large.
 fn bytes(path: &Path, most: usize) -> Result<Vec<u8>, Fault> {
     let shown = path.display();
-    let unreadable = |error: io::Error| {
+    read_at_most(path, most as u64).map_err(|error| {
+        if error.kind() == FileTooLarge {
+            let message = format!("`{shown}` is larger than {} MB", mega(most));
+            return Fault::new(Exit::Usage, message).with_help(SMALLER);
+        }
         let fault = Fault::new(Exit::Usage, format!("`{shown}` cannot be read"));
         fault
             .because(&error)
             .with_help("name a file that is there and that you may read")
-    };
-    let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
-    let limit = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
-    file.take(limit)
-        .read_to_end(&mut bytes)
-        .map_err(unreadable)?;
-    if bytes.len() > most {
-        let message = format!("`{shown}` is larger than {} MB", mega(most));
-        return Err(Fault::new(Exit::Usage, message).with_help(SMALLER));
-    }
-    Ok(bytes)
+    })
 }
 
 const fn mega(bytes: usize) -> usize {

@@ -240,11 +240,11 @@ impl Conversation {
                 let fault = Fault::new(Exit::Internal, "the answers cannot be written");
                 return Err(fault);
             }
-            Ok(Ended::With(report)) => {
+            Ok(Ended::With { fit, report }) => {
                 self.nth += 1;
                 self.used.push((model.clone(), report.usage));
                 let strict = self.assembled.options.strict.is_some();
-                ask::exit_of(*report, &model, strict)
+                ask::exit_of(*report, fit, &model, strict)
             }
             Err(fault) => Err(fault),
         };

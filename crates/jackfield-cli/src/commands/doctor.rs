@@ -8,7 +8,7 @@ mod setup;
 mod tools;
 
 pub use self::check::{Area, Check, Page, Verdict};
-pub(crate) use self::network::chosen;
+pub(crate) use self::network::{advice, chosen};
 
 use jackfield_assembly::{Assembled, Config, Registry, Surroundings, load};
 use tokio::task::JoinSet;
@@ -77,9 +77,10 @@ async fn examine(
     drop(told);
     done.sort_by_key(|(order, _)| *order);
     let all_servers = assembled.servers.clone();
-    for (_, checks) in done {
-        report.tell(checks)?;
-    }
+    let mut checks: Vec<Check> = done.into_iter().flat_map(|(_, checks)| checks).collect();
+    // All of an area stand together: each provider has checks of itself, and of its models.
+    checks.sort_by_key(|check| check.area);
+    report.tell(checks)?;
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
     report.tell(checks)?;
     report.tell(tools::limits(config))?;
@@ -128,10 +129,7 @@ impl Report {
     }
 
     fn end(self, out: &mut impl std::io::Write) -> Result<Exit, Fault> {
-        let exit = self
-            .failed()
-            .next()
-            .map_or(Exit::Answered, |check| check.area.exit());
+        let exit = self.failed().next().map_or(Exit::Answered, Check::exit);
         printed::ended(render::checks(out, &self.checks, self.json), exit)
     }
 }

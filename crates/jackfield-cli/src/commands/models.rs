@@ -6,7 +6,7 @@ use jackfield_assembly::{Assembled, Config, KeyState, Registry, load};
 use tokio::task::JoinSet;
 
 use crate::args::{Models, Providers, Source};
-use crate::commands::doctor::chosen;
+use crate::commands::doctor::{advice, chosen};
 use crate::commands::reach::{Reached, reach};
 use crate::commands::{ask, config, printed};
 use crate::exit::Exit;
@@ -27,6 +27,7 @@ pub async fn list(models: Models, registry: &Registry) -> Result<Exit, Fault> {
         .into_iter()
         .map(|(name, reached)| Listed {
             aliases: aliases(&config, &name),
+            help: help(&assembled, &name, &reached),
             is_current: config.options.model.provider == name,
             model: Arc::clone(&config.options.model.model),
             provider: name,
@@ -117,6 +118,18 @@ async fn ask_all(assembled: &Assembled, names: Vec<Arc<str>>) -> Vec<(Arc<str>, 
     all.sort_by_key(|(place, ..)| *place);
     let all = all.into_iter();
     all.map(|(_, name, reached)| (name, reached)).collect()
+}
+
+/// What to do about a provider that cannot be asked.
+fn help(assembled: &Assembled, name: &Arc<str>, reached: &Reached) -> Option<String> {
+    if reached.is_well() {
+        return None;
+    }
+    let failure = reached.listed.as_ref().err()?;
+    match &assembled.providers.get(name)?.key {
+        KeyState::Missing(missing) => Some(ask::key_help(missing)),
+        KeyState::Found(_) | KeyState::NotNeeded => Some(advice(failure, name)),
+    }
 }
 
 /// The aliases of a provider's models, with the model of each.

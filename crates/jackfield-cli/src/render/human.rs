@@ -14,7 +14,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Wait, WaitKind};
-use jackfield_engine::TurnReport;
+use jackfield_engine::{AnswerFit, TurnReport};
 
 use crate::render::blocks::{Blocks, Piece};
 use crate::render::event::Event;
@@ -431,7 +431,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
         self.remark(remark)
     }
 
-    fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
+    fn finish(&mut self, report: &TurnReport, _fit: &AnswerFit) -> io::Result<()> {
         self.spinner.clear();
         self.settle()?;
         self.screen.end()?;

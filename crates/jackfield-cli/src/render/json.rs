@@ -18,7 +18,7 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{Wait, WaitEndKind, WaitKind};
-use jackfield_engine::{CallReport, TurnReport};
+use jackfield_engine::{AnswerFit, CallReport, TurnReport};
 use serde_json::{Value, json};
 
 use crate::render::event::Event;
@@ -231,7 +231,7 @@ impl<O: Write + Send> View for Json<O> {
         self.line(&json!({ "event": "remark", "text": remark }))
     }
 
-    fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
+    fn finish(&mut self, report: &TurnReport, _fit: &AnswerFit) -> io::Result<()> {
         self.line(&with(json!({ "event": "turn_ended" }), ended(report)))
     }
 }

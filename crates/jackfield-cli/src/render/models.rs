@@ -19,6 +19,8 @@ use crate::render::words;
 pub struct Listed {
     /// Short names, and the model of each.
     pub aliases: Vec<(Arc<str>, Arc<str>)>,
+    /// What to do about it, if it could not be asked.
+    pub help: Option<String>,
     /// Whether the configured model is one of its models.
     pub is_current: bool,
     /// The configured model.
@@ -60,6 +62,10 @@ pub fn models(out: &mut impl Write, all: &[Listed], as_json: bool) -> io::Result
             Err(failure) => {
                 let why = words::printable(&failure.message);
                 writeln!(out, "{BAD}✗{BAD:#} {NAME}{provider}{NAME:#}: {why}")?;
+                if let Some(help) = &listed.help {
+                    let help = words::printable(help);
+                    writeln!(out, "    {GOOD}help{GOOD:#}: {help}")?;
+                }
                 &[]
             }
         };
@@ -222,6 +228,7 @@ fn listed(listed: &Listed) -> Value {
         "models": models.collect::<Vec<_>>(),
         "unlisted": unlisted.collect::<Vec<_>>(),
         "error": failure,
+        "help": listed.help,
     })
 }
 

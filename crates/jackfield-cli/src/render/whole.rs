@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use jackfield_domain::wait::Wait;
-use jackfield_engine::TurnReport;
-use serde_json::Value;
+use jackfield_engine::{AnswerFit, TurnReport};
+use serde_json::{Value, json};
 
 use crate::render::event::Event;
 use crate::render::json::ended;
@@ -13,15 +13,14 @@ use crate::render::{Manner, View};
 
 /// Shows a turn to a program when it has ended, and to a person meanwhile.
 pub(super) struct Whole<O> {
-    is_json: bool,
     out: O,
     told: Box<dyn View>,
 }
 
 impl<O: Write + Send> Whole<O> {
     /// A view that writes to this stream, and has a person told on the way.
-    pub(super) fn new(out: O, told: Box<dyn View>, is_json: bool) -> Self {
-        Self { is_json, out, told }
+    pub(super) fn new(out: O, told: Box<dyn View>) -> Self {
+        Self { out, told }
     }
 }
 
@@ -38,14 +37,18 @@ impl<O: Write + Send> View for Whole<O> {
         self.told.say(remark)
     }
 
-    fn finish(&mut self, report: &TurnReport) -> io::Result<()> {
-        self.told.finish(report)?;
+    fn finish(&mut self, report: &TurnReport, fit: &AnswerFit) -> io::Result<()> {
+        self.told.finish(report, fit)?;
         let mut whole = ended(report);
-        // An answer that was asked for as JSON need not be any, as when it was cut off.
-        let parsed = serde_json::from_str(&report.answer()).ok();
-        let parsed: Value = parsed.filter(|_| self.is_json).unwrap_or_default();
+        // Whoever takes `parsed` may rely on its form.
+        let (parsed, misfit) = match fit {
+            AnswerFit::Fits(value) | AnswerFit::Unchecked { value, .. } => (value.clone(), None),
+            AnswerFit::Free => (Value::Null, None),
+            AnswerFit::Misfit(what) => (Value::Null, Some(what)),
+        };
         if let Value::Object(fields) = &mut whole {
             fields.insert("parsed".to_owned(), parsed);
+            fields.insert("misfit".to_owned(), json!(misfit));
         }
         document(&mut self.out, &whole)
     }

@@ -1,8 +1,9 @@
 //! Surroundings that are not as most: a reader that goes away, a home that is none, files that are no files.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::io::{BufRead as _, BufReader};
 use std::net::TcpListener;
+use std::process::Command;
 
 use crate::process::{Jackfield, jackfield};
 
@@ -119,6 +120,62 @@ fn a_configuration_that_is_no_file_is_told_in_each_command() {
                 "{command:?}: {told}"
             );
         }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_nobody_writes_to_is_given_up_and_one_that_somebody_does_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("pipe");
+    let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+    assert!(made.success());
+    let pipe = pipe.to_str().unwrap();
+    let runs = [
+        (["config", "show", "--config", pipe], 3),
+        (["tools", "list", "--mcp-config", pipe], 3),
+        (["ask", "x", "--file", pipe], 2),
+        (["ask", "x", "--image", pipe], 2),
+        (["ask", "x", "--schema", pipe], 2),
+    ];
+    let running = runs.map(|(command, code)| {
+        let mut run = run(&command);
+        let child = run.spawn();
+        (run, child, command, code)
+    });
+    for (_kept, child, command, code) in running {
+        let ended = child.wait_with_output().unwrap();
+        let err = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(code), "{command:?}: {err}");
+        assert!(
+            err.contains("a pipe that nobody wrote to"),
+            "{command:?}: {err}"
+        );
+    }
+    let show = ["config", "show", "--config", "/dev/stdin"];
+    let ran = run(&show).stdin("limits.rounds = 7\n").run();
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert!(ran.out.contains("limits.rounds = 7"), "{}", ran.out);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_configuration_that_may_not_be_read_is_told_with_what_to_do() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let shut = run(&["config", "show"]).configured("limits.rounds = 7\n");
+    let file = shut.config_file();
+    std::fs::set_permissions(&file, Permissions::from_mode(0o000)).unwrap();
+    // Whom no rights hold back, such as root, reads it all the same.
+    let may_read = File::open(file).is_ok();
+    let ran = shut.run();
+    assert_eq!(ran.code, Some(if may_read { 0 } else { 3 }), "{}", ran.err);
+    if !may_read {
+        assert!(ran.err.contains("cannot be read"), "{}", ran.err);
+        assert!(
+            ran.err.contains("help: mend, move or remove"),
+            "{}",
+            ran.err
+        );
     }
 }
 

@@ -90,7 +90,7 @@ async fn a_key_that_is_not_accepted_is_told() {
     let body = json!({ "type": "error", "error": { "type": "authentication_error", "message": "invalid x-api-key sk-test-key" } });
     server.answer(Response::json(401, body.to_string()));
     let ran = doctor().at(&server.base_url()).run_beside().await;
-    assert_eq!(ran.code, Some(4));
+    assert_eq!(ran.code, Some(3), "as for a key that is missing");
     let checks = checks(&ran);
     let found = finds(&checks, "providers", "failed", "invalid x-api-key");
     assert_eq!(
@@ -137,6 +137,40 @@ async fn others_only_warn_and_a_model_that_is_not_listed_names_near_ones() {
     }
     let asks = |check: &&Value| check["says"].as_str().unwrap().contains("`mistral`");
     assert_eq!(checks.iter().filter(asks).count(), 0, "nobody wants it");
+}
+
+#[tokio::test]
+async fn every_area_has_one_heading_however_many_providers_there_are() {
+    let (server, near) = (Server::start().await, Server::start().await);
+    server.answer(list(&["claude-opus-5-5"]));
+    near.answer(list(&["one"]));
+    let more = format!(
+        "[aliases]\none = 'near/one'\n[providers.near]\nkind = 'vllm'\nbase_url = '{}'\n\
+         [providers.dead]\nkind = 'vllm'\nbase_url = 'http://127.0.0.1:9'\n",
+        near.base_url()
+    );
+    let doctor = jackfield(["doctor"]).configured_at(&server.base_url(), &more);
+    let ran = doctor.run_beside().await;
+    let headings: Vec<&str> = ran
+        .out
+        .lines()
+        .filter(|line| !line.is_empty() && !line.starts_with([' ', 'n']))
+        .collect();
+    assert_eq!(
+        headings,
+        [
+            "version",
+            "folders",
+            "configuration",
+            "keys",
+            "providers",
+            "models",
+            "tools",
+            "terminal",
+        ],
+        "{}",
+        ran.out
+    );
 }
 
 #[test]

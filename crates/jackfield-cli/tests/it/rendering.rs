@@ -16,7 +16,7 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_engine::Problem;
+use jackfield_engine::{AnswerFit, Problem};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -64,7 +64,7 @@ fn written(scene: &Scene, look: Look, end: TurnEnd) -> String {
     for event in &scene.news {
         human.show(event).unwrap();
     }
-    human.finish(&report(end)).unwrap();
+    human.finish(&report(end), &AnswerFit::Free).unwrap();
     tty.text()
 }
 
@@ -218,7 +218,7 @@ fn with_two_streams_the_answer_is_whole_on_its_own() {
     for event in &two_calls().news {
         human.show(event).unwrap();
     }
-    human.finish(&report(answered())).unwrap();
+    human.finish(&report(answered()), &AnswerFit::Free).unwrap();
     drop(human);
     assert_eq!(
         String::from_utf8(out).unwrap(),
@@ -382,7 +382,7 @@ fn the_answer_is_whole_where_nobody_reads_the_rest() {
     for event in &two_calls().news {
         human.show(event).unwrap();
     }
-    human.finish(&report(answered())).unwrap();
+    human.finish(&report(answered()), &AnswerFit::Free).unwrap();
     drop(human);
     assert_eq!(out, b"Let me look.\n\nIt is 375.\n");
     let mut human = Human::new(Screen::new(Gone, Vec::new(), false), look);
@@ -400,7 +400,7 @@ fn the_events_are_the_documented_ones() {
     for event in &scene.news {
         json.show(event).unwrap();
     }
-    json.finish(&report(answered())).unwrap();
+    json.finish(&report(answered()), &AnswerFit::Free).unwrap();
     insta::assert_snapshot!("events", String::from_utf8(json.into_inner()).unwrap());
 }
 

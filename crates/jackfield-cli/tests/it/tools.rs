@@ -129,7 +129,7 @@ fn the_demo_answers_by_its_tools_and_the_answer_alone_is_on_standard_output() {
     assert!(ran.err.starts_with("this is the demo model"), "{}", ran.err);
     assert!(
         ran.err
-            .contains("⚙ calculator(expression: \"15% of 2500\")\n"),
+            .contains("🧮 calculator(expression: \"15% of 2500\")\n"),
         "{}",
         ran.err
     );

@@ -8,6 +8,7 @@
 mod commits;
 mod driving;
 mod fixture;
+mod forms;
 mod generated;
 mod ordering;
 mod patterns;

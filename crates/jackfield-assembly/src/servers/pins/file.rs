@@ -14,8 +14,8 @@ use std::time::{Duration, Instant, SystemTime};
 use jackfield_domain::digest::{Digest, canonical_json};
 use serde_json::{Map, Value, json};
 
+use crate::reading::read_at_most;
 use crate::servers::McpServer;
-use crate::surroundings::read_at_most;
 
 /// What is accepted, by the tools' own names.
 pub(crate) type Accepted = BTreeMap<String, Pin>;

@@ -22,7 +22,7 @@ pub struct Check {
 }
 
 /// What a check belongs to, in the order in which they are told.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Area {
     /// The program itself.
     Version,
@@ -135,6 +135,17 @@ impl Check {
         Self {
             took: Some(took),
             ..self
+        }
+    }
+}
+
+impl Check {
+    /// How a run ends in which this failed first. A key that is not accepted is one, whoever says so.
+    #[must_use]
+    pub fn exit(&self) -> Exit {
+        match self.page {
+            Some(Page::Keys) => Area::Keys.exit(),
+            Some(_) | None => self.area.exit(),
         }
     }
 }

@@ -104,7 +104,7 @@ fn reachable(name: &str, state: &ProviderState, reached: &Reached, is_first: boo
         }
         Err(failure) => {
             let says = format!("`{name}` at {endpoint}: {}", failure.message);
-            let help = help(failure, name);
+            let help = advice(failure, name);
             let check = if is_first {
                 Check::failed(Area::Providers, says, help)
             } else {
@@ -116,7 +116,8 @@ fn reachable(name: &str, state: &ProviderState, reached: &Reached, is_first: boo
     check.in_time(took)
 }
 
-fn help(failure: &ModelFailure, name: &str) -> String {
+/// What to do about a provider that could not be asked for its models.
+pub(crate) fn advice(failure: &ModelFailure, name: &str) -> String {
     if failure.kind == ModelFailureKind::Timeout {
         return format!(
             "see whether something slow or silent stands between: the network, a proxy, or \
