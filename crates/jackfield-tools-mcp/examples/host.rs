@@ -1,7 +1,7 @@
 //! A program that keeps an MCP server, and is its guard: `host keep COMMAND ARGUMENT…`.
 //!
 //! It starts itself again as the guard, `host guard …`. It says `ready` when the server runs, and ends
-//! the server in good order when its own input ends.
+//! the server in good order when its own input ends. When it is interrupted, it ends on the spot.
 
 #![expect(
     clippy::print_stdout,
@@ -15,6 +15,7 @@ use std::process::ExitCode;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, McpToolbox, ServerConfig, Settings, guard};
+use tokio::signal::unix::{SignalKind, signal};
 
 fn main() -> ExitCode {
     let mut arguments = std::env::args_os().skip(1);
@@ -51,6 +52,13 @@ fn keep(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Box<dyn std
         .enable_all()
         .build()?;
     runtime.block_on(async {
+        // Heard, and not left to the system: what a shell without job control starts in the background
+        // is born deaf to it.
+        let mut interrupt = signal(SignalKind::interrupt())?;
+        tokio::spawn(async move {
+            interrupt.recv().await;
+            std::process::exit(INTERRUPTED)
+        });
         let server = McpToolbox::new(config, settings);
         server.start().await?;
         println!("ready");
@@ -65,3 +73,5 @@ fn keep(mut arguments: impl Iterator<Item = OsString>) -> Result<(), Box<dyn std
 }
 
 const GUARD: &str = "guard";
+/// What shells say of a program that was interrupted.
+const INTERRUPTED: i32 = 130;
