@@ -1,9 +1,10 @@
 //! The tools of a server, read page by page within bounds.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::ToolSpec;
 use rmcp::model::{ClientRequest, ErrorCode, ListToolsRequest, PaginatedRequestParams};
 use serde::Deserialize;
@@ -47,7 +48,8 @@ struct Page<'a> {
 }
 
 impl Listing {
-    /// Asks the server for all its tools.
+    /// Asks the server for all its tools. Definitions that are, to the byte, those of the list before
+    /// are not taken apart again.
     ///
     /// # Errors
     ///
@@ -56,10 +58,15 @@ impl Listing {
         connection: &Connection,
         config: &ServerConfig,
         settings: &Settings,
+        before: Option<&Self>,
     ) -> Result<Self, String> {
         let deadline = after(settings.list_limit);
         let (changes, nth) = (connection.changes(), connection.list_once_more());
-        let mut reading = Reading::default();
+        let before = before.map(|before| &*before.defined).unwrap_or_default();
+        let mut reading = Reading {
+            before: before.iter().map(|one| (one.source, one)).collect(),
+            ..Reading::default()
+        };
         let mut ttl = Duration::MAX;
         let mut cursor: Option<String> = None;
         loop {
@@ -176,7 +183,9 @@ pub(crate) fn usable(defined: &[Defined], review: &Review) -> Vec<ToolSpec> {
 
 /// A list as far as it was read.
 #[derive(Default)]
-struct Reading {
+struct Reading<'a> {
+    /// The definitions of the list before, by the digests of their texts.
+    before: HashMap<Digest, &'a Defined>,
     cursors: HashSet<String>,
     defined: Vec<Defined>,
     names: HashSet<Arc<str>>,
@@ -184,14 +193,20 @@ struct Reading {
     too_many: bool,
 }
 
-impl Reading {
+impl Reading<'_> {
     fn take(&mut self, page: &[&RawValue], config: &ServerConfig, settings: &Settings) {
         for text in page {
             if self.defined.len() >= settings.most_tools {
                 self.too_many = true;
                 return;
             }
-            match definition::tool(text.get(), config.trusted, config.longest()) {
+            let text = text.get();
+            let known = self.before.get(&Digest::of(text.as_bytes()));
+            let read = known.map_or_else(
+                || definition::tool(text, config.trusted, config.longest()),
+                |known| Ok(Defined::clone(known)),
+            );
+            match read {
                 Ok(one) if !config.tools.admit(&one.tool.name) => {}
                 Ok(one) if !self.names.insert(Arc::clone(&one.tool.name)) => {
                     let name = &one.tool.name;

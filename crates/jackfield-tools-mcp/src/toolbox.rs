@@ -214,7 +214,8 @@ impl McpToolbox {
             return Ok(Arc::clone(listing));
         }
         let shared = &self.shared;
-        let listing = Listing::read(connection, &shared.config, &shared.settings).await?;
+        let (config, settings, before) = (&shared.config, &shared.settings, slot.as_deref());
+        let listing = Listing::read(connection, config, settings, before).await?;
         let listing = Arc::new(listing.reviewed(self.gate.as_ref()).await);
         *slot = Some(Arc::clone(&listing));
         drop(slot);

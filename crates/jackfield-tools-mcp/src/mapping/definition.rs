@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -35,6 +36,8 @@ struct Definition<'a> {
 pub(crate) struct Defined {
     /// All that a model, a person or a policy may go by, as the server sent it.
     pub(crate) said: Arc<Value>,
+    /// The digest of the text that it was read from.
+    pub(crate) source: Digest,
     /// The tool as it is offered.
     pub(crate) tool: ToolSpec,
 }
@@ -136,6 +139,7 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
     };
     Ok(Defined {
         said: Arc::new(Value::Object(said)),
+        source: Digest::of(text.as_bytes()),
         tool,
     })
 }
