@@ -1,11 +1,12 @@
 //! The catalog of a turn: what all toolboxes offer, under model-facing names, with policy applied.
 
-use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
 use jackfield_domain::policy::Policy;
@@ -14,6 +15,7 @@ use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
 use jackfield_ports::toolbox::Toolbox;
+use serde_json::Value;
 use tokio::task::JoinSet;
 
 use crate::validate::schema::refused;
@@ -56,11 +58,84 @@ pub struct Problem {
     pub toolbox: ToolboxId,
 }
 
+/// What was worked out of the tools of each toolbox when they were gathered last.
+pub(crate) type Looked = Mutex<BTreeMap<ToolboxId, Arc<HashMap<Arc<str>, Known>>>>;
+
+/// A tool, and what was worked out of it.
+pub(crate) struct Known {
+    look: Look,
+    tool: ToolSpec,
+}
+
+/// What is worked out of a tool alone, whatever turn it is for.
+#[derive(Clone)]
+struct Look {
+    digest: Digest,
+    /// Why it is left out.
+    unusable: Option<Arc<str>>,
+}
+
+impl Look {
+    fn at(tool: &ToolSpec) -> Self {
+        Self {
+            digest: tool.digest(),
+            unusable: unusable(tool).map(Into::into),
+        }
+    }
+}
+
+/// Looks at tools. Those that are the very ones of the last time, and not only equal to them, are not
+/// looked at again: to read all their schemas takes longer than all the rest.
+fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<Look> {
+    let locked = || looked.lock().unwrap_or_else(PoisonError::into_inner);
+    let before = locked().get(toolbox).cloned().unwrap_or_default();
+    let mut is_new = before.len() != tools.len();
+    let looks: Vec<Look> = tools
+        .iter()
+        .map(|tool| match before.get(&tool.name) {
+            Some(known) if is_same(&known.tool, tool) => known.look.clone(),
+            Some(_) | None => {
+                is_new = true;
+                Look::at(tool)
+            }
+        })
+        .collect();
+    if is_new {
+        let known = tools.iter().cloned().zip(looks.iter().cloned());
+        let known = known.map(|(tool, look)| (Arc::clone(&tool.name), Known { look, tool }));
+        let known = Arc::new(known.collect());
+        locked().insert(toolbox.clone(), known);
+    }
+    looks
+}
+
+/// Whether two tools are the same without a look into what they share.
+fn is_same(one: &ToolSpec, other: &ToolSpec) -> bool {
+    let share = |one: Option<&Arc<Value>>, other: Option<&Arc<Value>>| match (one, other) {
+        (None, None) => true,
+        (Some(one), Some(other)) => Arc::ptr_eq(one, other),
+        (None, Some(_)) | (Some(_), None) => false,
+    };
+    let inputs = match (&one.input, &other.input) {
+        (InputFormat::Json(one), InputFormat::Json(other)) => Arc::ptr_eq(one, other),
+        (InputFormat::Text(one), InputFormat::Text(other)) => one == other,
+        (InputFormat::Json(_), InputFormat::Text(_))
+        | (InputFormat::Text(_), InputFormat::Json(_)) => false,
+    };
+    inputs
+        && share(one.output.as_ref(), other.output.as_ref())
+        && one.description == other.description
+        && one.name == other.name
+        && one.safety == other.safety
+        && one.title == other.title
+}
+
 /// Asks all toolboxes at once for their tools.
 pub(crate) async fn gather(
     toolboxes: &[Registered],
     policy: &Policy,
     when_unknown: UnknownPolicy,
+    looked: &Looked,
 ) -> Offered {
     let mut lists = JoinSet::new();
     for (place, registered) in toolboxes.iter().cloned().enumerate() {
@@ -113,12 +188,19 @@ pub(crate) async fn gather(
         if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
             instructions.push(part(toolbox, said.trim()));
         }
-        for tool in tools {
-            if let Some(why) = unusable(&tool) {
-                problem(why);
+        let looks = look(looked, toolbox, &tools);
+        for (tool, look) in tools.into_iter().zip(looks) {
+            if let Some(why) = look.unusable {
+                problem(why.to_string());
                 continue;
             }
-            let entry = entry(toolbox, registered, tool, policy, when_unknown);
+            let entry = entry(
+                toolbox,
+                registered,
+                (tool, look.digest),
+                policy,
+                when_unknown,
+            );
             // The first one keeps the name: a call must not reach another tool than the one shown.
             match entries.entry(entry.definition.name.clone()) {
                 Entry::Occupied(first) => problem(format!(
@@ -172,7 +254,7 @@ fn part(toolbox: &ToolboxId, said: &str) -> SystemPart {
 fn entry(
     toolbox: &ToolboxId,
     registered: &Registered,
-    tool: ToolSpec,
+    (tool, digest): (ToolSpec, Digest),
     policy: &Policy,
     when_unknown: UnknownPolicy,
 ) -> CatalogEntry {
@@ -187,7 +269,6 @@ fn entry(
         None => tool_name(toolbox, &tool.name),
     };
     let trusted = registered.builtin || standing.trusted;
-    let digest = tool.digest();
     CatalogEntry {
         definition: Arc::new(ToolDefinition {
             description: tool.description,

@@ -42,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) busy: Mutex<BTreeSet<SessionId>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) journal: Arc<dyn Journal>,
+    pub(crate) looked: catalog::Looked,
     pub(crate) models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
     pub(crate) toolboxes: Vec<Registered>,
     pub(crate) validators: Validators,
@@ -126,6 +127,7 @@ impl EngineBuilder {
                 busy,
                 clock,
                 journal,
+                looked: catalog::Looked::default(),
                 models,
                 toolboxes,
                 validators,
@@ -324,10 +326,14 @@ impl Engine {
         } else {
             &[]
         };
-        catalog::gather(toolboxes, &options.policy, options.when_unknown).await
+        let looked = &self.shared.looked;
+        catalog::gather(toolboxes, &options.policy, options.when_unknown, looked).await
     }
 
     /// Runs one tool by its model-facing name, outside any turn. The policy is not asked.
+    ///
+    /// Lists all tools first, for what stands behind the name now. For many calls, ask for the
+    /// [tools](Self::tools) once, and [call what they offer](Self::call_offered).
     ///
     /// # Errors
     ///

@@ -10,6 +10,7 @@ mod driving;
 mod fixture;
 mod forms;
 mod generated;
+mod looks;
 mod ordering;
 mod patterns;
 mod plain_schemas;
