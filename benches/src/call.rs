@@ -15,8 +15,10 @@ use crate::process::{Provider, beside};
 pub struct Calls {
     /// By bare `rmcp`.
     pub bare: Samples,
-    /// Through the engine, by name.
-    pub engine: Samples,
+    /// Through the engine, by name, which lists the tools first.
+    pub named: Samples,
+    /// Through the engine, of tools that were listed once.
+    pub offered: Samples,
     /// Through the toolbox.
     pub toolbox: Samples,
 }
@@ -36,6 +38,7 @@ pub fn measure(runtime: &Runtime, at_once: usize, times: usize) -> anyhow::Resul
     runtime.block_on(async {
         let ours = Ours::start(&provider.base_url, &command).await?;
         let bare = Bare::start(Command::new(&server)).await?;
+        let offered = ours.engine.tools(&ours.options).await;
         let mut took = Calls::default();
         let warm_up = times.div_ceil(10);
         for nth in 0..times + warm_up {
@@ -46,12 +49,16 @@ pub fn measure(runtime: &Runtime, at_once: usize, times: usize) -> anyhow::Resul
             try_join_all((0..at_once).map(|_| ours.call(arguments()))).await?;
             let by_toolbox = watch();
             let watch = begin();
-            try_join_all((0..at_once).map(|_| ours.call_by_name(arguments()))).await?;
+            try_join_all((0..at_once).map(|_| ours.call_offered(&offered, arguments()))).await?;
             let by_engine = watch();
+            let watch = begin();
+            try_join_all((0..at_once).map(|_| ours.call_by_name(arguments()))).await?;
+            let by_name = watch();
             if nth >= warm_up {
                 took.bare.push(by_bare);
                 took.toolbox.push(by_toolbox);
-                took.engine.push(by_engine);
+                took.offered.push(by_engine);
+                took.named.push(by_name);
             }
         }
         ours.stop().await;

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use crate::measure::Series;
 use crate::plan::Plan;
-use crate::process::{Provider, beside, run};
+use crate::process::{Memory, Provider, beside, run};
 use crate::provider::ANSWER;
 
 /// A home in which the binary finds a provider and a server.
@@ -27,8 +27,8 @@ pub struct Home {
 pub struct Cold {
     /// The floor.
     pub floor: Series,
-    /// The most memory that was seen of our process, in KiB.
-    pub memory: Option<u64>,
+    /// The most memory that was seen of our process.
+    pub memory: Memory,
     /// Ours.
     pub ours: Series,
 }

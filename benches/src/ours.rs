@@ -12,7 +12,7 @@ use jackfield_domain::request::{ModelRef, ToolRun};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_engine::{Engine, SendMessage, Standing, TurnOptions};
+use jackfield_engine::{DirectCall, Engine, Offered, SendMessage, Standing, TurnOptions};
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_provider_openai::client::OpenAi;
@@ -119,6 +119,24 @@ impl Ours {
         let name = format!("echo__{TOOL}");
         let called = self.engine.call_tool(&self.options, &name, arguments);
         ensure!(!called.await?.is_error, "the tool failed");
+        Ok(())
+    }
+
+    /// Calls the tool through the engine, as one of those that it offered.
+    ///
+    /// # Errors
+    ///
+    /// If the tool is not offered, or fails.
+    pub async fn call_offered(
+        &self,
+        offered: &Offered,
+        arguments: Map<String, Value>,
+    ) -> anyhow::Result<()> {
+        let tool = offered.catalog.tool(&format!("echo__{TOOL}"));
+        let tool = tool.context("the tool is not offered")?;
+        let call = DirectCall::new(arguments);
+        let result = self.engine.call_offered(&self.options, tool, call).await;
+        ensure!(!result.is_error, "the tool failed");
         Ok(())
     }
 

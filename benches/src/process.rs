@@ -61,12 +61,21 @@ impl Drop for Provider {
 /// How a process ran.
 #[derive(Debug)]
 pub struct Ran {
-    /// The most memory that was seen of it, in KiB, where that can be known.
-    pub memory: Option<u64>,
+    /// The most memory that was seen of it, where that can be known.
+    pub memory: Memory,
     /// What it said.
     pub output: String,
     /// From its start to the last byte that it said.
     pub took: Duration,
+}
+
+/// The memory of a process in KiB, where that can be known.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Memory {
+    /// All that is resident, the pages of the program's own file included, which others share.
+    pub all: Option<u64>,
+    /// What is its own, and would not be there without it.
+    pub own: Option<u64>,
 }
 
 /// Runs a program to its end, which has to be a good one.
@@ -106,7 +115,8 @@ pub fn run(command: &mut Command, watch_memory: bool) -> anyhow::Result<Ran> {
         .read_to_string(&mut errors)?;
     let status = child.wait()?;
     ensure!(status.success(), "{command:?} failed: {errors}");
-    let memory = watcher.and_then(|watcher| watcher.join().ok().flatten());
+    let memory = watcher.and_then(|watcher| watcher.join().ok());
+    let memory = memory.unwrap_or_default();
     Ok(Ran {
         memory,
         output: String::from_utf8(output)?,
@@ -114,21 +124,22 @@ pub fn run(command: &mut Command, watch_memory: bool) -> anyhow::Result<Ran> {
     })
 }
 
-/// The high-water mark of a process's memory in KiB, as Linux tells it, until it is gone.
-fn most_memory(status: &Path) -> Option<u64> {
-    let mut most = None;
+/// The most memory of a process, as Linux tells it, looked at until the process is gone.
+fn most_memory(status: &Path) -> Memory {
+    let mut most = Memory::default();
     while let Ok(text) = std::fs::read_to_string(status) {
-        let mark = text
-            .lines()
-            .find_map(|line| line.strip_prefix("VmHWM:"))
-            .and_then(|rest| rest.trim().strip_suffix(" kB"))
-            .and_then(|number| number.parse().ok());
+        let field = |name: &str| -> Option<u64> {
+            let rest = text.lines().find_map(|line| line.strip_prefix(name))?;
+            rest.trim().strip_suffix(" kB")?.parse().ok()
+        };
         // A process that has ended and was not waited for has none any more.
-        let Some(mark) = mark else {
+        let Some(all) = field("VmHWM:") else {
             break;
         };
-        most = Some(mark);
-        std::thread::sleep(Duration::from_millis(5));
+        most.all = Some(all);
+        // Linux keeps no mark of this one.
+        most.own = most.own.max(field("RssAnon:"));
+        std::thread::sleep(Duration::from_millis(2));
     }
     most
 }

@@ -105,7 +105,13 @@ fn call(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let mut table = rows("through the toolbox", &took.toolbox, &took.bare, [aim, ""]);
     table.extend(rows(
         "through the engine",
-        &took.engine,
+        &took.offered,
+        &took.bare,
+        ["", ""],
+    ));
+    table.extend(rows(
+        "by name, which lists the tools first",
+        &took.named,
         &took.bare,
         ["", ""],
     ));
@@ -118,7 +124,13 @@ fn calls(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let mut table = rows("through the toolbox", &took.toolbox, &took.bare, ["", ""]);
     table.extend(rows(
         "through the engine",
-        &took.engine,
+        &took.offered,
+        &took.bare,
+        ["", ""],
+    ));
+    table.extend(rows(
+        "by name, which lists the tools first",
+        &took.named,
         &took.bare,
         ["", ""],
     ));
@@ -168,10 +180,13 @@ fn catalog(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
 fn cold(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let home = Home::new()?;
     let took = home.turns(Plan::COMPARED, amount.times(20))?;
-    let memory = took.memory.map_or_else(
-        || "unknown".to_owned(),
-        |kib| format!("{:.1} MiB", kib as f64 / 1024.0),
-    );
+    let memory = |what: &str, aim: &str, kib: Option<u64>| {
+        let shown = kib.map_or_else(
+            || "unknown".to_owned(),
+            |kib| format!("{:.1} MiB", kib as f64 / 1024.0),
+        );
+        [what, "", aim, &shown, ""].map(ToOwned::to_owned)
+    };
     let rows = [
         compared(
             "a cold turn, p50",
@@ -185,13 +200,16 @@ fn cold(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
             took.floor.least(),
             "",
         ),
-        [
-            "the most memory of the process alone".to_owned(),
-            String::new(),
-            "12 MB".to_owned(),
-            memory,
-            String::new(),
-        ],
+        memory(
+            "the most memory of the process alone",
+            "12 MB",
+            took.memory.all,
+        ),
+        memory(
+            "of that, what is not its program's file",
+            "",
+            took.memory.own,
+        ),
     ];
     report.table(
         "The same turn cold: from the start of `jackfield ask` to the last byte of the answer, with the server that it starts.",
