@@ -7,6 +7,7 @@
 
 mod draw;
 mod flow;
+mod forget;
 mod hold;
 mod table;
 
@@ -19,6 +20,8 @@ use crate::render::words;
 #[derive(Debug)]
 pub struct Markdown {
     begun: bool,
+    /// What parts the block from what is before it, where its beginning was forgotten.
+    gap: Option<Gap>,
     /// The source of the block that is not whole.
     pending: String,
     /// What was printed of that block.
@@ -34,6 +37,7 @@ impl Markdown {
     pub const fn new(styled: bool) -> Self {
         Self {
             begun: false,
+            gap: None,
             pending: String::new(),
             shown: String::new(),
             styled,
@@ -68,7 +72,22 @@ impl Markdown {
         let source = self.pending.get(..source).unwrap_or_default();
         let drawn = draw(self.flow(), &masked(source), limit, false);
         out.push_str(&self.more(drawn));
+        if self.pending.len() > LONG {
+            self.forget();
+        }
         out
+    }
+
+    /// Forgets what of a long block was drawn and changes nothing any more.
+    fn forget(&mut self) {
+        let Some(kept) = forget::kept(&self.pending, &masked(&self.pending)) else {
+            return;
+        };
+        self.pending = kept.source;
+        self.gap = kept.gap.or(self.gap);
+        let settled = settled(&masked(&self.pending));
+        let source = self.pending.get(..settled.source).unwrap_or_default();
+        self.shown = draw(self.flow(), &masked(source), settled.limit, false);
     }
 
     /// Ends the text, and gives the rest of it.
@@ -77,6 +96,7 @@ impl Markdown {
         let drawn = draw(self.flow(), &masked(&self.pending), usize::MAX, true);
         let rest = self.more(drawn);
         self.begun |= !self.shown.is_empty();
+        self.gap = None;
         self.pending.clear();
         self.shown.clear();
         rest
@@ -84,7 +104,7 @@ impl Markdown {
 
     fn flow(&self) -> Flow {
         let gap = if self.begun { Gap::Blank } else { Gap::None };
-        Flow::new(self.width, self.styled, gap)
+        Flow::new(self.width, self.styled, self.gap.unwrap_or(gap))
     }
 
     /// What this drawing has more than was printed.

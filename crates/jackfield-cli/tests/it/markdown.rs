@@ -3,6 +3,19 @@
 use jackfield_cli::render::markdown::Markdown;
 use proptest::prelude::*;
 
+/// Lines of which a hundred are a long block.
+const LINES: &[&str] = &[
+    "- an item with some words, which is long enough that a few of them are a long block, and *more*\n",
+    "- an item with some words, which is long enough that a few of them are a long block, and `more`\n",
+    "  - an item below it, which is long enough that a few of them are a long block, too, of a kind\n",
+    "  that goes on in a line of its own, which is long enough that a few of them are a long block\n",
+    "\n",
+    "1. one\n",
+    "```\n",
+    "let x = *some * *code; // which is long enough that a few of these lines are a long block\n",
+    "\n    more of it, by four columns to the right, which is code if it stands alone here or not\n",
+];
+
 /// Everything that is printed of a text in these pieces.
 fn drawn<'p>(pieces: impl IntoIterator<Item = &'p str>, columns: usize, styled: bool) -> String {
     let mut markdown = Markdown::new(styled);
@@ -182,7 +195,66 @@ const PIECES: &[&str] = &[
     "\n\n  ",
 ];
 
+#[test]
+fn long_lists_and_long_code_are_drawn_to_their_end() {
+    let many = |line: &dyn Fn(usize) -> String, count: usize| -> String {
+        (1..=count).map(line).collect()
+    };
+    for (source, expected) in [
+        (
+            many(&|n| format!("- item {n} of *many*\n"), 1000),
+            many(&|n| format!("• item {n} of many\n"), 1000),
+        ),
+        (
+            many(
+                &|n| format!("{n}. item\n{:1$}- below\n\n", "", n.to_string().len() + 2),
+                1000,
+            ),
+            many(
+                &|n| format!("{n}. item\n{:1$}• below\n\n", "", n.to_string().len() + 2),
+                1000,
+            ),
+        ),
+        // Numbers that do not go on as they are drawn.
+        (
+            many(&|_| "1. an item of a list\n".to_owned(), 400),
+            many(&|n| format!("{n}. an item of a list\n"), 400),
+        ),
+        (
+            format!(
+                "```c\n{}```\n*a*\n",
+                many(&|n| format!("*p{n} = *q * *r;\n"), 6000)
+            ),
+            format!(
+                "```c\n{}```\n\na\n",
+                many(&|n| format!("*p{n} = *q * *r;\n"), 6000)
+            ),
+        ),
+        (
+            format!("~~~\n{}", many(&|n| format!("# {n}\n\n"), 1000)),
+            format!("~~~\n{}```", many(&|n| format!("# {n}\n\n"), 1000)).replace("~~~", "```"),
+        ),
+    ] {
+        assert_eq!(drawn([&*source], 80, false).trim_end(), expected.trim_end());
+        let pieces = source
+            .as_bytes()
+            .chunks(61)
+            .map(|piece| str::from_utf8(piece).unwrap());
+        assert_eq!(drawn(pieces, 80, false).trim_end(), expected.trim_end());
+    }
+}
+
 proptest! {
+    #[test]
+    fn long_blocks_are_the_same_however_they_are_cut(
+        lines in prop::collection::vec(prop::sample::select(LINES), 40..120),
+        size in 1_usize..700,
+    ) {
+        let whole: String = lines.concat();
+        let pieces = whole.as_bytes().chunks(size).map(|piece| str::from_utf8(piece).unwrap());
+        prop_assert_eq!(drawn([&*whole], 60, true), drawn(pieces, 60, true), "{:?}", whole);
+    }
+
     #[test]
     fn however_it_is_cut_the_same_is_drawn(
         pieces in prop::collection::vec(prop::sample::select(PIECES), 0..24),

@@ -331,20 +331,13 @@ impl Drawing<'_> {
         if std::mem::take(&mut self.fresh) {
             // The first block of an item or a quote stands behind its mark.
             Gap::None
-        } else if (self.lists.is_empty() && self.quotes == 0) || self.is_after_blank(range) {
+        } else if (self.lists.is_empty() && self.quotes == 0)
+            || is_after_blank(self.source, range.start)
+        {
             Gap::Blank
         } else {
             Gap::Line
         }
-    }
-
-    /// Whether the line before the block is empty.
-    fn is_after_blank(&self, range: &Range<usize>) -> bool {
-        let before = self.source.get(..range.start).unwrap_or_default();
-        let mut lines = before.rsplit('\n').skip(1);
-        lines
-            .next()
-            .is_some_and(|line| line.trim_matches([' ', '\t', '>']).is_empty())
     }
 
     /// Whether a heading has its marks before it.
@@ -377,6 +370,15 @@ pub(super) fn masked(source: &str) -> String {
 
 fn unmasked(text: &str) -> String {
     text.replace(MASK, "[").replace(BAR, "|")
+}
+
+/// Whether the line before a block is empty.
+pub(super) fn is_after_blank(source: &str, start: usize) -> bool {
+    let before = source.get(..start).unwrap_or_default();
+    let mut lines = before.rsplit('\n').skip(1);
+    lines
+        .next()
+        .is_some_and(|line| line.trim_matches([' ', '\t', '>']).is_empty())
 }
 
 /// Whether a code block has fences.

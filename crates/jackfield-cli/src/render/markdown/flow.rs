@@ -185,7 +185,7 @@ impl Flow {
     }
 
     fn write(&mut self, style: Style, text: &str) {
-        if self.styled && !style.is_plain() {
+        if self.styled && !style.is_plain() && !text.trim().is_empty() {
             self.out.push_str(&format!("{style}{text}{style:#}"));
         } else {
             self.out.push_str(text);

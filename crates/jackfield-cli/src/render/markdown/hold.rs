@@ -224,6 +224,9 @@ fn is_bracketed(rest: &str) -> bool {
             ']' => depth = depth.saturating_sub(1),
             _ => {}
         }
+        if depth > DEEPEST {
+            return true;
+        }
         if depth == 0 {
             return !matches!(signs.next(), None | Some('(' | '[' | ':'));
         }
@@ -279,6 +282,9 @@ fn last_break(text: &str) -> usize {
         })
         .unwrap_or(0)
 }
+
+/// No address stands behind brackets that are deeper; to look for one would take longer with each of them.
+const DEEPEST: u32 = 32;
 
 /// What lines of every kind can begin with.
 const MARKS: &str = " \t-*_=+#>|:`~0123456789.)[]xX";
