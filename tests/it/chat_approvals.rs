@@ -1,7 +1,7 @@
 //! Approvals in a conversation.
 
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::{Part, Turn};
 use serde_json::{Value, json};
 
 use crate::harness::{Size, Terminal, jackfield, kept};
@@ -19,6 +19,14 @@ async fn asked(turns: Vec<Turn>) -> (Terminal, ScriptedClaude) {
 
 fn sum(expression: &str) -> Turn {
     Turn::call("calculator", &json!({ "expression": expression }))
+}
+
+fn part(expression: &str) -> Part {
+    Part::Call {
+        arguments: json!({ "expression": expression }).to_string(),
+        id: None,
+        name: "calculator".to_owned(),
+    }
 }
 
 fn outcome(claude: &ScriptedClaude, nth: usize) -> Value {
@@ -49,15 +57,17 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
     terminal
         .until("asked again", |screen| screen.ends_with("answer:"))
         .await;
-    terminal.line("what?").await;
-    terminal
-        .until("asked once more", |screen| {
-            screen.matches("\"2+2\") run?").count() == 2
-        })
-        .await;
-    terminal
-        .until("asked again", |screen| screen.ends_with("answer:"))
-        .await;
+    for no_answer in ["what?", "a different sum, please", "yes, but not that one"] {
+        terminal.line(no_answer).await;
+        terminal
+            .until("told what an answer is", |screen| {
+                screen.ends_with("n and why\nanswer:")
+            })
+            .await;
+        terminal
+            .until("asked again", |screen| screen.ends_with("answer:"))
+            .await;
+    }
     terminal.line("a").await;
     terminal.shows("\ndone\n").await;
     terminal.prompts().await;
@@ -66,7 +76,7 @@ async fn once_is_once_and_for_the_session_is_for_all_turns() {
     terminal.prompts().await;
     assert_eq!(
         terminal.screen().matches("run?").count(),
-        3,
+        2,
         "{}",
         terminal.screen()
     );
@@ -155,5 +165,61 @@ async fn what_was_typed_before_a_question_is_no_answer_to_it() {
         .await;
     terminal.types("\r").await;
     terminal.shows("\nyes?\n").await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn whoever_is_asked_sees_all_of_the_arguments() {
+    let expression = format!("1 + {} + 2 * 3", "1 + ".repeat(60));
+    let (mut terminal, claude) = asked(vec![sum(&expression), Turn::text("fine")]).await;
+    terminal.shows("+ 2 * 3\"").await;
+    terminal.line("n").await;
+    terminal.shows("\nfine\n").await;
+    terminal.prompts().await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn two_calls_are_asked_about_one_after_another_at_forty_columns() {
+    let claude = ScriptedClaude::start([
+        Turn::reply([part("1 + 1"), part("2 + 2")]),
+        Turn::text("done"),
+    ])
+    .await;
+    let more = "[policy.tools]\n\"*\" = \"ask\"";
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), more);
+    let mut terminal = chat.at_terminal(Size(60, 40));
+    terminal.prompts().await;
+    terminal.line("calculate").await;
+    for (nth, answer) in ["y", "n не сейчас"].into_iter().enumerate() {
+        terminal
+            .until("a question", |screen| {
+                screen.matches("run?").count() == nth + 1 && screen.ends_with("answer:")
+            })
+            .await;
+        terminal.line(answer).await;
+    }
+    terminal.shows("\ndone\n").await;
+    terminal.prompts().await;
+    let told = outcome(&claude, 1).to_string();
+    assert!(told.contains("не сейчас"), "{told}");
+    let screen = terminal.screen();
+    let question = "? may 🧮 calculator(expression: \"1 + 1\")\n  run?\n  \
+                    yes, all in this session, edit, or no\n    and why:\nanswer: y\n";
+    assert!(screen.contains(question), "{screen}");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn edited_arguments_that_the_tool_does_not_take_do_not_run() {
+    let (mut terminal, claude) = asked(vec![sum("1+1"), Turn::text("I see")]).await;
+    terminal.line("e {\"expression\": 7}").await;
+    terminal.shows("\nI see\n").await;
+    terminal.prompts().await;
+    let told = outcome(&claude, 1).to_string();
+    assert!(
+        told.contains("expression") && told.contains("is_error\":true"),
+        "{told}"
+    );
     kept(&claude);
 }

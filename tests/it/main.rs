@@ -16,6 +16,7 @@ mod bad_server;
 mod breaking_off;
 mod chat;
 mod chat_approvals;
+mod chat_leaving;
 mod chat_terminals;
 mod containers;
 mod doctor;

@@ -21,8 +21,9 @@ pub fn parse(line: &str) -> Option<Choice> {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     match word.to_lowercase().as_str() {
-        "y" | "yes" => Some(Choice::Once),
-        "a" | "all" => Some(Choice::All),
+        // Whoever says "yes, but" has not said yes, and a sentence can begin with "a".
+        "y" | "yes" if rest.trim().is_empty() => Some(Choice::Once),
+        "a" | "all" if rest.trim().is_empty() => Some(Choice::All),
         "e" | "edit" => Some(Choice::Edit(rest.trim().to_owned())),
         "n" | "no" => Some(Choice::Deny(rest.trim().to_owned())),
         _ => None,

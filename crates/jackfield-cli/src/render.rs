@@ -18,6 +18,7 @@ mod spinner;
 mod tools;
 mod whole;
 pub mod words;
+pub mod wrap;
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -98,10 +99,8 @@ pub fn view(json: bool, verbose: bool, prose: bool) -> Box<dyn View> {
         together: (out && err) || is_one_file(),
         verbose,
     };
-    Box::new(Human::new(
-        Screen::new(io::stdout(), anstream::stderr(), look.together),
-        look,
-    ))
+    let screen = Screen::new(io::stdout(), anstream::stderr(), look.together);
+    Box::new(Human::new(screen.wrapping(look.spins), look))
 }
 
 /// The view of this process for programs that want no more than the end: one document on standard output,
@@ -115,7 +114,7 @@ pub fn whole(verbose: bool) -> Box<dyn View> {
         together: false,
         verbose,
     };
-    let screen = Screen::new(io::sink(), anstream::stderr(), false);
+    let screen = Screen::new(io::sink(), anstream::stderr(), false).wrapping(look.spins);
     let told = Box::new(Human::new(screen, look));
     Box::new(whole::Whole::new(io::stdout(), told))
 }
@@ -127,7 +126,22 @@ pub(crate) fn is_dumb() -> bool {
 
 /// How wide the terminal is that the answer goes to.
 pub(crate) fn columns() -> usize {
-    let size = terminal_size::terminal_size_of(io::stdout());
+    columns_of(&io::stdout())
+}
+
+/// How wide the terminal of this stream is.
+#[cfg(unix)]
+fn columns_of(stream: &impl std::os::fd::AsFd) -> usize {
+    width_of(terminal_size::terminal_size_of(stream))
+}
+
+/// How wide the terminal of this stream is.
+#[cfg(windows)]
+fn columns_of(stream: &impl std::os::windows::io::AsHandle) -> usize {
+    width_of(terminal_size::terminal_size_of(stream))
+}
+
+fn width_of(size: Option<(terminal_size::Width, terminal_size::Height)>) -> usize {
     // Some terminals say that they have no width at all.
     let wide = size.map(|(width, _)| usize::from(width.0));
     wide.filter(|columns| *columns > 0).unwrap_or(USUAL_WIDTH)
@@ -191,6 +205,10 @@ pub fn write_fault(err: &mut impl Write, fault: &Fault) -> io::Result<()> {
 /// Says something that stops nothing.
 pub fn remark(text: &str) {
     let dim = plain::DIM;
+    let mut line = format!("{dim}{}{dim:#}", words::printable(text));
+    if io::stderr().is_terminal() && !is_dumb() {
+        line = wrap::wrapped(&line, columns_of(&io::stderr()));
+    }
     // Nobody is there to be told that nobody is there.
-    let _told = writeln!(anstream::stderr(), "{dim}{}{dim:#}", words::printable(text));
+    let _told = writeln!(anstream::stderr(), "{line}");
 }

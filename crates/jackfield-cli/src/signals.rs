@@ -88,6 +88,8 @@ impl Drop for Interrupts {
 /// What is watched; kept, so that nothing gets lost between two signals.
 #[cfg(unix)]
 struct Signals {
+    /// The terminal is gone. Whoever reads from none may have been told not to mind, as by `nohup`.
+    hangup: Option<tokio::signal::unix::Signal>,
     interrupt: tokio::signal::unix::Signal,
     terminate: tokio::signal::unix::Signal,
 }
@@ -95,10 +97,17 @@ struct Signals {
 #[cfg(unix)]
 impl Signals {
     fn new() -> Option<Self> {
+        use std::io::IsTerminal as _;
+
         use tokio::signal::unix::{SignalKind, signal};
+        let hangup = std::io::stdin()
+            .is_terminal()
+            .then(|| signal(SignalKind::hangup()));
+        let hangup = hangup.transpose().ok()?;
         let interrupt = signal(SignalKind::interrupt()).ok()?;
         let terminate = signal(SignalKind::terminate()).ok()?;
         Some(Self {
+            hangup,
             interrupt,
             terminate,
         })
@@ -106,7 +115,14 @@ impl Signals {
 
     /// Waits for a signal, if there can be any more.
     async fn next(&mut self) -> Option<Signal> {
+        let hangup = async {
+            match &mut self.hangup {
+                Some(hangup) => hangup.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            heard = hangup => heard.map(|()| Signal::Terminate),
             heard = self.interrupt.recv() => heard.map(|()| Signal::Interrupt),
             heard = self.terminate.recv() => heard.map(|()| Signal::Terminate),
         }

@@ -72,18 +72,19 @@ pub async fn run(
             biased;
             signal = interrupts.asked() => {
                 signals::remember(signal);
-                if !table.cancel().await {
-                    // Nothing has begun, so that nothing can be left behind.
+                while !table.has_begun() && let Ok(event) = events.try_recv() {
+                    see(&event, &mut table, &mut shown).await?;
+                }
+                if !(table.has_begun() && table.cancel().await) {
+                    // Nothing has begun, so that nothing can be left behind. A wish to cancel would wait
+                    // for the next turn, which has the same place.
                     return Ok(Ended::BeforeItBegan);
                 }
                 shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
             }
             Some(said) = table.said() => table.answer(said, &mut shown).await?,
             Some(event) = events.recv(), if !table.is_asking() => {
-                shown.with(|view| view.show(&event));
-                if let Event::Fact { fact, .. } = &event {
-                    table.see(fact, &mut shown).await?;
-                }
+                see(&event, &mut table, &mut shown).await?;
             }
             report = &mut sending => break report?,
         }
@@ -129,6 +130,15 @@ async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
 
 /// How long it may take to check an answer.
 pub(crate) const CHECK: Duration = Duration::from_secs(5);
+
+/// Shows a piece of news, and takes up what it asks.
+async fn see(event: &Event, table: &mut Table<'_>, shown: &mut Shown<'_>) -> Result<(), Fault> {
+    shown.with(|view| view.show(event));
+    match event {
+        Event::Fact { fact, .. } => table.see(fact, shown).await,
+        Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => Ok(()),
+    }
+}
 
 /// A view, until it cannot be written any more.
 struct Shown<'v> {

@@ -291,12 +291,14 @@ impl Conversation {
         let aliases = self.config.aliases.iter();
         let aliases = aliases.map(|(alias, model)| (&**alias, model));
         let missing = &self.assembled.missing_keys;
-        let providers: Vec<(&str, Option<&str>)> = self
+        let mut providers: Vec<(&str, Option<&str>)> = self
             .config
             .providers
             .keys()
             .map(|name| (&**name, missing.get(name).map(|missing| &*missing.why)))
             .collect();
+        // Those that can be taken come first.
+        providers.sort_by_key(|(_, missing)| missing.is_some());
         let current = &self.assembled.options.model;
         self.print(|out| show::models(out, current, aliases, &providers));
     }

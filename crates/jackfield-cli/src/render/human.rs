@@ -1,28 +1,29 @@
 //! A turn for people: the answer as it comes, and every call in its place.
 
+mod calls;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::delta::Delta;
-use jackfield_domain::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
-use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{Wait, WaitKind};
+use jackfield_domain::wait::Wait;
 use jackfield_engine::{AnswerFit, TurnReport};
 
+use self::calls::{NAME_WIDTH, Shown};
 use crate::render::blocks::{Blocks, Piece};
 use crate::render::event::Event;
 use crate::render::markdown::Markdown;
-use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::plain::{DIM, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
-use crate::render::words::{self, Status};
+use crate::render::words;
 use crate::render::{self, Manner, View};
 
 /// Where a turn is shown.
@@ -54,15 +55,6 @@ pub struct Human<O, E> {
     screen: Screen<O, E>,
     setup: Option<Arc<Setup>>,
     spinner: Spinner,
-}
-
-/// A call that was shown.
-#[derive(Debug)]
-struct Shown {
-    label: String,
-    name: String,
-    started: Option<MonoTime>,
-    status: Status,
 }
 
 impl<O: Write + Send, E: Write + Send> Human<O, E> {
@@ -213,115 +205,6 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         Ok(())
     }
 
-    fn name(&self, call: &ToolCallId) -> String {
-        let shown = self.calls.get(call);
-        shown.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
-    }
-
-    fn call(&mut self, id: Option<&ToolCallId>, name: &str, input: &ToolInput) -> io::Result<()> {
-        self.spinner.clear();
-        let tool = self
-            .setup
-            .as_ref()
-            .and_then(|setup| setup.catalog.tool(name));
-        let icon = tool
-            .and_then(words::icon)
-            .unwrap_or_else(|| ICON.to_owned());
-        let name = words::shortened(name, NAME_WIDTH);
-        let arguments = words::arguments(input);
-        let label = format!("{icon} {NAME}{name}{NAME:#}({arguments})");
-        self.screen.line(&label)?;
-        if let Some(id) = id {
-            let shown = Shown {
-                label,
-                name,
-                started: None,
-                status: Status::Waiting,
-            };
-            self.calls.insert(id.clone(), shown);
-        }
-        Ok(())
-    }
-
-    fn started(&mut self, call: &ToolCallId, now: Now) -> io::Result<()> {
-        if let Some(shown) = self.calls.get_mut(call) {
-            (shown.started, shown.status) = (Some(now.mono), Status::Running);
-            if self.look.verbose && !self.look.spins {
-                let line = format!(
-                    "  {DIM}{} {} · running{DIM:#}",
-                    Status::Running.sign(),
-                    shown.name
-                );
-                self.screen.line(line)?;
-            }
-        }
-        self.spin_calls()
-    }
-
-    fn closed(
-        &mut self,
-        call: &ToolCallId,
-        end: CallEnd,
-        result: &ToolResult,
-        now: Now,
-    ) -> io::Result<()> {
-        self.spinner.clear();
-        let status = Status::of(end, result.is_error);
-        let (name, took) = match self.calls.get_mut(call) {
-            Some(shown) => {
-                shown.status = status;
-                (
-                    shown.name.clone(),
-                    shown.started.map(|started| now.mono.since(started)),
-                )
-            }
-            None => ("a call".to_owned(), None),
-        };
-        let style = match status {
-            Status::Done => GOOD,
-            Status::Denied | Status::Failed => BAD,
-            Status::Cancelled
-            | Status::NotRun
-            | Status::Running
-            | Status::Unknown
-            | Status::Waiting => WARM,
-        };
-        let took = took
-            .map(|took| format!(" in {}", words::time(took)))
-            .unwrap_or_default();
-        let outcome = if self.look.verbose {
-            String::new()
-        } else {
-            words::outcome(result)
-        };
-        let dot = if outcome.is_empty() { "" } else { " · " };
-        self.screen.line(format_args!(
-            "  {style}{}{style:#} {name} · {style}{}{style:#}{DIM}{took}{DIM:#}{dot}{outcome}",
-            status.sign(),
-            status.words(),
-        ))?;
-        if self.look.verbose {
-            for line in words::printable(&result.to_text()).lines() {
-                self.screen.line(format_args!("    {line}"))?;
-            }
-        }
-        self.spin_calls()
-    }
-
-    /// Spins beside the names of the calls that run.
-    fn spin_calls(&mut self) -> io::Result<()> {
-        let running = self
-            .calls
-            .values()
-            .filter(|shown| shown.status == Status::Running);
-        let names: Vec<&str> = running.map(|shown| shown.name.as_str()).collect();
-        if names.is_empty() {
-            return Ok(());
-        }
-        let names = words::shortened(&names.join(", "), 60);
-        self.spin(format!("running {names}"))
-    }
-
     /// Spins on a line of its own, which is all that it takes away with it.
     fn spin(&mut self, words: String) -> io::Result<()> {
         if self.look.spins {
@@ -329,16 +212,6 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         }
         self.spinner.say(words);
         Ok(())
-    }
-
-    fn waiting(&mut self, call: &ToolCallId, waits: bool) {
-        if let Some(shown) = self.calls.get_mut(call) {
-            shown.status = if waits {
-                Status::Waiting
-            } else {
-                Status::Running
-            };
-        }
     }
 
     fn notes(&mut self, notes: &[Note]) -> io::Result<()> {
@@ -398,32 +271,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
     }
 
     fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
-        self.spinner.clear();
-        let label = self
-            .calls
-            .get(&wait.call)
-            .map_or("a call", |shown| &shown.label);
-        let question = match wait.kind {
-            WaitKind::UnknownOutcome => format!(
-                "{WARM}?{WARM:#} nobody knows whether {label} took effect: \
-                 {NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"
-            ),
-            WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-                let scope = match manner {
-                    Manner::Below => " in this session",
-                    Manner::Inline => "",
-                };
-                format!(
-                    "{WARM}?{WARM:#} may {label} run? {NAME}y{NAME:#}es, \
-                     {NAME}a{NAME:#}ll of this tool{scope}, {NAME}e{NAME:#}dit, \
-                     or {NAME}n{NAME:#}o and why:"
-                )
-            }
-        };
-        match manner {
-            Manner::Below => self.screen.line(question),
-            Manner::Inline => self.screen.question(format_args!("{question} ")),
-        }
+        self.question(wait, manner)
     }
 
     fn say(&mut self, remark: &str) -> io::Result<()> {
@@ -471,9 +319,3 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
         self.screen.line(format_args!("{DIM}{usage}{DIM:#}"))
     }
 }
-
-/// The icon of tools that have none.
-const ICON: &str = "⚙";
-
-/// The most characters of a tool's name.
-const NAME_WIDTH: usize = 64;

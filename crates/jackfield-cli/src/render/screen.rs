@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::render::{self, wrap::wrapped};
+
 /// Standard output for the answer, standard error for everything else.
 ///
 /// A standard error that cannot be written stops nothing: the answer is what was asked for.
@@ -13,6 +15,7 @@ pub struct Screen<O, E> {
     /// Where the answer's stream is, by itself.
     text: Text,
     together: bool,
+    wraps: bool,
 }
 
 /// What was printed last, on either stream.
@@ -42,7 +45,15 @@ impl<O: Write, E: Write> Screen<O, E> {
             out,
             text: Text::Nothing,
             together,
+            wraps: false,
         }
+    }
+
+    /// The same screen; `wraps` says that chrome goes to a terminal, whose lines are broken between words.
+    #[must_use]
+    pub const fn wrapping(mut self, wraps: bool) -> Self {
+        self.wraps = wraps;
+        self
     }
 
     /// Begins a block of text: an empty line parts it from what was before.
@@ -75,7 +86,12 @@ impl<O: Write, E: Write> Screen<O, E> {
     /// A line of chrome.
     pub fn line(&mut self, line: impl std::fmt::Display) -> io::Result<()> {
         self.leave()?;
-        self.tell(format_args!("{line}\n"));
+        if self.wraps {
+            let line = wrapped(&line.to_string(), render::columns_of(&io::stderr()));
+            self.tell(format_args!("{line}\n"));
+        } else {
+            self.tell(format_args!("{line}\n"));
+        }
         Ok(())
     }
 

@@ -96,19 +96,24 @@ pub fn shortened(text: &str, most: usize) -> String {
 /// The arguments of a call as they would be written: `expression: "15% of 2500"`.
 #[must_use]
 pub fn arguments(input: &ToolInput) -> String {
-    let text = match input {
+    shortened(&whole_arguments(input, ", "), ARGUMENTS)
+}
+
+/// All arguments of a call, one after another, with this between them.
+#[must_use]
+pub fn whole_arguments(input: &ToolInput, between: &str) -> String {
+    match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => {
                 let fields = fields
                     .iter()
                     .map(|(name, value)| format!("{name}: {}", compact(value)));
-                fields.collect::<Vec<_>>().join(", ")
+                fields.collect::<Vec<_>>().join(between)
             }
             Err(_) => input.raw().to_owned(),
         },
         ToolInput::Text(text) => text.to_string(),
-    };
-    shortened(&text, ARGUMENTS)
+    }
 }
 
 fn compact(value: &Value) -> String {

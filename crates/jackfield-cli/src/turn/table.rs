@@ -20,6 +20,7 @@ use crate::approval::{self, Choice};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::{Question, Said};
+use crate::render::{Manner, words};
 
 /// The questions that are on the table, and the one that a person is at.
 pub(super) struct Table<'a> {
@@ -66,6 +67,11 @@ impl<'a> Table<'a> {
             session,
             setup: None,
         }
+    }
+
+    /// Whether the turn is there, as far as was told.
+    pub(super) const fn has_begun(&self) -> bool {
+        self.setup.is_some()
     }
 
     pub(super) const fn is_asking(&self) -> bool {
@@ -189,7 +195,23 @@ impl<'a> Table<'a> {
                 if let Some(why) = why {
                     shown.with(|view| view.say(&why));
                 }
-                self.open.push_front(asked.wait);
+                match &mut self.asks {
+                    // The question still stands there, and may be long.
+                    Asks::Person(person) if person.manner() == Manner::Below => {
+                        let hint = hint(&asked.wait);
+                        shown.with(|view| view.say(hint));
+                        person.ask(question(ANSWER, String::new()));
+                        let wait = asked.wait;
+                        self.asked = Some(Asked {
+                            arguments: false,
+                            wait,
+                        });
+                        return Ok(());
+                    }
+                    Asks::Nobody | Asks::Person(_) | Asks::Yes => {
+                        self.open.push_front(asked.wait);
+                    }
+                }
             }
         }
         self.ask_next(shown).await
@@ -261,7 +283,7 @@ impl<'a> Table<'a> {
     /// The arguments of the call that is asked about, if they are JSON.
     fn raw(&self, wait: &Wait) -> Option<String> {
         match &self.call(wait)?.input {
-            ToolInput::Json(input) => Some(input.raw().to_owned()),
+            ToolInput::Json(input) => Some(words::escaped(input.raw().to_owned())),
             ToolInput::Text(_) => None,
         }
     }
@@ -316,6 +338,16 @@ impl<'a> Table<'a> {
 
 const fn question(prompt: &'static str, initial: String) -> Question {
     Question::Answer { initial, prompt }
+}
+
+/// What may be answered, in short.
+const fn hint(wait: &Wait) -> &'static str {
+    match wait.kind {
+        WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
+        WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+            "an answer is y, a or e alone, or n and why"
+        }
+    }
 }
 
 fn granted(edited: Option<Arc<Map<String, Value>>>) -> Understood {

@@ -25,6 +25,9 @@ fn an_answer_is_a_letter_or_a_word_and_a_no_may_have_its_reason() {
         ("y\n", Some(Choice::Once)),
         (" YES ", Some(Choice::Once)),
         ("a", Some(Choice::All)),
+        ("yes, but not that file", None),
+        ("y but not that file", None),
+        ("a different file, please", None),
         ("n\n", Some(Choice::Deny(String::new()))),
         (
             "no that is too  much \n",

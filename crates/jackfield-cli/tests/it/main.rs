@@ -19,3 +19,4 @@ mod rendering;
 mod scene;
 mod starting;
 mod tools;
+mod wrapping;

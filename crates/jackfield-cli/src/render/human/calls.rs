@@ -1,0 +1,221 @@
+//! Calls on the screen: what is called, what came of it, and whether it may run.
+
+use std::io::{self, Write};
+
+use jackfield_domain::fact::CallEnd;
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::time::{MonoTime, Now};
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::wait::{Wait, WaitKind};
+
+use super::Human;
+use crate::render::Manner;
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::words::{self, Status};
+
+/// A call that was shown.
+#[derive(Debug)]
+pub(super) struct Shown {
+    input: ToolInput,
+    pub(super) label: String,
+    pub(super) name: String,
+    pub(super) started: Option<MonoTime>,
+    pub(super) status: Status,
+}
+
+impl<O: Write + Send, E: Write + Send> Human<O, E> {
+    pub(super) fn name(&self, call: &ToolCallId) -> String {
+        let shown = self.calls.get(call);
+        shown.map_or_else(|| "a call".to_owned(), |shown| shown.name.clone())
+    }
+
+    pub(super) fn call(
+        &mut self,
+        id: Option<&ToolCallId>,
+        name: &str,
+        input: &ToolInput,
+    ) -> io::Result<()> {
+        self.spinner.clear();
+        let tool = self
+            .setup
+            .as_ref()
+            .and_then(|setup| setup.catalog.tool(name));
+        let icon = tool
+            .and_then(words::icon)
+            .unwrap_or_else(|| ICON.to_owned());
+        let name = words::shortened(name, NAME_WIDTH);
+        let arguments = words::arguments(input);
+        let label = format!("{icon} {NAME}{name}{NAME:#}({arguments})");
+        self.screen.line(&label)?;
+        if let Some(id) = id {
+            let shown = Shown {
+                input: input.clone(),
+                label,
+                name,
+                started: None,
+                status: Status::Waiting,
+            };
+            self.calls.insert(id.clone(), shown);
+        }
+        Ok(())
+    }
+
+    pub(super) fn started(&mut self, call: &ToolCallId, now: Now) -> io::Result<()> {
+        if let Some(shown) = self.calls.get_mut(call) {
+            (shown.started, shown.status) = (Some(now.mono), Status::Running);
+            if self.look.verbose && !self.look.spins {
+                let line = format!(
+                    "  {DIM}{} {} · running{DIM:#}",
+                    Status::Running.sign(),
+                    shown.name
+                );
+                self.screen.line(line)?;
+            }
+        }
+        self.spin_calls()
+    }
+
+    pub(super) fn closed(
+        &mut self,
+        call: &ToolCallId,
+        end: CallEnd,
+        result: &ToolResult,
+        now: Now,
+    ) -> io::Result<()> {
+        self.spinner.clear();
+        let status = Status::of(end, result.is_error);
+        let (name, took) = match self.calls.get_mut(call) {
+            Some(shown) => {
+                shown.status = status;
+                (
+                    shown.name.clone(),
+                    shown.started.map(|started| now.mono.since(started)),
+                )
+            }
+            None => ("a call".to_owned(), None),
+        };
+        let style = match status {
+            Status::Done => GOOD,
+            Status::Denied | Status::Failed => BAD,
+            Status::Cancelled
+            | Status::NotRun
+            | Status::Running
+            | Status::Unknown
+            | Status::Waiting => WARM,
+        };
+        let took = took
+            .map(|took| format!(" in {}", words::time(took)))
+            .unwrap_or_default();
+        let outcome = if self.look.verbose {
+            String::new()
+        } else {
+            words::outcome(result)
+        };
+        let dot = if outcome.is_empty() { "" } else { " · " };
+        self.screen.line(format_args!(
+            "  {style}{}{style:#} {name} · {style}{}{style:#}{DIM}{took}{DIM:#}{dot}{outcome}",
+            status.sign(),
+            status.words(),
+        ))?;
+        if self.look.verbose {
+            for line in words::printable(&result.to_text()).lines() {
+                self.screen.line(format_args!("    {line}"))?;
+            }
+        }
+        self.spin_calls()
+    }
+
+    /// Asks about a call. Nobody says yes to what is not shown: arguments that were cut in the line of the
+    /// call come whole.
+    pub(super) fn question(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
+        self.spinner.clear();
+        let shown = self.calls.get(&wait.call);
+        let label = shown.map_or("a call", |shown| &shown.label);
+        let (question, choices) = match wait.kind {
+            WaitKind::UnknownOutcome => (
+                format!("{WARM}?{WARM:#} nobody knows whether {label} took effect:"),
+                format!("{NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"),
+            ),
+            WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+                let scope = match manner {
+                    Manner::Below => "in this session",
+                    Manner::Inline => "of this tool",
+                };
+                (
+                    format!("{WARM}?{WARM:#} may {label} run?"),
+                    format!(
+                        "{NAME}y{NAME:#}es, {NAME}a{NAME:#}ll {scope}, {NAME}e{NAME:#}dit, \
+                         or {NAME}n{NAME:#}o and why:"
+                    ),
+                )
+            }
+        };
+        let whole = shown.map(|shown| in_full(&shown.input)).unwrap_or_default();
+        match (manner, whole.is_empty()) {
+            (Manner::Inline, true) => {
+                return self.screen.question(format_args!("{question} {choices} "));
+            }
+            (Manner::Below, _) | (Manner::Inline, false) => self.screen.line(question)?,
+        }
+        for line in whole {
+            self.screen.line(format_args!("    {line}"))?;
+        }
+        match manner {
+            Manner::Below => self.screen.line(format_args!("  {choices}")),
+            Manner::Inline => self.screen.question(format_args!("{choices} ")),
+        }
+    }
+
+    pub(super) fn waiting(&mut self, call: &ToolCallId, waits: bool) {
+        if let Some(shown) = self.calls.get_mut(call) {
+            shown.status = if waits {
+                Status::Waiting
+            } else {
+                Status::Running
+            };
+        }
+    }
+
+    /// Spins beside the names of the calls that run.
+    fn spin_calls(&mut self) -> io::Result<()> {
+        let running = self
+            .calls
+            .values()
+            .filter(|shown| shown.status == Status::Running);
+        let names: Vec<&str> = running.map(|shown| shown.name.as_str()).collect();
+        if names.is_empty() {
+            return Ok(());
+        }
+        let names = words::shortened(&names.join(", "), 60);
+        self.spin(format!("running {names}"))
+    }
+}
+
+/// The arguments by line, where the line of the call does not have all of them.
+fn in_full(input: &ToolInput) -> Vec<String> {
+    if words::arguments(input) == words::whole_arguments(input, ", ") {
+        return Vec::new();
+    }
+    let whole = words::whole_arguments(input, "\n");
+    let whole = words::printable(&whole);
+    let (seen, rest) = match whole.char_indices().nth(WHOLE) {
+        Some((end, _)) => whole.split_at(end),
+        None => (&*whole, ""),
+    };
+    let mut lines: Vec<String> = seen.lines().map(str::to_owned).collect();
+    if !rest.is_empty() {
+        let more = words::counted(rest.chars().count() as u64, "more character");
+        lines.push(format!("{WARM}!{WARM:#} and {more} that are not shown"));
+    }
+    lines
+}
+
+/// The icon of tools that have none.
+const ICON: &str = "⚙";
+
+/// The most characters of a tool's name.
+pub(super) const NAME_WIDTH: usize = 64;
+
+/// The most characters of arguments that are asked about.
+const WHOLE: usize = 8000;
