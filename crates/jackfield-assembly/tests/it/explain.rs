@@ -181,6 +181,7 @@ fn a_key_is_hidden_in_a_path_and_in_a_header_and_a_tool_named_after_one_is_not()
         "--db-pass=s3cret",
         "--url",
         "https://h/sk-ant-0123456789abcdef/v1",
+        "--max-tokens=5",
         "--keyboard",
         "us",
         "--header=Cookie: a=s3cret",
@@ -210,6 +211,7 @@ fn a_key_is_hidden_in_a_path_and_in_a_header_and_a_tool_named_after_one_is_not()
         "Authorization:",
         "--db-pass=",
         "--keyboard|us",
+        "--max-tokens=5",
         "C:\\tools",
     ] {
         assert!(all.contains(kept), "{kept}: {all}");

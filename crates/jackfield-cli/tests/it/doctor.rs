@@ -174,6 +174,13 @@ async fn every_area_has_one_heading_however_many_providers_there_are() {
 }
 
 #[test]
+fn a_provider_that_only_an_alias_names_is_looked_at() {
+    let ran = doctor().configured("aliases.far = 'mistral/x'\n").run();
+    let checks = checks(&ran);
+    finds(&checks, "keys", "warning", "MISTRAL_API_KEY is not set");
+}
+
+#[test]
 fn without_a_key_the_network_is_left_alone() {
     let ran = doctor().run();
     assert_eq!(ran.code, Some(3));
