@@ -112,6 +112,25 @@ fn lines_are_as_wide_as_the_terminal_and_break_between_words() {
 }
 
 #[test]
+fn an_address_and_what_stands_close_behind_it_are_one_word() {
+    for (columns, source, expected) in [
+        (
+            27,
+            "[word word - - ](http://x.y)*---\n```\n",
+            "word word - -\n(http://x.y)*---\n\n```\n```",
+        ),
+        (
+            21,
+            "[1. - ， ](http://x.y)**\n```\naa",
+            "1. - ，\n(http://x.y)**\n\n```\naa\n```",
+        ),
+        (25, "![a b ](http://x.y)*c", "image: a b\n(http://x.y)*c"),
+    ] {
+        check(source, columns, expected);
+    }
+}
+
+#[test]
 fn tables_fit_or_stand_one_below_the_other() {
     let table = "| Город | 城市 |\n|:--|--:|\n| Москва | 1 |\n| Токио | 23 |\n\nend";
     check(

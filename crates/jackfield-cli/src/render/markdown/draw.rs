@@ -37,6 +37,10 @@ pub(super) fn draw(flow: Flow, source: &str, limit: usize, whole: bool) -> Strin
         if range.start >= limit && !matches!(event, Event::End(_)) {
             return drawing.flow.finish();
         }
+        // The address behind a link is a part of the word that may go on behind the limit.
+        if matches!(event, Event::End(TagEnd::Link | TagEnd::Image)) && range.end > limit {
+            return drawing.flow.finish();
+        }
         let cut = matches!(event, Event::Text(_)) && range.end > limit;
         drawing.event(event, &range, limit);
         if cut {
