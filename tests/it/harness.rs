@@ -3,6 +3,7 @@
 mod mcp;
 mod ran;
 mod running;
+mod signals;
 mod terminal;
 
 pub(crate) use self::mcp::{LONGEST_AFTERLIFE, McpServer, is_alive, tool};
@@ -125,6 +126,7 @@ impl Jackfield {
             program,
             stdin,
         } = self;
+        signals::hear();
         let mut command = tokio::process::Command::new(program);
         command
             .args(arguments)

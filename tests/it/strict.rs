@@ -61,7 +61,7 @@ async fn a_loss_of_meaning_is_said_in_any_case_and_refused_by_the_bare_flag() {
 #[tokio::test]
 async fn a_form_that_claude_cannot_be_held_to_is_a_loss_of_meaning_and_a_schema_is_none() {
     let any_object = "settings.response_format = \"json_object\"\n";
-    let ran = answered(jackfield(["ask", "hello"]), any_object).await;
+    let ran = answered_by(jackfield(["ask", "hello"]), any_object, "{}").await;
     ran.says_line(
         "! note: ",
         "settings.response_format is not sent (json_object_not_supported; meaning)",
@@ -71,7 +71,12 @@ async fn a_form_that_claude_cannot_be_held_to_is_a_loss_of_meaning_and_a_schema_
         .stops(4, "settings.response_format would be left out");
     let schema = "[settings.response_format]\n\
                   schema = { type = \"object\", properties = {}, additionalProperties = false }\n";
-    let ran = answered(jackfield(["ask", "--strict=quality", "hello"]), schema).await;
+    let ran = answered_by(
+        jackfield(["ask", "--strict=quality", "hello"]),
+        schema,
+        "{}",
+    )
+    .await;
     assert!(!ran.err.contains("note"), "{}", ran.err);
 }
 
@@ -210,9 +215,14 @@ async fn refused(ask: Jackfield, configuration: &str) -> Ran {
 
 /// The run, which has its answer and nothing else on standard output.
 async fn answered(ask: Jackfield, configuration: &str) -> Ran {
-    let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
+    answered_by(ask, configuration, "Hello!").await
+}
+
+/// The run, which has this answer and nothing else on standard output.
+async fn answered_by(ask: Jackfield, configuration: &str, answer: &str) -> Ran {
+    let claude = ScriptedClaude::start([Turn::text(answer)]).await;
     let ran = ask.at_with(&claude.base_url(), configuration).run().await;
-    ran.answers("Hello!\n");
+    ran.answers(&format!("{answer}\n"));
     kept(&claude);
     ran
 }
