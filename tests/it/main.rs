@@ -33,6 +33,7 @@ mod mcp_serve;
 mod mcp_servers;
 mod models;
 mod pins;
+mod pins_accepted;
 mod prompting;
 mod reasoning_back;
 mod retrying;
