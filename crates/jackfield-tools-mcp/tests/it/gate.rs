@@ -10,7 +10,7 @@ use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::{Gate, McpToolbox, Review};
 use serde_json::{Value, json};
 
-use crate::harness::{Scripted, config, run, settings, soon, tool};
+use crate::harness::{Scripted, config, run, settings, soon, through_shell, tool};
 
 /// Refuses the tools of these names, and keeps what it was shown.
 #[derive(Default)]
@@ -138,10 +138,12 @@ async fn whoever_falls_over_while_looking_lets_nothing_pass() {
 
 #[tokio::test]
 async fn what_cannot_be_looked_at_is_not_called() {
-    // It says that it has tools, and does not list them.
-    let script = json!({ "tools": [tool("a")], "loop_cursor": true });
     let gate = refusing(&[]);
-    let server = Scripted::with(script, |_, settings| settings.list_limit = Duration::ZERO);
+    let server = Scripted::with(json!({ "tools": [tool("a")] }), |config, settings| {
+        settings.list_limit = Duration::from_millis(300);
+        // It says that it has tools, and does not list them.
+        through_shell(config, "grep --line-buffered -v tools/list | \"$0\" \"$1\"");
+    });
     let server = gated(server, &gate);
     let failure = server.failure("a").await;
     assert_eq!(failure.disposition, Disposition::NotSent);
