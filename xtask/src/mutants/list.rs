@@ -121,6 +121,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "ordering::nothing_is_told_before_it_is_committed",
     },
     Mutant {
+        name: "every-schema-checked-on-the-spot",
+        file: "crates/jackfield-engine/src/validate/plain.rs",
+        from: "_ => return None,",
+        to: "_ => {}",
+        package: "jackfield-engine",
+        test: "patterns::a_pattern_is_never_matched_on_the_spot",
+    },
+    Mutant {
         name: "stale-epoch-accepted",
         file: "crates/jackfield-store-memory/src/session.rs",
         from: "if append.epoch.0 != self.epoch {",

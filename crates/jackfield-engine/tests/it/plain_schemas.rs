@@ -121,9 +121,9 @@ fn a_plain_schema_is_kept_the_first_time_and_every_time() {
     assert_eq!(ends(&report), once.repeat(3));
 }
 
-/// What refers to something is not plain, however well it is known by now.
+/// What refers to something ends by its time, however well it is known by now.
 #[test]
-fn a_schema_that_is_not_plain_is_never_checked_on_the_spot() {
+fn a_known_schema_that_takes_too_long_ends_by_its_time() {
     let (fine, slow) = (("box__bad", "{}"), ("box__bad", SLOW));
     // For some seconds at least, which would hold up everything.
     let tools = [("bad", hostile(0, 26))];
