@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Condvar, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -75,7 +75,6 @@ impl Arrivals {
     pub(crate) fn watch(self: &Arc<Self>, database: &Path) -> Result<JoinHandle<()>, WatchError> {
         let connection = schema::connect(database, false)?;
         let mut watch = Watch {
-            arrivals: Arc::downgrade(self),
             newest: newest(&connection)?,
             connection,
             version: 0,
@@ -84,7 +83,7 @@ impl Arrivals {
         let builder = std::thread::Builder::new().name("jackfield-arrivals".to_owned());
         Ok(builder.spawn(move || {
             while arrivals.is_time_to_look() {
-                if let Err(error) = watch.look() {
+                if let Err(error) = watch.look(&arrivals) {
                     // The next look may go better, and whoever waits has a time limit.
                     tracing::warn!(%error, "deliveries of other processes cannot be seen");
                 }
@@ -131,7 +130,6 @@ pub(crate) enum WatchError {
 }
 
 struct Watch {
-    arrivals: Weak<Arrivals>,
     connection: Connection,
     /// The number of the last delivery that was seen.
     newest: i64,
@@ -140,7 +138,7 @@ struct Watch {
 }
 
 impl Watch {
-    fn look(&mut self) -> rusqlite::Result<()> {
+    fn look(&mut self, arrivals: &Arrivals) -> rusqlite::Result<()> {
         let version = self
             .connection
             .pragma_query_value(None, "data_version", |row| row.get(0))?;
@@ -155,8 +153,7 @@ impl Watch {
         let mut rows = query.query([self.newest])?;
         while let Some(row) = rows.next()? {
             let id: String = row.get(1)?;
-            if let (Some(arrivals), Ok(session)) = (self.arrivals.upgrade(), SessionId::parse(&id))
-            {
+            if let Ok(session) = SessionId::parse(&id) {
                 arrivals.tell(&session);
             }
             self.newest = row.get(0)?;

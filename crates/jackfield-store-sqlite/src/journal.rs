@@ -5,7 +5,7 @@ use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
 use jackfield_domain::ids::{DeliveryId, SessionId};
@@ -39,6 +39,8 @@ pub struct Options {
     /// The most that the file may grow to, in pages of 4 KiB, beside its log; `None` is as far as there
     /// is room. What does not fit is refused, and what is there can be read.
     pub most_pages: Option<u32>,
+    /// How long a write waits while another process writes.
+    pub patience: Duration,
 }
 
 impl Default for Options {
@@ -46,6 +48,7 @@ impl Default for Options {
         Self {
             clock: Arc::new(system_time),
             most_pages: None,
+            patience: schema::PATIENCE,
         }
     }
 }
@@ -102,6 +105,8 @@ impl SqliteJournal {
                 .pragma_update(None, "max_page_count", most)
                 .map_err(store)?;
         }
+        // What made the file ready had the time that it needs.
+        connection.busy_timeout(options.patience).map_err(store)?;
         let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
         let arrivals = Arc::new(Arrivals::default());
         let watcher = arrivals.watch(&path).map_err(|error| match error {

@@ -11,8 +11,8 @@ pub(crate) const FORM: i64 = 1;
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
 
-/// How long a process waits for another one's write.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long a process waits for another one's write, unless it is told otherwise.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
 /// What leads from each form to the next; the first makes an empty file ours. Never changed once it
 /// was released: a new form is a new line.

@@ -20,6 +20,8 @@ pub(crate) struct Failed {
     pub(crate) fault: Fault,
     /// Whether it may have been done all the same.
     pub(crate) perhaps_done: bool,
+    /// Whether what was to be done failed, and not what it shares with others.
+    of_one: bool,
 }
 
 impl Writer {
@@ -44,6 +46,7 @@ impl Writer {
     {
         let closed = Failed {
             fault: Fault::Closed,
+            of_one: false,
             perhaps_done: false,
         };
         let jobs = self
@@ -114,6 +117,7 @@ where
         let answer = ended.and_then(|()| {
             answer.ok_or(Failed {
                 fault: Fault::Closed,
+                of_one: true,
                 perhaps_done: false,
             })
         });
@@ -134,8 +138,8 @@ fn run(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
 fn perform(connection: &Connection, mut batch: Vec<Box<dyn Job>>) {
     match transact(connection, &mut batch) {
         Ok(()) => tell(batch, &Ok(())),
-        // Perhaps one of them is at fault: each for itself, and only that one fails.
-        Err(failed) if batch.len() > 1 && !failed.perhaps_done => {
+        // One of them is at fault: each for itself, and only that one fails.
+        Err(failed) if batch.len() > 1 && failed.of_one => {
             for job in batch {
                 perform(connection, vec![job]);
             }
@@ -154,28 +158,24 @@ fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
 }
 
 fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
-    let before = |error: rusqlite::Error| {
+    let failed = |error: &rusqlite::Error, of_one, perhaps_done| {
         roll_back(connection);
         Failed {
-            fault: Fault::of(&error),
-            perhaps_done: false,
+            fault: Fault::of(error),
+            of_one,
+            perhaps_done,
         }
     };
-    connection
-        .execute_batch("BEGIN IMMEDIATE")
-        .map_err(before)?;
+    // Whoever holds the file holds it for all of them.
+    let begun = connection.execute_batch("BEGIN IMMEDIATE");
+    begun.map_err(|error| failed(&error, false, false))?;
     for job in batch {
-        job.perform(connection).map_err(before)?;
+        let performed = job.perform(connection);
+        performed.map_err(|error| failed(&error, true, false))?;
     }
-    connection.execute_batch("COMMIT").map_err(|error| {
-        let failed = Failed {
-            fault: Fault::of(&error),
-            // A sync that failed may have written what a recovery finds.
-            perhaps_done: true,
-        };
-        roll_back(connection);
-        failed
-    })
+    // A sync that failed may have written what a recovery finds.
+    let committed = connection.execute_batch("COMMIT");
+    committed.map_err(|error| failed(&error, false, true))
 }
 
 /// Ends a transaction that some errors have ended already.
