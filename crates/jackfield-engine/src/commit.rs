@@ -7,6 +7,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal, Loaded, Refusal};
 
+use crate::crash;
 use crate::perform::chain;
 
 /// What became of a batch.
@@ -63,10 +64,12 @@ impl Ledger {
             session: self.session.clone(),
             steps: std::mem::take(steps),
         };
+        crash::point("before-append");
         let committed = self.append(&append).await;
         *steps = append.steps;
         if matches!(committed, Committed::Yes) {
             self.position += steps.len() as u64;
+            crash::point("after-append");
         }
         committed
     }

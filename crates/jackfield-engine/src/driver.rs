@@ -15,6 +15,7 @@ use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::{Epoch, Loaded, Refusal};
 
 use crate::commit::{Committed, Ledger};
+use crate::crash;
 use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::events::Event;
@@ -97,7 +98,9 @@ impl<'o> Driver<'o> {
             }
         }
         self.workers.perform(std::mem::take(&mut batch.actions));
+        crash::point("before-tell");
         self.tell(&batch);
+        crash::point("after-tell");
         Ok(())
     }
 
@@ -216,6 +219,7 @@ impl<'o> Driver<'o> {
     fn feed(&mut self, happened: Happened, batch: &mut Batch) {
         match happened {
             Happened::Deliveries(deliveries) => {
+                crash::point("delivered");
                 self.ledger.seen += deliveries.len() as u64;
                 for delivery in deliveries {
                     self.handle(Input::Delivered(delivery), batch);

@@ -9,6 +9,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::ToolEvents;
 use tokio::sync::mpsc;
 
+use crate::crash;
 use crate::news::{News, Observer};
 
 /// What comes back from the tasks.
@@ -61,6 +62,7 @@ impl DeltaSink for Sink {
             },
         )
         .await;
+        crash::point("delta");
     }
 }
 
@@ -84,6 +86,7 @@ impl ToolEvents for Events {
     }
 
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
+        crash::point("during-tool");
         let attempt = self.attempt.clone();
         let _gone = self
             .sender

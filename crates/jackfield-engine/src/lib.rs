@@ -6,6 +6,7 @@
 mod catalog;
 mod clock;
 mod commit;
+mod crash;
 mod direct;
 mod driver;
 mod engine;

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
+use crate::crash;
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
 use crate::events::{Event, Events, Sink, send};
@@ -156,6 +157,7 @@ impl Workers {
         // A try that is taken up again is no longer the task that asked a question and ended.
         self.running.retain(|_, (other, _)| *other != attempt);
         self.running.insert(handle.id(), (attempt, handle));
+        crash::point("between-actions");
     }
 
     fn entry(&self, origin: &ToolOrigin) -> Option<CatalogEntry> {
@@ -215,6 +217,7 @@ async fn call_model(
         attempt,
         sender: sender.clone(),
     };
+    crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
         Some(model) => model.reply(&request, &mut sink).await.map_err(|error| {
             tracing::debug!(error = %chain(&error), "a model call failed");
@@ -226,6 +229,7 @@ async fn call_model(
             format!("there is no provider `{}`", request.model.provider),
         )),
     };
+    crash::point("after-model");
     // The messages of the round go before the loop adds its own, so that nothing has to be copied.
     drop(request);
     send(
@@ -255,7 +259,9 @@ async fn run_tool(
         let limit = run.time_limit.min(LONGEST_CHECK).mul_f64(CHECK_SHARE);
         shared.validators.check(tool, &run.input, limit).await?;
     }
+    crash::point("before-tool");
     let ended = toolbox.call(run, events).await;
+    crash::point("after-tool");
     // An outcome that comes just in time must not be lost to the check of it.
     let left = deadline.saturating_duration_since(Instant::now());
     let limit = left.mul_f64(CHECK_SHARE).min(LONGEST_LAST_CHECK);

@@ -1,0 +1,51 @@
+//! Named places at which a test kills this process, as a power cut would: without the feature
+//! `crash-points`, which no release build may have, they are nothing.
+//!
+//! `JACKFIELD_CRASH=place:nth` kills when the place is reached for the nth time, from 1:
+//!
+//! | place | when |
+//! |---|---|
+//! | `before-append` | a batch was decided, nothing of it is in the journal |
+//! | `after-append` | it was committed, nothing of it was performed |
+//! | `between-actions` | one of its actions was started, others perhaps not |
+//! | `before-tell` | all of it was performed, nothing was told |
+//! | `after-tell` | all of it was told |
+//! | `before-model` | a model call was started and has not been sent |
+//! | `delta` | a piece of a reply is there |
+//! | `after-model` | a reply has ended, and the loop does not know |
+//! | `before-tool` | a tool call was started and has not been sent |
+//! | `during-tool` | a tool tells of its progress |
+//! | `after-tool` | a tool has answered, and the loop does not know |
+//! | `delivered` | deliveries were read, and are not consumed |
+
+#[cfg(all(feature = "crash-points", not(debug_assertions)))]
+compile_error!("`crash-points` is for tests: it has no place in a release build");
+
+/// A place to die at.
+#[cfg(feature = "crash-points")]
+pub(crate) fn point(place: &'static str) {
+    use std::sync::LazyLock;
+    use std::sync::atomic::{AtomicU64, Ordering};
+
+    static PLAN: LazyLock<Option<(String, u64)>> = LazyLock::new(|| {
+        let plan = std::env::var("JACKFIELD_CRASH").ok()?;
+        let (place, nth) = plan.split_once(':')?;
+        Some((place.to_owned(), nth.parse().ok()?))
+    });
+    static REACHED: AtomicU64 = AtomicU64::new(0);
+    let Some((planned, nth)) = &*PLAN else {
+        return;
+    };
+    if planned == place && REACHED.fetch_add(1, Ordering::Relaxed) + 1 == *nth {
+        let this = rustix::process::getpid();
+        let _dead = rustix::process::kill_process(this, rustix::process::Signal::KILL);
+        // Nothing of this thread happens after the signal, even where it takes a moment.
+        loop {
+            std::thread::park();
+        }
+    }
+}
+
+/// Nothing.
+#[cfg(not(feature = "crash-points"))]
+pub(crate) const fn point(_place: &'static str) {}
