@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::failure::{Disposition, ModelFailure, ToolFailureKind};
-use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
+use crate::fork::ForkPlace;
+use crate::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
@@ -88,6 +89,15 @@ pub enum Fact {
         attempt: ModelAttempt,
         /// The reply.
         reply: Arc<Reply>,
+    },
+    /// The session began as a fork of another one, with the messages that stood there up to a place.
+    SessionForked {
+        /// Where the other one was forked.
+        at: ForkPlace,
+        /// The other one.
+        from: SessionId,
+        /// The messages.
+        messages: Arc<Vec<Arc<Message>>>,
     },
     /// A turn ended.
     TurnEnded {
@@ -241,6 +251,8 @@ pub enum InputKind {
     Began,
     /// A delivery.
     Delivered,
+    /// The fork of a session.
+    Forked,
     /// The start of a recovery.
     Recovered,
     /// A piece of a reply.

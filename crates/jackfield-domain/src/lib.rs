@@ -11,6 +11,7 @@ pub mod delta;
 pub mod digest;
 pub mod fact;
 pub mod failure;
+pub mod fork;
 pub mod ids;
 pub mod limits;
 pub mod listing;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::fact::Fact;
+use crate::fork::ForkPlace;
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::turn::Turn;
@@ -10,6 +11,7 @@ use crate::turn::Turn;
 /// A conversation, as its facts tell it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
+    forked: Option<(SessionId, ForkPlace)>,
     id: SessionId,
     messages: Arc<Vec<Arc<Message>>>,
     turn: Option<Turn>,
@@ -21,6 +23,7 @@ impl Session {
     #[must_use]
     pub fn new(id: SessionId) -> Self {
         Self {
+            forked: None,
             id,
             messages: Arc::default(),
             turn: None,
@@ -47,6 +50,12 @@ impl Session {
             let turn = Turn::open(turn.clone(), *ordinal, &self.messages, opening, setup);
             self.turns = *ordinal;
             self.turn = Some(turn);
+        } else if let Fact::SessionForked { at, from, messages } = fact {
+            // It is how a session begins: later, what was said stands.
+            if self.turns == 0 {
+                self.forked = Some((from.clone(), at.clone()));
+                self.messages = Arc::clone(messages);
+            }
         } else if let Some(turn) = &mut self.turn {
             turn.apply(fact);
             if matches!(fact, Fact::TurnEnded { .. }) {
@@ -61,6 +70,12 @@ impl Session {
         &self.id
     }
 
+    /// The session that it is a fork of, and where that was forked.
+    #[must_use]
+    pub fn forked(&self) -> Option<(&SessionId, &ForkPlace)> {
+        self.forked.as_ref().map(|(from, at)| (from, at))
+    }
+
     /// The messages that the next turn stands on: those of all turns that have ended.
     #[must_use]
     pub const fn messages(&self) -> &Arc<Vec<Arc<Message>>> {
@@ -71,6 +86,12 @@ impl Session {
     #[must_use]
     pub const fn turns(&self) -> u32 {
         self.turns
+    }
+
+    /// The turn that began last, if there is one.
+    #[must_use]
+    pub const fn last_turn(&self) -> Option<&Turn> {
+        self.turn.as_ref()
     }
 
     /// The turn that has not ended, if there is one.

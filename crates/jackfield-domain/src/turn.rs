@@ -161,6 +161,15 @@ impl Turn {
         self.round
     }
 
+    /// Whether no model call and no tool call is under way, and none is to be tried again.
+    #[must_use]
+    pub const fn is_between_rounds(&self) -> bool {
+        match &self.stage {
+            Stage::Ready => true,
+            Stage::Calling(_) | Stage::Ended(_) | Stage::Retrying(_) | Stage::Tools(_) => false,
+        }
+    }
+
     /// How many replies were lost with the process that waited for them.
     #[must_use]
     pub const fn lost_replies(&self) -> u32 {
@@ -306,7 +315,7 @@ impl Turn {
                     self.count(*attempt, *usage);
                 }
             }
-            Fact::TurnOpened { .. } => {}
+            Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
     }
 

@@ -106,6 +106,7 @@ impl Reporter {
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
             | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }

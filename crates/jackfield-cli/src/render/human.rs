@@ -160,6 +160,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
             | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. } => {}

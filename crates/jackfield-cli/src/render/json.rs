@@ -195,6 +195,7 @@ impl<O: Write + Send> Json<O> {
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. } => Ok(()),
         }

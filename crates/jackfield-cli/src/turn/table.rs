@@ -98,6 +98,7 @@ impl<'a> Table<'a> {
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
             | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. } => return Ok(()),
         }

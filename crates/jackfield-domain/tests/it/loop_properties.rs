@@ -22,6 +22,7 @@ properties! {
     every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,
     every_request_says_what_the_setup_says => RequestsFollowTheSetup,
     every_turn_ends_within_its_limits => EveryTurnEnds,
+    every_fork_is_a_conversation_that_can_go_on => ForksAreValid,
     folding_the_facts_gives_the_live_state => FactsFoldIntoTheLiveState,
     late_answers_cost_but_never_speak => LateAnswersNeverSpeak,
     messages_are_valid_for_every_provider_at_every_instant => MessagesAreValid,

@@ -22,6 +22,7 @@ use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
 mod answers;
 mod checks;
 mod explore;
+mod forks;
 mod oracle;
 mod scenario;
 

@@ -152,6 +152,7 @@ pub fn changes(step: &Envelope) -> impl Iterator<Item = WaitChange<'_>> {
         | Fact::ModelCallEnded { .. }
         | Fact::ModelCallStarted { .. }
         | Fact::ReplyReceived { .. }
+        | Fact::SessionForked { .. }
         | Fact::TurnEnded { .. }
         | Fact::TurnOpened { .. }
         | Fact::TurnResumed { .. } => None,

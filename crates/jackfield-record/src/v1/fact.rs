@@ -7,7 +7,8 @@ use jackfield_domain::fact::{
     AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
 };
 use jackfield_domain::failure::{Disposition, ModelFailure, ToolFailureKind};
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::fork::ForkPlace;
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
@@ -41,6 +42,7 @@ stored_enum! { Fact as FactForm {
     },
     ModelCallStarted { attempt: ModelAttempt, active: Duration, tools: ToolUse },
     ReplyReceived { attempt: ModelAttempt, reply: Arc<Reply> },
+    SessionForked { from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>> },
     TurnEnded { end: TurnEnd },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32 },
@@ -58,12 +60,15 @@ pub(crate) const KINDS: &[&str] = &[
     "model_call_ended",
     "model_call_started",
     "reply_received",
+    "session_forked",
     "turn_ended",
     "turn_opened",
     "turn_resumed",
     "wait_closed",
     "wait_opened",
 ];
+
+stored_struct! { ForkPlace as ForkPlaceForm { turn: TurnId, ordinal: u32; maybe round: u32 } }
 
 stored_enum! { AfterLoss as AfterLossForm { Ask, Repeat, Report } }
 
@@ -80,6 +85,7 @@ stored_enum! { CallEnd as CallEndForm {
 stored_enum! { InputKind as InputKindForm {
     Began,
     Delivered,
+    Forked,
     Recovered,
     ReplyDelta,
     ReplyEnded,

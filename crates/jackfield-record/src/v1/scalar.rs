@@ -5,7 +5,8 @@ use std::time::Duration;
 use jackfield_domain::block::CalledName;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{
-    DeliveryId, ModelAttempt, ToolAttempt, ToolCallId, ToolName, ToolboxId, TurnId, WaitId,
+    DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolCallId, ToolName, ToolboxId, TurnId,
+    WaitId,
 };
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use serde::ser::Error as _;
@@ -38,7 +39,9 @@ macro_rules! stored_ids {
     };
 }
 
-stored_ids!(DeliveryId, ToolCallId, ToolName, ToolboxId, TurnId, WaitId);
+stored_ids!(
+    DeliveryId, SessionId, ToolCallId, ToolName, ToolboxId, TurnId, WaitId
+);
 
 impl Stored for CalledName {
     type Form = String;

@@ -12,6 +12,7 @@ use jackfield_domain::fact::{
 use jackfield_domain::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailureKind,
 };
+use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{
     DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
 };
@@ -210,6 +211,23 @@ pub(crate) fn model_call_started() -> Envelope {
             started(ToolUse::LastRound(LimitKind::NoProgress)),
         ],
     )
+}
+
+pub(crate) fn session_forked() -> Envelope {
+    let at = |round| ForkPlace {
+        ordinal: 2,
+        round,
+        turn: turn_id(),
+    };
+    let forked = |round| Fact::SessionForked {
+        at: at(round),
+        from: id(SessionId::parse("chat-1")),
+        messages: Arc::new(vec![
+            Arc::new(conversation::user()),
+            Arc::new(conversation::partial()),
+        ]),
+    };
+    step(InputKind::Forked, vec![forked(Some(3)), forked(None)])
 }
 
 pub(crate) fn turn_ended() -> Envelope {

@@ -9,6 +9,7 @@ use std::time::Duration;
 use jackfield_domain::fact::{
     AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
 };
+use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, TurnId};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::time::{MonoTime, Now, WallTime};
@@ -19,7 +20,7 @@ use proptest::sample::select;
 use proptest::strategy::Union;
 
 use super::call::{call_id, tool_input, tool_result};
-use super::conversation::assistant_message;
+use super::conversation::{assistant_message, conversation};
 use super::failure::{disposition, model_failure, tool_failure_kind};
 use super::reply::{finish_reason, reply, usage};
 use super::setup::{duration, opening, setup};
@@ -98,6 +99,7 @@ pub fn fact_kinds() -> Vec<(&'static str, BoxedStrategy<Fact>)> {
         ("model_call_ended", model_call_ended()),
         ("model_call_started", model_call_started()),
         ("reply_received", reply_received()),
+        ("session_forked", session_forked()),
         ("turn_ended", turn_ended()),
         ("turn_opened", turn_opened()),
         ("turn_resumed", turn_resumed()),
@@ -226,6 +228,25 @@ fn reply_received() -> BoxedStrategy<Fact> {
         .boxed()
 }
 
+fn session_forked() -> BoxedStrategy<Fact> {
+    let place = (option::of(1..9_u32), 1..9_u32, turn_id());
+    let place = place.prop_map(|(round, ordinal, turn)| ForkPlace {
+        ordinal,
+        round,
+        turn,
+    });
+    (place, id(SessionId::MAX), conversation())
+        .prop_map(|(at, from, messages)| Fact::SessionForked {
+            at,
+            from: match SessionId::parse(&from) {
+                Ok(from) => from,
+                Err(invalid) => unreachable!("{invalid}"),
+            },
+            messages: Arc::new(messages),
+        })
+        .boxed()
+}
+
 fn turn_ended() -> BoxedStrategy<Fact> {
     turn_end().prop_map(|end| Fact::TurnEnded { end }).boxed()
 }
@@ -261,6 +282,7 @@ pub fn input_kind() -> impl Strategy<Value = InputKind> + Clone {
         &[
             InputKind::Began,
             InputKind::Delivered,
+            InputKind::Forked,
             InputKind::Recovered,
             InputKind::ReplyDelta,
             InputKind::ReplyEnded,

@@ -66,6 +66,7 @@ pub(super) fn of_fact(
         Fact::CallStarted { .. }
         | Fact::ModelCallStarted { .. }
         | Fact::ReplyReceived { .. }
+        | Fact::SessionForked { .. }
         | Fact::TurnEnded { .. }
         | Fact::TurnOpened { .. }
         | Fact::WaitOpened { .. } => return None,

@@ -25,6 +25,7 @@ pub(crate) enum Property {
     CancelEndsInOneStep,
     EveryTurnEnds,
     FactsFoldIntoTheLiveState,
+    ForksAreValid,
     GrantsStayGranted,
     LateAnswersNeverSpeak,
     MessagesAreValid,
@@ -46,6 +47,7 @@ impl World {
         self.check_fold(step);
         self.check_messages();
         self.check_facts(step);
+        self.check_forks(step);
         if let Some((before, input)) = context {
             self.check_growth(before);
             self.check_end(before, step);

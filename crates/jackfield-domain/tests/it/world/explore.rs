@@ -28,6 +28,7 @@ pub(crate) enum Class {
     EndInterrupted,
     EndLimited,
     FinishedCall,
+    ForkAfterOutcomes,
     GrantedCall,
     InboxInRecovery,
     LateAnswer,
@@ -48,7 +49,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 32] = [
+    pub(crate) const ALL: [Self; 33] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -64,6 +65,7 @@ impl Class {
         Self::EndInterrupted,
         Self::EndLimited,
         Self::FinishedCall,
+        Self::ForkAfterOutcomes,
         Self::GrantedCall,
         Self::InboxInRecovery,
         Self::LateAnswer,

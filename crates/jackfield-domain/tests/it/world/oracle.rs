@@ -150,6 +150,7 @@ impl Oracle {
                 self.set(&call, status);
             }
             Fact::Late(_)
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. } => {}

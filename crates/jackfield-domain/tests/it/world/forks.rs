@@ -1,0 +1,58 @@
+//! Forks: wherever a turn can be forked, what comes of it is a conversation like any other.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jackfield_domain::fact::Fact;
+use jackfield_domain::fork;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::rules;
+use jackfield_domain::session::Session;
+use jackfield_domain::tool_loop::Step;
+
+use super::{Class, Property, World};
+
+impl World {
+    /// Forks at every place, once the turn has ended.
+    pub(super) fn check_forks(&mut self, step: &Step) {
+        if !step
+            .facts
+            .iter()
+            .any(|fact| matches!(fact, Fact::TurnEnded { .. }))
+        {
+            return;
+        }
+        let facts: Vec<Fact> = self.committed.iter().chain(&step.facts).cloned().collect();
+        let from = self.session().clone();
+        let places = fork::places(from.clone(), &facts);
+        let rounds = places.iter().filter_map(|forkable| forkable.place.round);
+        let rounds: Vec<u32> = rounds.collect();
+        let distinct: BTreeSet<u32> = rounds.iter().copied().collect();
+        let ends = places.iter().filter(|place| place.place.round.is_none());
+        if distinct.len() != rounds.len() || ends.count() != 1 {
+            self.violate(Property::ForksAreValid, format!("{rounds:?}"));
+        }
+        for forkable in places {
+            if forkable.messages.last().map(|last| last.role) == Some(Role::Tool) {
+                self.classes.insert(Class::ForkAfterOutcomes);
+            }
+            let forked = Fact::SessionForked {
+                at: forkable.place.clone(),
+                from: from.clone(),
+                messages: Arc::clone(&forkable.messages),
+            };
+            let fork = SessionId::parse("fork").expect("an id");
+            let session = Session::fold(fork, [&forked]);
+            let next = Arc::new(Message::user("And then?"));
+            let request = session.messages().iter().chain([&next]);
+            if let Err(violation) = rules::check_request(request) {
+                let detail = format!("{:?}: {violation}", forkable.place);
+                self.violate(Property::ForksAreValid, detail);
+            }
+            if *session.messages() != forkable.messages || session.turns() != 0 {
+                self.violate(Property::ForksAreValid, "another conversation".to_owned());
+            }
+        }
+    }
+}
