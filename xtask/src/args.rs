@@ -20,7 +20,7 @@ pub(crate) enum Verb {
     Bench(Passed),
     /// Do everything that has to pass before a change lands, in order; stop at the first failure.
     #[command(
-        after_help = "Needs rustfmt, clippy, git, node with npm, and python3; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
+        after_help = "Needs rustfmt, clippy, git, node with npm, python3, and on Linux strace; installs cargo-deny below target/tools if it is missing.\n\nExample:\n  cargo xtask ci"
     )]
     Ci,
     /// List the contracts of the ports with all their clauses, or prove that each clause catches something.
@@ -38,6 +38,11 @@ pub(crate) enum Verb {
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"
     )]
     Slices,
+    /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.
+    #[command(
+        after_help = "On Linux it needs strace, which it installs with apt-get if it is missing.\n\nExample:\n  cargo xtask survival"
+    )]
+    Survival,
     /// Build and run every test and doctest of the workspace; needs nothing but Rust.
     #[command(after_help = "Examples:\n  cargo xtask test\n  cargo xtask test -- --test it cancel")]
     Test(Passed),

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 
-use crate::{contracts, deny, run, slices, test, tidy, workspace};
+use crate::{contracts, deny, run, slices, survival, test, tidy, workspace};
 
 /// Runs every stage; the first that fails ends it.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
@@ -49,8 +49,12 @@ const STAGES: &[Stage] = &[
     stage("each alone", each_alone),
     stage("deny", deny::run),
     stage("slices", slices::run),
+    stage("survival", survival::run),
     stage("mutants", |root| crate::mutants::run(root, None)),
 ];
+
+/// Tests that need more than Rust, or more time.
+const FEATURES: &str = "jackfield-store-sqlite/traced,jackfield-tests/real-servers";
 
 /// What the stages need beside Rust, and in which version.
 const PROGRAMS: &[(&str, &str)] = &[
@@ -81,8 +85,8 @@ fn format(root: &Path) -> anyhow::Result<()> {
 
 fn clippy(root: &Path) -> anyhow::Result<()> {
     let mut clippy = run::cargo(root, ["clippy", "--workspace", "--all-targets"]);
-    // The slices with real servers are behind a feature, and no others.
-    clippy.args(["--features", "jackfield-tests/real-servers"]);
+    // What `cargo xtask test` leaves out is behind features.
+    clippy.args(["--features", FEATURES]);
     run::succeed(clippy.args(["--", "--deny", "warnings"]))
 }
 

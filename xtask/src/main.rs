@@ -14,6 +14,7 @@ mod deny;
 mod mutants;
 mod run;
 mod slices;
+mod survival;
 mod test;
 mod tidy;
 mod workspace;
@@ -42,6 +43,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Slices => slices::run(&root),
+        Verb::Survival => survival::run(&root),
         Verb::Test(test) => test::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),
     }
