@@ -79,7 +79,7 @@ impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
         let exit = match &error {
             EngineError::UnknownProvider { .. } => Exit::Configuration,
-            EngineError::UnknownTool { .. } => Exit::Usage,
+            EngineError::ForeignCursor(_) | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }
             | EngineError::Journal(_)
             | EngineError::NotCommitted { .. }

@@ -13,6 +13,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::opaque::OpaqueState;
 use crate::reply::{Reply, ReplyEnd};
+use crate::telling::Started;
 use crate::tool::Catalog;
 use crate::tool_input::{JsonInput, ToolInput};
 
@@ -62,8 +63,9 @@ pub struct ReplyAccumulator {
 }
 
 impl ReplyAccumulator {
-    /// The longest reply: 2^24 units, where a unit is a block's start, its end, or a byte of its text.
-    pub const MAX_UNITS: usize = 1 << 24;
+    /// The longest reply, in units: a unit is a block's start, its end, or a byte of its text. A
+    /// [`Cursor`](crate::cursor::Cursor) has 24 bits for them.
+    pub const MAX_UNITS: usize = (1 << 24) - 1;
 
     /// An empty reply. Turn and attempt are what the ids of its tool calls are derived from.
     #[must_use]
@@ -76,6 +78,12 @@ impl ReplyAccumulator {
             units: 0,
             visible: false,
         }
+    }
+
+    /// The try that it is the reply of.
+    #[must_use]
+    pub const fn attempt(&self) -> ModelAttempt {
+        self.attempt
     }
 
     /// Adds a piece.
@@ -140,6 +148,34 @@ impl ReplyAccumulator {
             Part::Call { .. } => Some(id_at(&self.turn, self.attempt, place)),
             Part::Refusal(_) | Part::Text { .. } | Part::Thinking { .. } | Part::Whole(_) => None,
         }
+    }
+
+    /// The text of the block at this place so far, and whether it has ended.
+    pub(crate) fn text_of(&self, place: usize) -> Option<(&str, bool)> {
+        let block = self.building.get(place)?;
+        let text = match &block.part {
+            Part::Call { arguments, .. } => arguments,
+            Part::Refusal(text) | Part::Text { text, .. } | Part::Thinking { text, .. } => text,
+            Part::Whole(_) => "",
+        };
+        Some((text, !block.open))
+    }
+
+    /// What started with the block at this place.
+    pub(crate) fn start_of(&self, place: usize) -> Option<Started> {
+        Some(match &self.building.get(place)?.part {
+            Part::Call { json, name, .. } => Started::Call {
+                id: id_at(&self.turn, self.attempt, place),
+                json: *json,
+                name: name.clone(),
+            },
+            Part::Refusal(_) => Started::Refusal,
+            Part::Text { .. } => Started::Text,
+            Part::Thinking { redacted, .. } => Started::Thinking {
+                redacted: *redacted,
+            },
+            Part::Whole(content) => Started::Whole(content.clone()),
+        })
     }
 
     /// Checks that no block is open.

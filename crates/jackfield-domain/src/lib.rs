@@ -7,6 +7,7 @@
 
 pub mod accumulator;
 pub mod block;
+pub mod cursor;
 pub mod delta;
 pub mod digest;
 pub mod fact;
@@ -30,6 +31,7 @@ pub mod session;
 pub mod settings;
 pub mod setup;
 pub mod system_prompt;
+pub mod telling;
 pub mod time;
 pub mod tool;
 pub mod tool_input;

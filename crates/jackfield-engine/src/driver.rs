@@ -22,6 +22,7 @@ use crate::events::Event;
 use crate::news::{News, Observer};
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
+use crate::watch::Speaker;
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
@@ -31,6 +32,7 @@ pub(crate) struct Driver<'o> {
     reloads: u32,
     reporter: Reporter,
     shared: Arc<Shared>,
+    speaker: Speaker,
     turn: ToolLoop,
     wake: Option<MonoTime>,
     workers: Workers,
@@ -56,6 +58,7 @@ impl<'o> Driver<'o> {
     ) -> Self {
         let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), epoch, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
+        let speaker = shared.speeches.begin(turn.session(), &loaded.steps);
         let workers = Workers::new(Arc::clone(&shared), catalog);
         Self {
             inbox: None,
@@ -64,6 +67,7 @@ impl<'o> Driver<'o> {
             reloads: 0,
             reporter: Reporter::default(),
             shared,
+            speaker,
             turn,
             wake: None,
             workers,
@@ -113,6 +117,7 @@ impl<'o> Driver<'o> {
                     delta,
                 } => {
                     let (attempt, call) = (*attempt, call.clone());
+                    self.speaker.say(attempt, delta);
                     self.observer.tell(News::Delta {
                         attempt,
                         call,
@@ -126,6 +131,7 @@ impl<'o> Driver<'o> {
                     };
                     for fact in &step.facts {
                         self.reporter.see(fact, step.now);
+                        self.speaker.see(fact, self.turn.turn().id());
                         self.observer.tell(News::Fact {
                             fact,
                             now: step.now,
@@ -341,6 +347,7 @@ impl<'o> Driver<'o> {
         if was_committed {
             self.tell(&batch);
         }
+        self.speaker.reloaded(&loaded.steps);
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let (now, today) = (self.shared.clock.now(), Restrictions::default());
         let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);

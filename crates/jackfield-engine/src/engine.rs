@@ -31,6 +31,7 @@ use crate::error::EngineError;
 use crate::news::{News, Observer};
 use crate::report::TurnReport;
 use crate::validate::Validators;
+use crate::watch::Speeches;
 
 /// Models, toolboxes and a journal, and the turns that run on them. Cloning shares it.
 #[derive(Clone)]
@@ -44,6 +45,7 @@ pub(crate) struct Shared {
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) looked: catalog::Looked,
     pub(crate) models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    pub(crate) speeches: Arc<Speeches>,
     pub(crate) toolboxes: Vec<Registered>,
     pub(crate) validators: Validators,
 }
@@ -129,6 +131,7 @@ impl EngineBuilder {
                 journal,
                 looked: catalog::Looked::default(),
                 models,
+                speeches: Arc::default(),
                 toolboxes,
                 validators,
             }),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::telling::ForeignCursor;
 use jackfield_ports::journal::{JournalError, Refusal};
 use thiserror::Error;
 
@@ -18,6 +19,9 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// The cursor is none of the session.
+    #[error(transparent)]
+    ForeignCursor(#[from] ForeignCursor),
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),

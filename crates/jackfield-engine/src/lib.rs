@@ -16,6 +16,7 @@ mod news;
 mod perform;
 mod report;
 mod validate;
+mod watch;
 
 pub use jackfield_ports::chat_model::Capabilities;
 
@@ -27,3 +28,4 @@ pub use self::error::EngineError;
 pub use self::news::{News, Observer};
 pub use self::report::{CallReport, TurnReport};
 pub use self::validate::AnswerFit;
+pub use self::watch::Watcher;

@@ -15,6 +15,7 @@ mod replies;
 mod retries;
 mod rules;
 mod scene;
+mod telling;
 mod values;
 mod waits;
 mod world;

@@ -1,0 +1,201 @@
+//! The text of a reply as a line of units: a block's start, the bytes of its text, its end.
+//!
+//! What is told: of text, refusals and reasoning the words, of tool calls the raw arguments. Of
+//! everything else a block's start holds all there is. Annotations and the state of providers come
+//! with the whole reply.
+
+use std::sync::Arc;
+
+use crate::accumulator::ReplyAccumulator;
+use crate::block::{Block, CalledName, Content};
+use crate::ids::ToolCallId;
+use crate::message::Message;
+use crate::tool_input::ToolInput;
+
+/// One piece of a reply, as a watcher is told it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// The block's place in the reply.
+    pub block: u32,
+    /// What came of it.
+    pub said: Said,
+}
+
+/// What came of a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Said {
+    /// Its end.
+    Ended,
+    /// Its start.
+    Started(Started),
+    /// More of its text: words, or the raw arguments of a tool call.
+    Text(Arc<str>),
+}
+
+/// What started with a block.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Started {
+    /// A tool call; its arguments follow.
+    Call {
+        /// Our id of it.
+        id: ToolCallId,
+        /// Whether the arguments are JSON, or free text.
+        json: bool,
+        /// The tool's name, as the model wrote it.
+        name: CalledName,
+    },
+    /// A refusal; its words follow.
+    Refusal,
+    /// Words; they follow.
+    Text,
+    /// Reasoning; its text follows.
+    Thinking {
+        /// Whether the provider hides it.
+        redacted: bool,
+    },
+    /// A block that came whole.
+    Whole(Content),
+}
+
+/// The longest text of one piece, in bytes: a watcher that was away gets the rest in few of them,
+/// and nobody is kept from the reply for long.
+const LONGEST: usize = 256 * 1024;
+
+/// A reply, under way or recorded.
+#[derive(Clone, Copy)]
+pub(super) enum ReplyText<'r> {
+    SoFar(&'r ReplyAccumulator),
+    Whole(&'r Message),
+}
+
+/// A place between two units of a reply.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Place {
+    /// The block that comes next, or goes on.
+    block: usize,
+    /// How many units of it come before: its start, and bytes.
+    inside: usize,
+    /// How many units of the reply come before.
+    units: usize,
+}
+
+impl Place {
+    pub(super) const fn units(self) -> usize {
+        self.units
+    }
+}
+
+impl ReplyText<'_> {
+    /// The place behind this many units. Inside a character it is the place before it, beyond a whole
+    /// reply its end; a reply that is under way and not that far has none yet.
+    pub(super) fn find(self, units: usize) -> Option<Place> {
+        let mut place = Place::default();
+        while place.units < units {
+            let left = units - place.units;
+            let Some((text, ended)) = self.text_of(place.block) else {
+                return self.unless_under_way(place);
+            };
+            if ended && left >= text.len() + 2 {
+                place.block += 1;
+                place.units += text.len() + 2;
+                continue;
+            }
+            if left > text.len() + 1 {
+                return self.unless_under_way(place);
+            }
+            place.inside = 1 + text.floor_char_boundary(left - 1);
+            place.units += place.inside;
+            break;
+        }
+        Some(place)
+    }
+
+    /// The next piece; the place is behind it then.
+    pub(super) fn next(self, place: &mut Place) -> Option<Piece> {
+        let (text, ended) = self.text_of(place.block)?;
+        let block = u32::try_from(place.block).unwrap_or(u32::MAX);
+        let said = if place.inside == 0 {
+            let started = self.start_of(place.block)?;
+            place.inside = 1;
+            place.units += 1;
+            Said::Started(started)
+        } else if let Some(rest) = text.get(place.inside - 1..)
+            && !rest.is_empty()
+        {
+            let more = rest.get(..rest.floor_char_boundary(LONGEST))?;
+            place.inside += more.len();
+            place.units += more.len();
+            Said::Text(more.into())
+        } else if ended {
+            place.block += 1;
+            place.inside = 0;
+            place.units += 1;
+            Said::Ended
+        } else {
+            return None;
+        };
+        Some(Piece { block, said })
+    }
+
+    const fn unless_under_way(self, place: Place) -> Option<Place> {
+        match self {
+            Self::SoFar(_) => None,
+            Self::Whole(_) => Some(place),
+        }
+    }
+
+    /// The text of the block at this place, and whether it has ended.
+    fn text_of(&self, place: usize) -> Option<(&str, bool)> {
+        match self {
+            Self::SoFar(reply) => reply.text_of(place),
+            Self::Whole(message) => message.blocks.get(place).map(|block| (text(block), true)),
+        }
+    }
+
+    fn start_of(self, place: usize) -> Option<Started> {
+        match self {
+            Self::SoFar(reply) => reply.start_of(place),
+            Self::Whole(message) => message.blocks.get(place).map(started),
+        }
+    }
+}
+
+fn text(block: &Block) -> &str {
+    match &block.content {
+        Content::Refusal(text) => text,
+        Content::Text(text) => &text.text,
+        Content::Thinking(thinking) => &thinking.text,
+        Content::ToolCall(call) => match &call.input {
+            ToolInput::Json(input) => input.raw(),
+            ToolInput::Text(text) => text,
+        },
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::ToolOutcome(_) => "",
+    }
+}
+
+fn started(block: &Block) -> Started {
+    match &block.content {
+        Content::Refusal(_) => Started::Refusal,
+        Content::Text(_) => Started::Text,
+        Content::Thinking(thinking) => Started::Thinking {
+            redacted: thinking.redacted,
+        },
+        Content::ToolCall(call) => Started::Call {
+            id: call.id.clone(),
+            json: match call.input {
+                ToolInput::Json(_) => true,
+                ToolInput::Text(_) => false,
+            },
+            name: call.name.clone(),
+        },
+        content @ (Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::ToolOutcome(_)) => Started::Whole(content.clone()),
+    }
+}
