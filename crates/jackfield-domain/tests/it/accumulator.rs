@@ -341,8 +341,9 @@ fn a_reply_is_not_longer_than_its_units() {
     for _ in 0..15 {
         assert_eq!(accumulator.push(&piece(&mebibyte)), Ok(()));
     }
-    // One unit is the start; all that is left but one.
-    let rest = &mebibyte[2..];
+    // One unit is the start, and one more than there are would be the next fact's cursor; all that is
+    // left but one.
+    let rest = &mebibyte[3..];
     assert_eq!(accumulator.push(&words(0, rest)), Ok(()));
     let too_long = Err(ProtocolViolation::TooLong);
     assert_eq!(accumulator.push(&words(0, "xy")), too_long);
