@@ -82,6 +82,7 @@ impl News {
             | Fact::CallStarted { .. }
             | Fact::ModelCallStarted { .. }
             | Fact::ReplyReceived { .. }
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }
@@ -162,6 +163,7 @@ impl Teller {
                 | Fact::ModelCallEnded { .. }
                 | Fact::ModelCallStarted { .. }
                 | Fact::ReplyReceived { .. }
+                | Fact::SessionForked { .. }
                 | Fact::TurnResumed { .. }
                 | Fact::WaitClosed { .. }
                 | Fact::WaitOpened { .. } => {}
@@ -281,6 +283,7 @@ impl Open {
             | Fact::Late(_)
             | Fact::ModelCallEnded { .. }
             | Fact::ReplyReceived { .. }
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }

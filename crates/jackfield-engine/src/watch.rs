@@ -216,6 +216,7 @@ impl Speaker {
             | Fact::CallLost { .. }
             | Fact::CallStarted { .. }
             | Fact::Late(_)
+            | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }
