@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::ids::WaitId;
 use crate::tool::{Safety, ToolOrigin};
 
 /// Whether a tool may run.
@@ -14,13 +13,6 @@ pub enum Permission {
     Ask,
     /// It may not; says why, and which setting would change that.
     Deny(Arc<str>),
-    /// It may: a person would be asked, but somebody allowed all of its calls for the whole session.
-    Granted {
-        /// Who.
-        by: Arc<str>,
-        /// In answer to which question of the session.
-        wait: WaitId,
-    },
 }
 
 /// What a rule says.

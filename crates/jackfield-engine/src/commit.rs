@@ -83,8 +83,8 @@ impl Ledger {
                 Appended::Refused(Refusal::Answered) => return Committed::Answered,
                 Appended::Refused(refusal) => {
                     return Committed::No {
-                        refusal: Some(refusal),
                         why: refusal.to_string().into(),
+                        refusal: Some(refusal),
                     };
                 }
                 Appended::Unknown(error) if pause > LONGEST_PAUSE => {

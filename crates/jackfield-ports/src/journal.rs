@@ -1,5 +1,7 @@
 //! The port to where facts are kept: owned by one, appended by its owner, delivered to by anybody.
 
+pub mod sessions;
+pub mod summary;
 pub mod waits;
 
 use std::sync::Arc;
@@ -11,6 +13,8 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
 use thiserror::Error;
 
+use self::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use self::waits::WaitRow;
 use crate::chat_model::BoxError;
 
 /// Keeps the facts and the inbox of every session.
@@ -33,7 +37,16 @@ use crate::chat_model::BoxError;
 ///   deadline with the journal's own clock: at the deadline is in time. An answer of a kind that the
 ///   wait does not take MUST be answered as if there were no such wait, and not be kept.
 /// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while
-///   it waits MUST lose nothing.
+///   it waits MUST lose nothing. The same holds of a committed step and `follow`.
+/// - What `sessions`, `due` and `open_waits` say MUST be what a fold of the facts by
+///   [`summary`] and [`waits`] says, from the moment that an append was committed: it is written in the
+///   same transaction.
+/// - `release` MUST let others own the session at once, and MUST change nothing for a session that is
+///   not owned under this epoch.
+/// - `delete` MUST leave nothing of a session, MUST be refused while a live process owns it, and MUST NOT
+///   let an epoch come again: whoever owned what was deleted stays stale.
+/// - A session that holds what only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
+///   changed: that is [`Newer`](JournalError::Newer), and no epoch is given.
 #[async_trait]
 pub trait Journal: Send + Sync {
     /// Takes the ownership of a session, which exists from then on; whoever owned it before can
@@ -43,6 +56,14 @@ pub trait Journal: Send + Sync {
     ///
     /// [`JournalError`] if the journal cannot be reached or another live process owns the session.
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+
+    /// Lets go of a session, which others may own from then on; of one that is not owned under this
+    /// epoch, nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached.
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
 
     /// Everything that was committed for a session, and its inbox.
     ///
@@ -73,6 +94,52 @@ pub trait Journal: Send + Sync {
     ///
     /// [`JournalError`] if there is no such session, or it cannot be read.
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError>;
+
+    /// The steps of a session from this number on, as soon as there is at least one, whoever appends
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if there is no such session, also because it is deleted meanwhile, or it cannot
+    /// be read.
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError>;
+
+    /// The sessions, the one that was changed last first; of those changed at the same time, the one
+    /// with the greater id.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be read.
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
+
+    /// Deletes a session with everything of it.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if there is no such session, a live process owns it, this one included, or the
+    /// journal cannot be reached.
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
+
+    /// The sessions with an open turn that no live process owns and that have something to do at this
+    /// instant, at most that many: the turn does not only wait, or the instant for which it waits has
+    /// come, or there is a delivery that its last owner had not seen. One that is parked has nothing
+    /// to do until something is delivered to it.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be read.
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError>;
+
+    /// The questions that nobody has answered yet, of one session or of all: the newest ones, in the
+    /// order in which they were opened.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be read. A session that does not exist has no questions.
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
 }
 
 /// A session's ownership, counted up at every change of owner.
@@ -115,7 +182,7 @@ pub enum Appended {
 }
 
 /// Why an append was refused.
-#[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
 #[non_exhaustive]
 pub enum Refusal {
     /// It closes a wait that has an answer which the owner has not seen.
@@ -128,8 +195,11 @@ pub enum Refusal {
     #[error("somebody else owns the session")]
     StaleEpoch,
     /// The journal is full, or cannot be written for another reason that will last.
-    #[error("the journal cannot be written")]
-    Unwritable,
+    #[error("the journal cannot be written: {why}")]
+    Unwritable {
+        /// Why, in words, and what to do.
+        why: Arc<str>,
+    },
 }
 
 /// What became of a delivery.
@@ -165,7 +235,16 @@ pub enum JournalError {
         #[source]
         source: BoxError,
     },
-    /// Another live process owns the session.
+    /// A newer build wrote of it what this one does not know, and must not go on from.
+    #[error("session {session} was written by a newer version: use that one")]
+    Newer {
+        /// The session.
+        session: SessionId,
+        /// What is not known.
+        #[source]
+        source: BoxError,
+    },
+    /// A live process owns the session.
     #[error("another process is at work on session {session}")]
     Owned {
         /// The session.

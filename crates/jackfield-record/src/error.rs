@@ -47,6 +47,15 @@ pub enum DecodeError {
 }
 
 impl DecodeError {
+    /// Whether it is not known because a newer build wrote it, and not because it is damaged.
+    #[must_use]
+    pub const fn is_newer(&self) -> bool {
+        match self {
+            Self::Newer { .. } | Self::UnknownFact { .. } => true,
+            Self::Invalid { .. } | Self::Malformed { .. } | Self::TooDeep => false,
+        }
+    }
+
     pub(crate) fn malformed(source: impl Into<BoxError>) -> Self {
         Self::Malformed {
             source: source.into(),

@@ -19,8 +19,8 @@ mod error;
 mod v1;
 
 pub use self::codec::{
-    VERSION, decode_delivery, decode_envelope, decode_wait, encode_delivery, encode_envelope,
-    encode_wait,
+    VERSION, VOCABULARY, decode_delivery, decode_envelope, decode_wait, encode_delivery,
+    encode_envelope, encode_wait,
 };
 pub use self::depth::MAX_DEPTH;
 pub use self::error::{DecodeError, EncodeError};

@@ -2,13 +2,17 @@
 
 use std::collections::HashMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::summary::fold;
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
@@ -23,7 +27,14 @@ use crate::session::{Record, Session};
 /// that is its successor's to act upon.
 pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
-    sessions: Mutex<HashMap<SessionId, Session>>,
+    sessions: Mutex<Sessions>,
+}
+
+#[derive(Default)]
+struct Sessions {
+    by_id: HashMap<SessionId, Session>,
+    /// The last epoch of a session that was deleted: none of them comes again.
+    past: u64,
 }
 
 impl MemoryJournal {
@@ -49,13 +60,14 @@ impl MemoryJournal {
         look: impl FnOnce(&mut Session) -> T,
     ) -> Result<T, JournalError> {
         // Nothing panics under the lock; if it did, every change to a session is whole.
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        match sessions.get_mut(session) {
+        match self.lock().by_id.get_mut(session) {
             Some(found) => Ok(look(found)),
-            None => Err(JournalError::UnknownSession {
-                session: session.clone(),
-            }),
+            None => Err(unknown(session)),
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Sessions> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,8 +86,18 @@ impl fmt::Debug for MemoryJournal {
 #[async_trait]
 impl Journal for MemoryJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        let mut sessions = self.sessions.lock().unwrap_or_else(PoisonError::into_inner);
-        Ok(sessions.entry(session.clone()).or_default().own())
+        let mut sessions = self.lock();
+        let Sessions { by_id, past } = &mut *sessions;
+        let found = by_id
+            .entry(session.clone())
+            .or_insert_with(|| Session::new((self.clock)(), *past));
+        Ok(found.own())
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        // Of one that is not there nobody owns anything.
+        let _none = self.with(session, |found| found.release(epoch));
+        Ok(())
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -88,10 +110,17 @@ impl Journal for MemoryJournal {
 
     async fn append(&self, append: &Append) -> Appended {
         let steps = append.steps.iter().map(jackfield_record::encode_envelope);
-        let Ok(steps) = steps.collect::<Result<Vec<_>, EncodeError>>() else {
-            return Appended::Refused(Refusal::Unwritable);
+        let steps = match steps.collect::<Result<Vec<_>, EncodeError>>() {
+            Ok(steps) => steps,
+            Err(error) => {
+                let why = error.to_string().into();
+                return Appended::Refused(Refusal::Unwritable { why });
+            }
         };
-        match self.with(&append.session, |found| found.append(append, steps)) {
+        let appended = self.with(&append.session, |found| {
+            found.append(append, steps, (self.clock)())
+        });
+        match appended {
             Ok(Ok(())) => Appended::Committed,
             Ok(Err(refusal)) => Appended::Refused(refusal),
             // Nobody has ever owned it.
@@ -129,6 +158,90 @@ impl Journal for MemoryJournal {
             arrival.await;
         }
     }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        let grown = self.with(session, |found| found.grown())?;
+        loop {
+            let growth = grown.notified();
+            let steps = self.with(session, |found| found.steps_from(from))?;
+            if !steps.is_empty() {
+                return read(session, &steps, jackfield_record::decode_envelope);
+            }
+            growth.await;
+        }
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        let text = query.text.as_deref().map(fold);
+        let sessions = self.lock();
+        let mut found: Vec<(WallTime, &SessionId, &Session)> = sessions
+            .by_id
+            .iter()
+            .map(|(id, session)| (session.changed(), id, session))
+            .filter(|(changed, id, session)| {
+                let comes_after = query
+                    .before
+                    .as_ref()
+                    .is_none_or(|(at, last)| (*changed, *id) < (*at, last));
+                comes_after && text.as_ref().is_none_or(|text| session.says(text))
+            })
+            .collect();
+        found.sort_unstable_by(|one, other| (other.0, other.1).cmp(&(one.0, one.1)));
+        let rows = found.into_iter().take(query.most);
+        Ok(rows
+            .map(|(_, id, found)| found.listed(id.clone()))
+            .collect())
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        let mut sessions = self.lock();
+        let Some(found) = sessions.by_id.get(session) else {
+            return Err(unknown(session));
+        };
+        let (owned, epoch) = found.owner();
+        if owned {
+            let session = session.clone();
+            return Err(JournalError::Owned { session });
+        }
+        found.end();
+        sessions.by_id.remove(session);
+        sessions.past = sessions.past.max(epoch);
+        Ok(())
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        let sessions = self.lock();
+        let all = sessions.by_id.iter();
+        let mut all: Vec<(WallTime, SessionId)> = all
+            .filter_map(|(id, session)| Some((session.due()?, id.clone())))
+            .collect();
+        all.sort_unstable();
+        let count = all.iter().take_while(|(at, _)| *at <= now).count();
+        let next = all.get(count).map(|(at, _)| *at);
+        let due = all.into_iter().take(count.min(most));
+        Ok(Due {
+            next: if count > most { Some(now) } else { next },
+            sessions: due.map(|(_, id)| id).collect(),
+        })
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        let sessions = self.lock();
+        let of = |id: &SessionId| query.session.as_ref().is_none_or(|session| session == id);
+        let mut open: Vec<(u64, &SessionId, &WaitRow)> = sessions
+            .by_id
+            .iter()
+            .filter(|(id, _)| of(id))
+            .flat_map(|(id, found)| found.open_waits().map(move |(nth, row)| (nth, id, row)))
+            .collect();
+        open.sort_unstable_by_key(|(nth, ..)| *nth);
+        let newest = open.split_off(open.len().saturating_sub(query.most));
+        let rows = newest.into_iter();
+        Ok(rows.map(|(_, id, row)| (id.clone(), row.clone())).collect())
+    }
 }
 
 fn read<T>(
@@ -144,6 +257,12 @@ fn read<T>(
         session: session.clone(),
         source: error.into(),
     })
+}
+
+fn unknown(session: &SessionId) -> JournalError {
+    JournalError::UnknownSession {
+        session: session.clone(),
+    }
 }
 
 fn system_time() -> WallTime {

@@ -3,9 +3,12 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jackfield_domain::ids::DeliveryId;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::waits::Taken;
+use jackfield_ports::journal::sessions::SessionRow;
+use jackfield_ports::journal::summary::{self, AT_ONCE, Open, Summary};
+use jackfield_ports::journal::waits::{Taken, WaitRow};
 use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
 use jackfield_record::EncodeError;
 use tokio::sync::Notify;
@@ -30,14 +33,25 @@ impl From<Vec<u8>> for Record {
 }
 
 /// A session's rows.
-#[derive(Default)]
 pub(crate) struct Session {
+    /// Told of every delivery.
     arrived: Arc<Notify>,
+    bytes: u64,
+    changed: WallTime,
+    created: WallTime,
     deliveries: Vec<Record>,
     delivered: HashSet<DeliveryId>,
     epoch: u64,
+    /// Told of every append.
+    grown: Arc<Notify>,
+    owned: bool,
+    /// How many deliveries an owner had seen when it last appended.
+    seen: u64,
     steps: Vec<Step>,
+    summary: Summary,
     waits: Waits,
+    /// What is searched, by step.
+    words: Vec<String>,
 }
 
 /// A step, and the epoch that wrote it.
@@ -47,14 +61,56 @@ struct Step {
 }
 
 impl Session {
+    /// A session that is there from now on; its epochs come after this one.
+    pub(crate) fn new(now: WallTime, epoch: u64) -> Self {
+        Self {
+            arrived: Arc::default(),
+            bytes: 0,
+            changed: now,
+            created: now,
+            deliveries: Vec::new(),
+            delivered: HashSet::new(),
+            epoch,
+            grown: Arc::default(),
+            owned: false,
+            seen: 0,
+            steps: Vec::new(),
+            summary: Summary::default(),
+            waits: Waits::default(),
+            words: Vec::new(),
+        }
+    }
+
     /// Takes the ownership.
     pub(crate) fn own(&mut self) -> Epoch {
         self.epoch += 1;
+        self.owned = true;
         Epoch(self.epoch)
     }
 
+    /// Lets go of it, if it is owned under this epoch.
+    pub(crate) fn release(&mut self, epoch: Epoch) {
+        self.owned &= epoch.0 != self.epoch;
+    }
+
+    /// Whether it is owned, and the last epoch of it.
+    pub(crate) const fn owner(&self) -> (bool, u64) {
+        (self.owned, self.epoch)
+    }
+
+    /// Lets those who wait for it find that it is gone.
+    pub(crate) fn end(&self) {
+        self.arrived.notify_waiters();
+        self.grown.notify_waiters();
+    }
+
     /// Appends steps, of which these are the records.
-    pub(crate) fn append(&mut self, append: &Append, records: Vec<Vec<u8>>) -> Result<(), Refusal> {
+    pub(crate) fn append(
+        &mut self,
+        append: &Append,
+        records: Vec<Vec<u8>>,
+        now: WallTime,
+    ) -> Result<(), Refusal> {
         if append.epoch.0 != self.epoch {
             return Err(Refusal::StaleEpoch);
         }
@@ -72,11 +128,17 @@ impl Session {
         self.waits.check(append)?;
         for (step, record) in append.steps.iter().zip(records) {
             self.waits.apply(step);
+            self.summary.apply(step);
+            self.words.extend(summary::words(step));
+            self.bytes += record.len() as u64;
             self.steps.push(Step {
                 epoch: append.epoch,
                 record: record.into(),
             });
         }
+        self.changed = now;
+        self.seen = self.seen.max(append.seen);
+        self.grown.notify_waiters();
         Ok(())
     }
 
@@ -112,6 +174,8 @@ impl Session {
                 return Ok(closed);
             }
         }
+        self.changed = delivery.at;
+        self.bytes += record.len() as u64;
         self.delivered.insert(delivery.id);
         self.deliveries.push(record.into());
         self.arrived.notify_waiters();
@@ -130,8 +194,62 @@ impl Session {
         self.deliveries.get(place..).unwrap_or_default().to_vec()
     }
 
+    /// The records of the steps from this number on.
+    pub(crate) fn steps_from(&self, number: u64) -> Vec<Record> {
+        let number = usize::try_from(number).unwrap_or(usize::MAX);
+        let steps = self.steps.get(number..).unwrap_or_default();
+        steps.iter().map(|step| step.record.clone()).collect()
+    }
+
     /// What is told of every arrival.
     pub(crate) fn arrived(&self) -> Arc<Notify> {
         Arc::clone(&self.arrived)
+    }
+
+    /// What is told of every append.
+    pub(crate) fn grown(&self) -> Arc<Notify> {
+        Arc::clone(&self.grown)
+    }
+
+    /// Whether this, which is folded, is in the text of a message.
+    pub(crate) fn says(&self, text: &str) -> bool {
+        self.words.iter().any(|words| words.contains(text))
+    }
+
+    /// When it was changed last.
+    pub(crate) const fn changed(&self) -> WallTime {
+        self.changed
+    }
+
+    /// Its questions that nobody has answered.
+    pub(crate) fn open_waits(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
+        self.waits.open()
+    }
+
+    /// When it has something to do that nobody is at, if it has.
+    pub(crate) fn due(&self) -> Option<WallTime> {
+        if self.owned {
+            None
+        } else if self.summary.open.is_some() && self.seen < self.deliveries.len() as u64 {
+            Some(AT_ONCE)
+        } else {
+            self.summary.due()
+        }
+    }
+
+    /// How it is listed.
+    pub(crate) fn listed(&self, session: SessionId) -> SessionRow {
+        SessionRow {
+            bytes: self.bytes,
+            changed: self.changed,
+            created: self.created,
+            open: self.summary.open.as_ref().map(Open::listed),
+            owned: self.owned,
+            session,
+            steps: self.steps.len() as u64,
+            title: Arc::clone(&self.summary.title),
+            turns: self.summary.turns,
+            unreadable: None,
+        }
     }
 }

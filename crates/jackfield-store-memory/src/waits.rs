@@ -1,17 +1,24 @@
 //! The waits of a session, each as its row.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::WaitId;
 use jackfield_domain::wait::Answer;
-use jackfield_ports::journal::waits::{Taken, WaitChange, WaitRow, changes};
+use jackfield_ports::journal::waits::{Taken, WaitChange, WaitRow, WaitState, changes};
 use jackfield_ports::journal::{Append, Delivered, Refusal};
 
 /// All waits that were ever opened.
 #[derive(Default)]
 pub(crate) struct Waits {
-    rows: HashMap<WaitId, WaitRow>,
+    rows: HashMap<WaitId, Opened>,
+}
+
+/// A wait, and its place among all that were ever opened.
+struct Opened {
+    nth: u64,
+    row: WaitRow,
 }
 
 impl Waits {
@@ -25,7 +32,7 @@ impl Waits {
                 WaitChange::Closed { end, wait, .. } => self
                     .rows
                     .get(wait)
-                    .is_none_or(|row| row.may_close(end, append.seen)),
+                    .is_none_or(|opened| opened.row.may_close(end, append.seen)),
                 WaitChange::Opened(_) => true,
             });
         if may_be {
@@ -40,13 +47,14 @@ impl Waits {
         for change in changes(step) {
             match change {
                 WaitChange::Opened(wait) => {
-                    self.rows
-                        .entry(wait.id.clone())
-                        .or_insert_with(|| WaitRow::opened(wait.clone()));
+                    self.rows.entry(wait.id.clone()).or_insert_with(|| Opened {
+                        nth: OPENED.fetch_add(1, Ordering::Relaxed),
+                        row: WaitRow::opened(wait.clone()),
+                    });
                 }
                 WaitChange::Closed { at, end, wait } => {
-                    if let Some(row) = self.rows.get_mut(wait) {
-                        row.close(end, at);
+                    if let Some(opened) = self.rows.get_mut(wait) {
+                        opened.row.close(end, at);
                     }
                 }
             }
@@ -60,7 +68,19 @@ impl Waits {
         answer: &Answer,
         taken: Taken,
     ) -> Result<(), Delivered> {
-        let row = self.rows.get_mut(wait).ok_or(Delivered::NoSuchWait)?;
-        row.answer(answer, taken)
+        let opened = self.rows.get_mut(wait).ok_or(Delivered::NoSuchWait)?;
+        opened.row.answer(answer, taken)
+    }
+
+    /// Those that nobody has answered, each with its place among all.
+    pub(crate) fn open(&self) -> impl Iterator<Item = (u64, &WaitRow)> {
+        let rows = self.rows.values().map(|opened| (opened.nth, &opened.row));
+        rows.filter(|(_, row)| match &row.state {
+            WaitState::Open => true,
+            WaitState::Answered(_) | WaitState::Closed { .. } => false,
+        })
     }
 }
+
+/// How many waits were ever opened, in all journals.
+static OPENED: AtomicU64 = AtomicU64::new(0);

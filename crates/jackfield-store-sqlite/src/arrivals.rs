@@ -1,4 +1,4 @@
-//! Who waits for deliveries, and how they hear of those that other processes made.
+//! Who waits for deliveries and steps, and how they hear of those that other processes made.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,12 +7,12 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
-use rusqlite::Connection;
+use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::Notify;
 
 use crate::schema;
 
-/// How long after it was committed a delivery of another process is noticed at the latest, by a
+/// How long after it was committed a delivery or a step of another process is noticed at the latest, by a
 /// process that is not held up otherwise.
 pub const NOTICED: Duration = Duration::from_millis(50);
 
@@ -26,7 +26,26 @@ pub(crate) struct Arrivals {
 #[derive(Default)]
 struct State {
     closed: bool,
-    waiting: HashMap<SessionId, (usize, Arc<Notify>)>,
+    followed: Waiters,
+    waiting: Waiters,
+}
+
+type Waiters = HashMap<SessionId, (usize, Arc<Notify>)>;
+
+/// What is waited for.
+#[derive(Clone, Copy)]
+pub(crate) enum For {
+    Deliveries,
+    Steps,
+}
+
+impl State {
+    const fn of(&mut self, what: For) -> &mut Waiters {
+        match what {
+            For::Deliveries => &mut self.waiting,
+            For::Steps => &mut self.followed,
+        }
+    }
 }
 
 /// One who waits; counted out when dropped.
@@ -34,13 +53,14 @@ pub(crate) struct Waiting {
     arrivals: Arc<Arrivals>,
     pub(crate) arrived: Arc<Notify>,
     session: SessionId,
+    what: For,
 }
 
 impl Arrivals {
-    /// Counts somebody in who waits for a session's deliveries.
-    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId) -> Waiting {
+    /// Counts somebody in who waits for a session's deliveries or steps.
+    pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: For) -> Waiting {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let (count, arrived) = state.waiting.entry(session.clone()).or_default();
+        let (count, arrived) = state.of(what).entry(session.clone()).or_default();
         *count += 1;
         let arrived = Arc::clone(arrived);
         drop(state);
@@ -49,13 +69,14 @@ impl Arrivals {
             arrivals: Arc::clone(self),
             arrived,
             session: session.clone(),
+            what,
         }
     }
 
-    /// Tells those who wait for this session.
-    pub(crate) fn tell(&self, session: &SessionId) {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, arrived)) = state.waiting.get(session) {
+    /// Tells those who wait for this of this session.
+    pub(crate) fn tell(&self, session: &SessionId, what: For) {
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, arrived)) = state.of(what).get(session) {
             arrived.notify_waiters();
         }
     }
@@ -64,7 +85,7 @@ impl Arrivals {
     pub(crate) fn close(&self) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         state.closed = true;
-        for (_, arrived) in state.waiting.values() {
+        for (_, arrived) in state.waiting.values().chain(state.followed.values()) {
             arrived.notify_waiters();
         }
         drop(state);
@@ -77,6 +98,7 @@ impl Arrivals {
         let mut watch = Watch {
             newest: newest(&connection)?,
             connection,
+            steps: HashMap::new(),
             version: 0,
         };
         let arrivals = Arc::clone(self);
@@ -91,10 +113,18 @@ impl Arrivals {
         })?)
     }
 
+    /// The sessions of which steps are waited for.
+    fn followed(&self) -> Vec<SessionId> {
+        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        state.followed.keys().cloned().collect()
+    }
+
     /// Waits until somebody waits, and then for a moment; `false` when it is over.
     fn is_time_to_look(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |state: &mut State| !state.closed && state.waiting.is_empty();
+        let idle = |state: &mut State| {
+            !state.closed && state.waiting.is_empty() && state.followed.is_empty()
+        };
         let state = self.changed.wait_while(state, idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let open = |state: &mut State| !state.closed;
@@ -111,10 +141,11 @@ impl Drop for Waiting {
             .state
             .lock()
             .unwrap_or_else(PoisonError::into_inner);
-        if let Some((count, _)) = state.waiting.get_mut(&self.session) {
+        let waiters = state.of(self.what);
+        if let Some((count, _)) = waiters.get_mut(&self.session) {
             *count -= 1;
             if *count == 0 {
-                state.waiting.remove(&self.session);
+                waiters.remove(&self.session);
             }
         }
     }
@@ -133,6 +164,8 @@ struct Watch {
     connection: Connection,
     /// The number of the last delivery that was seen.
     newest: i64,
+    /// How many steps the sessions had that are followed; `None` is no such session.
+    steps: HashMap<SessionId, Option<u64>>,
     /// Tells whether anybody has written since.
     version: i64,
 }
@@ -154,12 +187,34 @@ impl Watch {
         while let Some(row) = rows.next()? {
             let id: String = row.get(1)?;
             if let Ok(session) = SessionId::parse(&id) {
-                arrivals.tell(&session);
+                arrivals.tell(&session, For::Deliveries);
             }
             self.newest = row.get(0)?;
         }
+        self.steps = self.look_at_steps(arrivals)?;
         self.version = version;
         Ok(())
+    }
+
+    /// Looks how many steps there are of the sessions that are followed, and tells of changes.
+    fn look_at_steps(
+        &self,
+        arrivals: &Arrivals,
+    ) -> rusqlite::Result<HashMap<SessionId, Option<u64>>> {
+        let mut query = self
+            .connection
+            .prepare_cached("SELECT steps FROM sessions WHERE id = ?1")?;
+        let mut found = HashMap::new();
+        for session in arrivals.followed() {
+            let steps = query.query_row([session.as_str()], |row| row.get(0));
+            let steps = steps.optional()?;
+            // Whoever began to wait since the last look is told once too often rather than not at all.
+            if self.steps.get(&session) != Some(&steps) {
+                arrivals.tell(&session, For::Steps);
+            }
+            found.insert(session, steps);
+        }
+        Ok(found)
     }
 }
 

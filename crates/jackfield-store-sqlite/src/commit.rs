@@ -5,17 +5,27 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::waits::Taken as TakenBy;
+use jackfield_ports::journal::summary::AT_ONCE;
+use jackfield_ports::journal::waits::Taken;
 use jackfield_ports::journal::{Delivered, Epoch, Refusal};
+use jackfield_record::DecodeError;
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
+use crate::derived;
 use crate::owners::Incarnation;
 use crate::requests::{Appending, Change, Delivering};
 use crate::rows::{self, SessionRow};
 
-/// Another live process has the session.
-pub(crate) struct Taken;
+/// Why a session is not had.
+pub(crate) enum NotHad {
+    /// A live process has it.
+    Owned,
+    /// It cannot be read.
+    Unreadable(DecodeError),
+    /// There is none.
+    Unknown,
+}
 
 /// Takes a session, which exists from then on.
 pub(crate) fn own(
@@ -23,17 +33,22 @@ pub(crate) fn own(
     session: &SessionId,
     us: &Incarnation,
     now: WallTime,
-) -> rusqlite::Result<Result<Epoch, Taken>> {
+) -> rusqlite::Result<Result<Epoch, NotHad>> {
     let Some(row) = rows::session(connection, session)? else {
         let mut insert = connection.prepare_cached(
-            "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, 1, ?2, ?3, ?3)",
+            "INSERT INTO sessions (id, epoch, owner, created, changed)
+             SELECT ?1, epoch + 1, ?2, ?3, ?3 FROM past RETURNING epoch",
         )?;
-        insert.execute(params![session.as_str(), us.name(), now.as_millis()])?;
-        return Ok(Ok(Epoch(1)));
+        let values = params![session.as_str(), us.name(), now.as_millis()];
+        let epoch = insert.query_row(values, |row| row.get(0))?;
+        return Ok(Ok(Epoch(epoch)));
     };
     let other = row.owner.as_deref();
     if other.is_some_and(|owner| us.is_alive(owner) && owner != us.name()) {
-        return Ok(Err(Taken));
+        return Ok(Err(NotHad::Owned));
+    }
+    if let Err(error) = derived::catch_up(connection, &row)? {
+        return Ok(Err(NotHad::Unreadable(error)));
     }
     let epoch = row.epoch.saturating_add(1);
     let mut update = connection
@@ -54,6 +69,25 @@ pub(crate) fn release(
     )?;
     update.execute(params![session.as_str(), epoch.0, us.name()])?;
     Ok(())
+}
+
+/// Deletes a session that nobody owns.
+pub(crate) fn delete(
+    connection: &Connection,
+    session: &SessionId,
+    us: &Incarnation,
+) -> rusqlite::Result<Result<(), NotHad>> {
+    let Some(row) = rows::session(connection, session)? else {
+        return Ok(Err(NotHad::Unknown));
+    };
+    if row.owner.is_some_and(|owner| us.is_alive(&owner)) {
+        return Ok(Err(NotHad::Owned));
+    }
+    let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
+    past.execute([row.epoch])?;
+    let mut delete = connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?;
+    delete.execute([row.number])?;
+    Ok(Ok(()))
 }
 
 /// Appends. Nothing is written before everything was looked at.
@@ -107,10 +141,7 @@ pub(crate) fn append(
             }
         }
     }
-    let mut update = connection
-        .prepare_cached("UPDATE sessions SET steps = ?2, changed = ?3 WHERE number = ?1")?;
-    let steps = append.position.saturating_add(append.records.len() as u64);
-    update.execute(params![row.number, steps, now.as_millis()])?;
+    derived::keep(connection, &row, append, now)?;
     Ok(Ok(()))
 }
 
@@ -142,20 +173,23 @@ fn is_repeated(
     Ok(true)
 }
 
-/// Puts something into an inbox; `None` if there is no such session.
+/// Puts something into an inbox.
 pub(crate) fn deliver(
     connection: &Connection,
     delivering: &Delivering,
     now: WallTime,
-) -> rusqlite::Result<Option<Delivered>> {
+) -> rusqlite::Result<Result<Delivered, NotHad>> {
     let Some(row) = rows::session(connection, &delivering.session)? else {
-        return Ok(None);
+        return Ok(Err(NotHad::Unknown));
     };
+    if let Some(newer) = derived::newer(&row) {
+        return Ok(Err(NotHad::Unreadable(newer)));
+    }
     let id = delivering.id.as_str();
     let mut known =
         connection.prepare_cached("SELECT 1 FROM deliveries WHERE session = ?1 AND id = ?2")?;
     if known.exists(params![row.number, id])? {
-        return Ok(Some(Delivered::AlreadyThere));
+        return Ok(Ok(Delivered::AlreadyThere));
     }
     let delivery = Delivery {
         at: now,
@@ -167,16 +201,16 @@ pub(crate) fn deliver(
         .map_err(|error| rows::damaged(0, Type::Blob, error))?;
     if let DeliveryBody::Answer { answer, wait } = &delivery.body {
         let Some(mut found) = rows::wait(connection, row.number, wait)? else {
-            return Ok(Some(Delivered::NoSuchWait));
+            return Ok(Ok(Delivered::NoSuchWait));
         };
-        let taken = TakenBy {
+        let taken = Taken {
             at: now,
             by: Arc::clone(&delivery.by),
             delivery: delivery.id.clone(),
             place: row.deliveries,
         };
         if let Err(told) = found.answer(answer, taken) {
-            return Ok(Some(told));
+            return Ok(Ok(told));
         }
         rows::set_wait(connection, row.number, &found)?;
     }
@@ -184,9 +218,17 @@ pub(crate) fn deliver(
         "INSERT INTO deliveries (session, place, id, record) VALUES (?1, ?2, ?3, ?4)",
     )?;
     insert.execute(params![row.number, row.deliveries, id, record])?;
+    // Whoever takes the turn up next has something to do.
     let mut update = connection.prepare_cached(
-        "UPDATE sessions SET deliveries = deliveries + 1, changed = ?2 WHERE number = ?1",
+        "UPDATE sessions SET deliveries = deliveries + 1, changed = ?2, bytes = bytes + ?3,
+             due = iif(open IS NULL, NULL, ?4)
+         WHERE number = ?1",
     )?;
-    update.execute(params![row.number, now.as_millis()])?;
-    Ok(Some(Delivered::Accepted))
+    update.execute(params![
+        row.number,
+        now.as_millis(),
+        record.len(),
+        AT_ONCE.as_millis()
+    ])?;
+    Ok(Ok(Delivered::Accepted))
 }

@@ -8,18 +8,23 @@ use std::thread::JoinHandle;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
 
-use crate::arrivals::{Arrivals, WatchError};
-use crate::commit;
+use crate::arrivals::{Arrivals, For, WatchError};
+use crate::commit::{self, NotHad};
+use crate::derived;
 use crate::error::{Fault, OpenError};
+use crate::listing;
 use crate::owners::{FormLock, Incarnation, make_folder, private};
 use crate::readers::Readers;
 use crate::requests::{Appending, Delivering};
@@ -124,18 +129,6 @@ impl SqliteJournal {
         })
     }
 
-    /// Lets go of a session, which others may own from then on; of one that is not owned under this
-    /// epoch, nothing.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the journal cannot be reached.
-    pub async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        let (us, session) = (self.us()?, session.clone());
-        let work = move |connection: &Connection| commit::release(connection, &session, epoch, &us);
-        self.writer.ask(work).await.map_err(unreachable)
-    }
-
     /// Writes what was asked for until now, and lets go of the file and of every session: others find
     /// this process dead. Afterwards everything else fails.
     pub async fn close(&self) {
@@ -193,10 +186,14 @@ impl Journal for SqliteJournal {
         let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
         match self.writer.ask(work).await.map_err(unreachable)? {
             Ok(epoch) => Ok(epoch),
-            Err(commit::Taken) => Err(JournalError::Owned {
-                session: session.clone(),
-            }),
+            Err(why) => Err(not_had(session, why)),
         }
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        let (us, session) = (self.us()?, session.clone());
+        let work = move |connection: &Connection| commit::release(connection, &session, epoch, &us);
+        self.writer.ask(work).await.map_err(unreachable)
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -205,35 +202,38 @@ impl Journal for SqliteJournal {
             let Some(row) = rows::session(connection, &id)? else {
                 return Ok(None);
             };
-            let steps = records(
-                connection,
-                "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
-                row.number,
-                0,
-                jackfield_record::decode_envelope,
-            )?;
+            if let Some(newer) = derived::newer(&row) {
+                return Ok(Some(Err(newer)));
+            }
+            let steps = steps(connection, row.number, 0)?;
             let deliveries = deliveries(connection, row.number, 0)?;
-            Ok(Some((steps, deliveries)))
+            Ok(Some(steps.and_then(|steps| Ok((steps, deliveries?)))))
         };
         let read = self.readers.read(read).await.map_err(Fault::into_error)?;
-        let (steps, deliveries) = read.ok_or_else(|| unknown(session))?;
-        Ok(Loaded {
-            steps: steps.map_err(|error| corrupt(session, error))?,
-            deliveries: deliveries.map_err(|error| corrupt(session, error))?,
-        })
+        let read = read.ok_or_else(|| unknown(session))?;
+        let (steps, deliveries) = read.map_err(|error| unreadable(session, error))?;
+        Ok(Loaded { steps, deliveries })
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let Ok(appending) = Appending::of(append) else {
-            return Appended::Refused(Refusal::Unwritable);
+        let appending = match Appending::of(append) {
+            Ok(appending) => appending,
+            Err(error) => {
+                let why = error.to_string().into();
+                return Appended::Refused(Refusal::Unwritable { why });
+            }
         };
         let clock = Arc::clone(&self.clock);
         let work = move |connection: &Connection| commit::append(connection, &appending, clock());
         match self.writer.ask(work).await {
-            Ok(Ok(())) => Appended::Committed,
+            Ok(Ok(())) => {
+                self.arrivals.tell(&append.session, For::Steps);
+                Appended::Committed
+            }
             Ok(Err(refusal)) => Appended::Refused(refusal),
             Err(failed) if !failed.perhaps_done && failed.fault.lasts() => {
-                Appended::Refused(Refusal::Unwritable)
+                let why = failed.fault.to_string().into();
+                Appended::Refused(Refusal::Unwritable { why })
             }
             Err(failed) => Appended::Unknown(failed.fault.into()),
         }
@@ -255,15 +255,15 @@ impl Journal for SqliteJournal {
         let clock = Arc::clone(&self.clock);
         let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
         let delivered = self.writer.ask(work).await.map_err(unreachable)?;
-        let delivered = delivered.ok_or_else(|| unknown(session))?;
+        let delivered = delivered.map_err(|why| not_had(session, why))?;
         if delivered == Delivered::Accepted {
-            self.arrivals.tell(session);
+            self.arrivals.tell(session, For::Deliveries);
         }
         Ok(delivered)
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        let waiting = self.arrivals.wait(session);
+        let waiting = self.arrivals.wait(session, For::Deliveries);
         loop {
             // Made before the look, so that nothing arrives unnoticed in between.
             let arrival = waiting.arrived.notified();
@@ -274,12 +274,65 @@ impl Journal for SqliteJournal {
             };
             let read = self.readers.read(read).await.map_err(Fault::into_error)?;
             let read = read.ok_or_else(|| unknown(session))?;
-            let deliveries = read.map_err(|error| corrupt(session, error))?;
+            let deliveries = read.map_err(|error| unreadable(session, error))?;
             if !deliveries.is_empty() {
                 return Ok(deliveries);
             }
             arrival.await;
         }
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        let following = self.arrivals.wait(session, For::Steps);
+        loop {
+            let growth = following.arrived.notified();
+            let id = session.clone();
+            let read = move |connection: &Connection| match rows::session(connection, &id)? {
+                Some(row) => match derived::newer(&row) {
+                    Some(newer) => Ok(Some(Err(newer))),
+                    None => steps(connection, row.number, from).map(Some),
+                },
+                None => Ok(None),
+            };
+            let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+            let read = read.ok_or_else(|| unknown(session))?;
+            let steps = read.map_err(|error| unreadable(session, error))?;
+            if !steps.is_empty() {
+                return Ok(steps);
+            }
+            growth.await;
+        }
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        let (us, query) = (self.us()?, query.clone());
+        let read = move |connection: &Connection| listing::sessions(connection, &query, &us);
+        self.readers.read(read).await.map_err(Fault::into_error)
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        let (us, id) = (self.us()?, session.clone());
+        let work = move |connection: &Connection| commit::delete(connection, &id, &us);
+        let deleted = self.writer.ask(work).await.map_err(unreachable)?;
+        deleted.map_err(|why| not_had(session, why))?;
+        self.arrivals.tell(session, For::Deliveries);
+        self.arrivals.tell(session, For::Steps);
+        Ok(())
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        let us = self.us()?;
+        let read = move |connection: &Connection| listing::due(connection, now, most, &us);
+        self.readers.read(read).await.map_err(Fault::into_error)
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        let query = query.clone();
+        let read = move |connection: &Connection| listing::open_waits(connection, &query);
+        self.readers.read(read).await.map_err(Fault::into_error)
     }
 }
 
@@ -318,6 +371,21 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
     Err(OpenError::InUse {
         path: path.to_owned(),
     })
+}
+
+/// The steps of a session from this number on.
+fn steps(
+    connection: &Connection,
+    session: i64,
+    from: u64,
+) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
+    records(
+        connection,
+        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
+        session,
+        i64::try_from(from).unwrap_or(i64::MAX),
+        jackfield_record::decode_envelope,
+    )
 }
 
 /// The deliveries of a session from this place on.
@@ -367,10 +435,23 @@ fn unknown(session: &SessionId) -> JournalError {
     }
 }
 
-fn corrupt(session: &SessionId, error: DecodeError) -> JournalError {
-    JournalError::Corrupt {
-        session: session.clone(),
-        source: error.into(),
+fn unreadable(session: &SessionId, error: DecodeError) -> JournalError {
+    let (session, newer) = (session.clone(), error.is_newer());
+    let source = error.into();
+    if newer {
+        JournalError::Newer { session, source }
+    } else {
+        JournalError::Corrupt { session, source }
+    }
+}
+
+fn not_had(session: &SessionId, why: NotHad) -> JournalError {
+    match why {
+        NotHad::Owned => JournalError::Owned {
+            session: session.clone(),
+        },
+        NotHad::Unknown => unknown(session),
+        NotHad::Unreadable(error) => unreadable(session, error),
     }
 }
 

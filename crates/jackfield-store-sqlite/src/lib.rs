@@ -14,8 +14,10 @@
 
 mod arrivals;
 mod commit;
+mod derived;
 mod error;
 mod journal;
+mod listing;
 mod owners;
 mod readers;
 mod requests;

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId, WaitId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd};
+use jackfield_ports::journal::summary::words;
 use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_record::EncodeError;
@@ -19,6 +21,10 @@ pub(crate) struct Appending {
     pub(crate) records: Vec<Vec<u8>>,
     pub(crate) seen: u64,
     pub(crate) session: SessionId,
+    /// Cheap to have: what is large in a step is shared.
+    pub(crate) steps: Vec<Envelope>,
+    /// What is searched.
+    pub(crate) words: Vec<String>,
 }
 
 /// What an append says of waits.
@@ -61,6 +67,8 @@ impl Appending {
             records: records.collect::<Result<_, _>>()?,
             seen: append.seen,
             session: append.session.clone(),
+            steps: append.steps.clone(),
+            words: append.steps.iter().filter_map(words).collect(),
         })
     }
 }

@@ -10,10 +10,26 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 /// A session's row.
 pub(crate) struct SessionRow {
     pub(crate) deliveries: u64,
+    pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
+    /// Of how many steps the rest is derived.
+    pub(crate) known: u64,
     pub(crate) number: i64,
+    pub(crate) open: Option<String>,
     pub(crate) owner: Option<String>,
+    pub(crate) seen: u64,
     pub(crate) steps: u64,
+    pub(crate) title: String,
+    pub(crate) turns: u32,
+    /// Of the build that knows most of those that wrote it.
+    pub(crate) vocabulary: u32,
+}
+
+impl SessionRow {
+    /// Whether it was written by a build that knows more.
+    pub(crate) const fn is_newer(&self) -> bool {
+        self.vocabulary > jackfield_record::VOCABULARY
+    }
 }
 
 /// The row of a session, if there is one.
@@ -21,16 +37,32 @@ pub(crate) fn session(
     connection: &Connection,
     session: &SessionId,
 ) -> rusqlite::Result<Option<SessionRow>> {
+    session_of(connection, session.as_str())
+}
+
+/// The row of a session of this id, whatever it is like.
+pub(crate) fn session_of(
+    connection: &Connection,
+    session: &str,
+) -> rusqlite::Result<Option<SessionRow>> {
     let mut query = connection.prepare_cached(
-        "SELECT number, epoch, owner, steps, deliveries FROM sessions WHERE id = ?1",
+        "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary
+         FROM sessions WHERE id = ?1",
     )?;
-    let found = query.query_row([session.as_str()], |row| {
+    let found = query.query_row([session], |row| {
         Ok(SessionRow {
             number: row.get(0)?,
             epoch: row.get(1)?,
             owner: row.get(2)?,
             steps: row.get(3)?,
             deliveries: row.get(4)?,
+            due: row.get(5)?,
+            known: row.get(6)?,
+            open: row.get(7)?,
+            seen: row.get(8)?,
+            title: row.get(9)?,
+            turns: row.get(10)?,
+            vocabulary: row.get(11)?,
         })
     });
     found.optional()
@@ -45,16 +77,19 @@ pub(crate) fn wait(
     let mut query = connection.prepare_cached(
         "SELECT wait, state, at, by, how, delivery, place FROM waits WHERE session = ?1 AND id = ?2",
     )?;
-    let found = query.query_row(params![session, wait.as_str()], |row| {
-        let record: Vec<u8> = row.get(0)?;
-        let wait = jackfield_record::decode_wait(&record)
-            .map_err(|error| damaged(0, Type::Blob, error))?;
-        Ok(WaitRow {
-            state: state(row)?,
-            wait,
-        })
-    });
+    let found = query.query_row(params![session, wait.as_str()], wait_row);
     found.optional()
+}
+
+/// The row of a wait, of which these are the first columns: `wait, state, at, by, how, delivery, place`.
+pub(crate) fn wait_row(row: &Row<'_>) -> rusqlite::Result<WaitRow> {
+    let record = row.get_ref(0)?.as_blob()?;
+    let wait =
+        jackfield_record::decode_wait(record).map_err(|error| damaged(0, Type::Blob, error))?;
+    Ok(WaitRow {
+        state: state(row)?,
+        wait,
+    })
 }
 
 fn state(row: &Row<'_>) -> rusqlite::Result<WaitState> {

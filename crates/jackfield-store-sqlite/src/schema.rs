@@ -5,8 +5,10 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
+use crate::derived;
+
 /// The form of the file; each one below it has a way up in [`MIGRATIONS`].
-pub(crate) const FORM: i64 = 1;
+pub(crate) const FORM: i64 = 2;
 
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
@@ -62,6 +64,28 @@ CREATE TABLE waits (
 ) STRICT;
 
 CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
+","
+-- Of how many steps, from the first on, what follows was derived; and the vocabulary of who wrote them.
+ALTER TABLE sessions ADD COLUMN known INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN vocabulary INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN seen INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN title TEXT NOT NULL DEFAULT '';
+ALTER TABLE sessions ADD COLUMN turns INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE sessions ADD COLUMN open TEXT;
+ALTER TABLE sessions ADD COLUMN due INTEGER;
+CREATE INDEX due_sessions ON sessions (due) WHERE due IS NOT NULL;
+
+CREATE TABLE texts (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    text TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX texts_of_sessions ON texts (session);
+
+-- The last epoch of a session that was deleted: none of them comes again.
+CREATE TABLE past (epoch INTEGER NOT NULL) STRICT;
+INSERT INTO past VALUES (0);
 "];
 
 /// Opens a file that is there. Whether it is ours, [`look`] tells.
@@ -122,6 +146,9 @@ pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
         let done = usize::try_from(form).unwrap_or(usize::MAX);
         for statements in MIGRATIONS.get(done..).unwrap_or_default() {
             migration.execute_batch(statements)?;
+        }
+        if form < 2 {
+            derived::derive_all(&migration)?;
         }
         migration.pragma_update(None, "application_id", APPLICATION)?;
         migration.pragma_update(None, "user_version", FORM)?;

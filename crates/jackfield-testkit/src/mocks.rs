@@ -6,14 +6,18 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolboxId};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::{ModelRequest, ToolRun};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandle};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use mockall::mock;
@@ -119,5 +123,18 @@ mock! {
             session: &SessionId,
             from: u64,
         ) -> Result<Vec<Delivery>, JournalError>;
+        async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
+        async fn follow(
+            &self,
+            session: &SessionId,
+            from: u64,
+        ) -> Result<Vec<Envelope>, JournalError>;
+        async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError>;
+        async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
+        async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError>;
+        async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
     }
 }

@@ -177,7 +177,6 @@ fn permission(permission: &Permission) -> (&'static str, Option<&str>) {
         Permission::Allow => ("allow", None),
         Permission::Ask => ("ask", None),
         Permission::Deny(why) => ("deny", Some(why)),
-        Permission::Granted { .. } => ("allow", None),
     }
 }
 

@@ -17,7 +17,7 @@ impl Decider<'_> {
         let limits = &self.turn.setup.limits;
         let time = match &kind {
             WaitKind::ClientResult => limits.client_tool,
-            WaitKind::Approval { .. } | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
+            WaitKind::Approval | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
                 limits.approval
             }
         };
@@ -64,19 +64,13 @@ impl Decider<'_> {
         };
         self.decide(Fact::WaitClosed {
             end,
-            subject: self.allowed(wait, answer),
             wait: wait.id.clone(),
         });
         match answer {
             Answer::Approval(Approval::Denied { reason }) => {
-                let why = words::denied(reason);
-                let (end, result) = self.unapproved(&wait.call, &why);
-                self.close(&wait.call, end, result);
+                self.close(&wait.call, CallEnd::Denied, words::denied_by_person(reason));
             }
             // It starts when a slot is free; the append that starts it uses the grant up.
-            Answer::Approval(Approval::Granted {
-                for_session: true, ..
-            }) => self.grant_others(delivery),
             Answer::Approval(Approval::Granted { .. }) => {}
             Answer::ClientResult(result) => {
                 self.close(&wait.call, CallEnd::ByClient, result.clone());
@@ -118,7 +112,6 @@ impl Decider<'_> {
         for wait in expired {
             self.decide(Fact::WaitClosed {
                 end: WaitEnd::Expired,
-                subject: None,
                 wait: wait.id.clone(),
             });
             let (end, result) = self.expired(&wait);
@@ -128,7 +121,7 @@ impl Decider<'_> {
 
     fn expired(&self, wait: &Wait) -> (CallEnd, ToolResult) {
         match wait.kind {
-            WaitKind::Approval { .. } => self.unapproved(&wait.call, words::EXPIRED),
+            WaitKind::Approval => (CallEnd::Denied, words::approval_expired()),
             WaitKind::ClientResult => {
                 let limit = self.turn.setup.limits.client_tool;
                 (CallEnd::ClientExpired, words::client_expired(limit))

@@ -85,7 +85,7 @@ async fn an_owner_that_has_been_replaced_does_nothing_more() {
     let error = report.expect_err("the ownership is lost");
     let refusal = Refusal::StaleEpoch;
     assert!(
-        matches!(error, EngineError::OwnershipLost { refusal: r } if r == refusal),
+        matches!(&error, EngineError::OwnershipLost { refusal: r } if *r == refusal),
         "{error}"
     );
     assert_eq!(tools_called(&log), 0);
@@ -155,10 +155,7 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
         tokio::spawn(async move { sending.send(message(asking()), &mut Waits(sender)).await });
     let wait = waits.recv().await.expect("a wait");
     let id = DeliveryId::parse("yes").expect("a valid id");
-    let answer = Answer::Approval(Approval::Granted {
-        edited: None,
-        for_session: false,
-    });
+    let answer = Answer::Approval(Approval::Granted { edited: None });
     let body = DeliveryBody::Answer { answer, wait };
     let delivered = engine
         .deliver(&session(), id, "a person", body)

@@ -321,10 +321,7 @@ async fn an_answer_that_comes_while_a_turn_is_taken_up_does_not_stop_it() {
             _ => None,
         });
         let wait = wait.expect("a wait");
-        let answer = Answer::Approval(Approval::Granted {
-            edited: None,
-            for_session: false,
-        });
+        let answer = Answer::Approval(Approval::Granted { edited: None });
         bench
             .deliver(&engine, "yes", DeliveryBody::Answer { answer, wait })
             .await;

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolboxId};
 use jackfield_domain::message::{Message, Role};
@@ -22,6 +22,8 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_engine::{Clock, Engine, News, Observer, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
@@ -308,6 +310,33 @@ impl Journal for Watched {
             std::future::pending::<()>().await;
         }
         self.inner.inbox(session, from).await
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        self.inner.release(session, epoch).await
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        self.inner.follow(session, from).await
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        self.inner.sessions(query).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.inner.delete(session).await
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        self.inner.due(now, most).await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        self.inner.open_waits(query).await
     }
 }
 

@@ -128,7 +128,9 @@ pub(crate) fn arrange(journal: &FaultyJournal, how: Written) {
         Written::Never => never(journal, 6),
         Written::NotAtFirst => never(journal, 1),
         Written::Refused => {
-            journal.will(Fault::Refuse(Refusal::Unwritable));
+            journal.will(Fault::Refuse(Refusal::Unwritable {
+                why: "the disk is full".into(),
+            }));
         }
         Written::Well => {
             journal.will_pass(1);

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{
     AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
 };
@@ -35,8 +34,7 @@ stored_enum! { Fact as FactForm {
         then: AfterLoss
     },
     CallStarted {
-        attempt: ToolAttempt, may_repeat: bool, time_limit: Duration;
-        maybe approval: WaitId, edited: Arc<ToolInput>
+        attempt: ToolAttempt, may_repeat: bool, time_limit: Duration; maybe edited: Arc<ToolInput>
     },
     Late(late: Late),
     ModelCallEnded {
@@ -48,7 +46,7 @@ stored_enum! { Fact as FactForm {
     TurnEnded { end: TurnEnd },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32 },
-    WaitClosed { wait: WaitId, end: WaitEnd; maybe subject: Digest },
+    WaitClosed { wait: WaitId, end: WaitEnd },
     WaitOpened { wait: Wait },
 } }
 

@@ -1,6 +1,5 @@
 //! One step per kind of fact, with every field that the kind may have.
 
-mod approval;
 mod conversation;
 mod turn;
 
@@ -28,10 +27,6 @@ use jackfield_domain::wait::{
 };
 use serde_json::{Map, Value, json};
 
-pub(crate) use self::approval::{
-    call_started_approved, delivered_grant, turn_opened_granted, wait_closed_granted,
-    wait_opened_approval,
-};
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_strict};
 
@@ -131,7 +126,6 @@ pub(crate) fn call_lost() -> Envelope {
 pub(crate) fn call_started() -> Envelope {
     let started = |edited: Option<ToolInput>| Fact::CallStarted {
         attempt: tool_attempt(),
-        approval: None,
         edited: edited.map(Arc::new),
         may_repeat: true,
         time_limit: Duration::from_millis(30_500),
@@ -268,14 +262,8 @@ pub(crate) fn turn_resumed() -> Envelope {
 fn answers() -> Vec<Answer> {
     let edited = Some(Arc::new(fields(&json!({ "path": "/tmp/ß" }))));
     vec![
-        Answer::Approval(Approval::Granted {
-            edited: None,
-            for_session: false,
-        }),
-        Answer::Approval(Approval::Granted {
-            edited,
-            for_session: false,
-        }),
+        Answer::Approval(Approval::Granted { edited: None }),
+        Answer::Approval(Approval::Granted { edited }),
         Answer::Approval(Approval::Denied {
             reason: "不行".into(),
         }),
@@ -300,7 +288,6 @@ pub(crate) fn wait_closed() -> Envelope {
     let ends = [WaitEnd::Cancelled, WaitEnd::Expired, WaitEnd::Superseded];
     let facts = answered.chain(ends).map(|end| Fact::WaitClosed {
         end,
-        subject: None,
         wait: wait_id(),
     });
     step(InputKind::Delivered, facts.collect())
@@ -316,7 +303,7 @@ pub(crate) fn wait_opened() -> Envelope {
         },
     };
     let kinds = [
-        WaitKind::Approval { subject: None },
+        WaitKind::Approval,
         WaitKind::ClientResult,
         elicitation,
         WaitKind::UnknownOutcome,
@@ -334,10 +321,7 @@ pub(crate) fn wait_opened() -> Envelope {
 
 pub(crate) fn delivered_answer() -> Delivery {
     delivery(DeliveryBody::Answer {
-        answer: Answer::Approval(Approval::Granted {
-            edited: None,
-            for_session: false,
-        }),
+        answer: Answer::Approval(Approval::Granted { edited: None }),
         wait: wait_id(),
     })
 }

@@ -87,7 +87,7 @@ async fn what_has_no_form_is_refused_and_nothing_is_written() {
         steps: vec![accepted(0, json!(1)), accepted(1, deep)],
     };
     let refused = journal.append(&append).await;
-    let unwritable = matches!(refused, Appended::Refused(Refusal::Unwritable));
+    let unwritable = matches!(refused, Appended::Refused(Refusal::Unwritable { .. }));
     assert!(unwritable, "{refused:?}");
     assert_eq!(journal.load(&session).await.expect("the session").steps, []);
 }

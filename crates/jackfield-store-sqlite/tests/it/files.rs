@@ -71,7 +71,7 @@ async fn a_file_of_a_newer_version_is_left_alone() {
             refused,
             Err(OpenError::Newer {
                 found: 99,
-                known: 1,
+                known: 2,
                 ..
             })
         ),
@@ -111,7 +111,10 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
             Appended::Unknown(error) => panic!("{error}"),
         }
     };
-    assert_eq!(refused, Refusal::Unwritable);
+    let Refusal::Unwritable { why } = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(why.contains("make room"), "{why}");
     let loaded = journal.load(&s).await.expect("the session");
     assert_eq!(loaded.steps.len() as u64, position);
     journal.close().await;

@@ -25,7 +25,6 @@ use super::failure::{disposition, model_failure, tool_failure_kind};
 use super::reply::{finish_reason, reply, usage};
 use super::setup::{duration, opening, setup};
 use super::text::{id, text};
-use super::tool::digest;
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
 
 /// A wall-clock instant, before 1970 and at the ends of time now and then.
@@ -161,11 +160,9 @@ fn call_lost() -> BoxedStrategy<Fact> {
 
 fn call_started() -> BoxedStrategy<Fact> {
     let edited = option::weighted(0.3, tool_input());
-    let approval = option::of(wait_id());
-    (tool_attempt(), approval, edited, any::<bool>(), duration())
+    (tool_attempt(), edited, any::<bool>(), duration())
         .prop_map(
-            |(attempt, approval, edited, may_repeat, time_limit)| Fact::CallStarted {
-                approval,
+            |(attempt, edited, may_repeat, time_limit)| Fact::CallStarted {
                 attempt,
                 edited: edited.map(Arc::new),
                 may_repeat,
@@ -270,8 +267,8 @@ fn turn_resumed() -> BoxedStrategy<Fact> {
 }
 
 fn wait_closed() -> BoxedStrategy<Fact> {
-    (wait_end(), option::of(digest()), wait_id())
-        .prop_map(|(end, subject, wait)| Fact::WaitClosed { end, subject, wait })
+    (wait_end(), wait_id())
+        .prop_map(|(end, wait)| Fact::WaitClosed { end, wait })
         .boxed()
 }
 

@@ -4,7 +4,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
-use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming;
 use jackfield_domain::tool::{
@@ -131,6 +130,7 @@ pub fn tool_origin() -> impl Strategy<Value = ToolOrigin> + Clone {
 
 /// One tool of a catalog.
 pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
+    let digest = any::<[u8; 32]>().prop_map(jackfield_domain::digest::Digest::from_bytes);
     let icon = option::of(Just(Arc::<str>::from("🕰")));
     let ran_by = prop_oneof![4 => Just(RanBy::Engine), 1 => Just(RanBy::Client)];
     let when_unknown = select(
@@ -141,13 +141,7 @@ pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
         ][..],
     );
     (
-        (
-            tool_definition(),
-            digest(),
-            icon,
-            tool_origin(),
-            permission(),
-        ),
+        (tool_definition(), digest, icon, tool_origin(), permission()),
         (
             ran_by,
             safety(),
@@ -200,9 +194,4 @@ pub fn tool_choice(names: Vec<ToolName>) -> impl Strategy<Value = ToolChoice> + 
             }
         },
     )
-}
-
-/// A digest.
-pub(super) fn digest() -> impl Strategy<Value = Digest> + Clone {
-    any::<[u8; 32]>().prop_map(Digest::from_bytes)
 }

@@ -5,9 +5,13 @@ use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
@@ -153,6 +157,39 @@ impl Journal for FaultyJournal {
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
         self.reach()?;
         self.inner.inbox(session, from).await
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        self.reach()?;
+        self.inner.release(session, epoch).await
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        self.reach()?;
+        self.inner.follow(session, from).await
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        self.reach()?;
+        self.inner.sessions(query).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.reach()?;
+        self.inner.delete(session).await
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        self.reach()?;
+        self.inner.due(now, most).await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        self.reach()?;
+        self.inner.open_waits(query).await
     }
 }
 

@@ -131,7 +131,6 @@ impl World {
                 Fact::WaitClosed {
                     end: WaitEnd::Expired,
                     wait,
-                    ..
                 } => {
                     let answered = self.inbox.iter().any(|known| {
                         matches!(&known.body, DeliveryBody::Answer { wait: id, .. } if id == wait)

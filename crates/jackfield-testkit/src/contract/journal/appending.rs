@@ -10,7 +10,7 @@ use super::scene::{Scene, approval, closing, grant, plain, soon, step};
 
 pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>() {
     let scene = Scene::<H>::begin().await;
-    let refused = Some(Refusal::Position);
+    let refused = Some(&Refusal::Position);
     scene
         .expect(&scene.append(1, vec![plain(1)]), refused)
         .await;
@@ -32,7 +32,7 @@ pub(super) async fn an_append_begins_where_the_journal_ends<H: JournalHarness>()
 
 pub(super) async fn a_step_has_the_number_of_its_place<H: JournalHarness>() {
     let scene = Scene::<H>::begin().await;
-    let refused = Some(Refusal::Position);
+    let refused = Some(&Refusal::Position);
     scene
         .expect(&scene.append(0, vec![plain(1)]), refused)
         .await;
@@ -49,7 +49,7 @@ pub(super) async fn an_append_is_all_or_nothing<H: JournalHarness>() {
     scene.deliver("d", "somebody", grant()).await;
     let expired = closing(2, WaitEnd::Expired);
     let append = scene.append(1, vec![plain(1), expired, plain(3)]);
-    scene.expect(&append, Some(Refusal::Answered)).await;
+    scene.expect(&append, Some(&Refusal::Answered)).await;
     scene.holds(&before).await;
     // The same place is still free.
     scene.commit(1, vec![plain(1)]).await;
@@ -86,7 +86,7 @@ pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness
     let scene = Scene::<H>::begin().await;
     let first = vec![plain(0), plain(1)];
     scene.commit(0, first.clone()).await;
-    let refused = Some(Refusal::Position);
+    let refused = Some(&Refusal::Position);
     let other = vec![plain(0), step(1, Vec::new())];
     scene.expect(&scene.append(0, other), refused).await;
     scene

@@ -25,7 +25,7 @@ pub(super) async fn a_wait_with_an_unseen_answer_is_not_closed_otherwise<H: Jour
             seen: 1,
             ..scene.append(1, vec![closing(1, end)])
         };
-        scene.expect(&append, Some(Refusal::Answered)).await;
+        scene.expect(&append, Some(&Refusal::Answered)).await;
     }
     assert_eq!(scene.load().await.steps.len(), 1);
 }
@@ -50,7 +50,7 @@ pub(super) async fn a_wait_with_a_seen_answer_may_be_closed_otherwise<H: Journal
 
 pub(super) async fn other_unseen_deliveries_hinder_nothing<H: JournalHarness>() {
     let scene = Scene::<H>::asking(approval()).await;
-    let other = wait("other", WaitKind::Approval { subject: None });
+    let other = wait("other", WaitKind::Approval);
     let opened = step(
         1,
         vec![Fact::WaitOpened {

@@ -28,7 +28,7 @@ pub(super) async fn an_older_owner_can_append_no_more<H: JournalHarness>() {
     scene.commit(0, vec![plain(0)]).await;
     let idle = scene.owned_again().await;
     let epoch = scene.owned_again().await;
-    let stale = Some(Refusal::StaleEpoch);
+    let stale = Some(&Refusal::StaleEpoch);
     scene.expect(&scene.append(1, vec![plain(1)]), stale).await;
     let by_idle = Append {
         epoch: idle,
@@ -49,7 +49,7 @@ pub(super) async fn a_stale_owner_is_refused_even_what_it_wrote<H: JournalHarnes
     let append = scene.append(0, vec![plain(0)]);
     scene.expect(&append, None).await;
     scene.owned_again().await;
-    scene.expect(&append, Some(Refusal::StaleEpoch)).await;
+    scene.expect(&append, Some(&Refusal::StaleEpoch)).await;
     scene.holds(&[plain(0)]).await;
 }
 
@@ -68,7 +68,7 @@ pub(super) async fn sessions_are_apart<H: JournalHarness>() {
     let asked = step(
         0,
         vec![jackfield_domain::fact::Fact::WaitOpened {
-            wait: wait("approval", WaitKind::Approval { subject: None }),
+            wait: wait("approval", WaitKind::Approval),
         }],
     );
     one.commit(0, vec![asked.clone()]).await;

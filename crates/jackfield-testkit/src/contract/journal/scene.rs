@@ -66,11 +66,11 @@ impl<H: JournalHarness> Scene<H> {
     }
 
     /// Appends, with this refusal or none.
-    pub(super) async fn expect(&self, append: &Append, refusal: Option<Refusal>) {
+    pub(super) async fn expect(&self, append: &Append, refusal: Option<&Refusal>) {
         let appended = self.journal.append(append).await;
         match (&appended, refusal) {
             (Appended::Committed, None) => {}
-            (Appended::Refused(why), Some(refusal)) if *why == refusal => {}
+            (Appended::Refused(why), Some(refusal)) if why == refusal => {}
             (Appended::Committed | Appended::Refused(_) | Appended::Unknown(_), _) => {
                 panic!("{appended:?}, not {refusal:?}, was answered to {append:?}");
             }
@@ -149,15 +149,12 @@ pub(super) const DEADLINE: WallTime = WallTime::from_millis(START.as_millis() + 
 
 /// An approval, open for a minute.
 pub(super) fn approval() -> Wait {
-    wait("approval", WaitKind::Approval { subject: None })
+    wait("approval", WaitKind::Approval)
 }
 
 /// A yes.
 pub(super) fn granted() -> Answer {
-    Answer::Approval(Approval::Granted {
-        edited: None,
-        for_session: false,
-    })
+    Answer::Approval(Approval::Granted { edited: None })
 }
 
 /// A yes to the approval.
@@ -187,14 +184,7 @@ pub(super) fn cancel() -> DeliveryBody {
 /// A step that closes the approval, half a minute after it was opened.
 pub(super) fn closing(number: u64, end: WaitEnd) -> Envelope {
     let wait = approval().id;
-    let mut step = step(
-        number,
-        vec![Fact::WaitClosed {
-            end,
-            subject: None,
-            wait,
-        }],
-    );
+    let mut step = step(number, vec![Fact::WaitClosed { end, wait }]);
     step.now.wall = CLOSED;
     step
 }

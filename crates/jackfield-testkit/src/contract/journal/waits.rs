@@ -48,7 +48,7 @@ pub(super) async fn an_answer_before_the_deadline_wins_over_expiry<H: JournalHar
         .harness
         .set_clock(WallTime::from_millis(DEADLINE.as_millis() + 60_000));
     let expired = scene.append(1, vec![closing(1, WaitEnd::Expired)]);
-    scene.expect(&expired, Some(Refusal::Answered)).await;
+    scene.expect(&expired, Some(&Refusal::Answered)).await;
     scene
         .commit(1, vec![closing(1, answered("d", "somebody"))])
         .await;

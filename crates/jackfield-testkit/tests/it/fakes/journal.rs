@@ -59,12 +59,12 @@ async fn an_answer_may_get_lost_after_the_commit_or_before_it() {
 async fn an_append_may_be_refused_or_find_its_session_in_other_hands() {
     let (journal, append) = faulty().await;
     journal
-        .will(Fault::Refuse(Refusal::Unwritable))
+        .will(Fault::Refuse(Refusal::Unwritable { why: "full".into() }))
         .will_pass(1)
         .will(Fault::ChangeHands);
     let refused = journal.append(&append).await;
     assert!(
-        matches!(refused, Appended::Refused(Refusal::Unwritable)),
+        matches!(refused, Appended::Refused(Refusal::Unwritable { .. })),
         "{refused:?}"
     );
     assert_eq!(steps(&journal).await, 0);

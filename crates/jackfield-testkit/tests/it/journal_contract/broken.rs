@@ -11,10 +11,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::time::{MonoTime, WallTime};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, WaitEnd, WaitEndKind};
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
@@ -352,5 +354,32 @@ impl Journal for Mistaken {
             deliveries.pop();
         }
         Ok(deliveries)
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        self.inner.release(session, epoch).await
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        self.inner.follow(session, from).await
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        self.inner.sessions(query).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.inner.delete(session).await
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        self.inner.due(now, most).await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        self.inner.open_waits(query).await
     }
 }

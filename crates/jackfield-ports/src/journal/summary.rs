@@ -1,0 +1,385 @@
+//! What a journal keeps of a session beside its steps and waits: enough to list it, to find it by its
+//! words, and to know when it has something to do.
+//!
+//! Like the row of a wait it is derived from facts alone, and there so that they need not be read again:
+//! every journal keeps it in its own way, in the same transaction as the steps, and changes it by these
+//! rules.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
+use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::setup::Opening;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
+
+use super::sessions::OpenTurn;
+
+/// How often a turn is taken up in vain before nobody takes it up by itself any more.
+pub const TRIES: u32 = 3;
+
+/// The most characters of a title.
+pub const TITLE: usize = 80;
+
+/// The instant of what is due at any time.
+pub const AT_ONCE: WallTime = WallTime::from_millis(i64::MIN);
+
+/// A session, in short.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Summary {
+    /// The turn that has not ended.
+    pub open: Option<Open>,
+    /// The beginning of the first message of the user, in one line.
+    pub title: Arc<str>,
+    /// How many turns have begun.
+    pub turns: u32,
+}
+
+/// A turn that has not ended, in short.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Open {
+    /// The calls of the last reply that have no outcome yet.
+    pub calls: Vec<(ToolCallId, CallPlace)>,
+    /// How many calls may run at once.
+    pub parallel: u32,
+    /// When a model call is tried again, if the turn waits for that.
+    pub retry_at: Option<WallTime>,
+    /// How often it was taken up since it last got on.
+    pub tries: u32,
+    /// Its id.
+    pub turn: TurnId,
+}
+
+/// Where a call without an outcome is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum CallPlace {
+    /// It has begun, or has to be decided about.
+    Going,
+    /// It starts when a slot is free.
+    Queued,
+    /// Somebody outside is asked.
+    Waiting {
+        /// When the question ends unanswered.
+        deadline: WallTime,
+        /// Whether the call keeps its slot meanwhile.
+        holds_slot: bool,
+        /// The question.
+        wait: WaitId,
+    },
+}
+
+impl Default for Summary {
+    fn default() -> Self {
+        Self {
+            open: None,
+            title: "".into(),
+            turns: 0,
+        }
+    }
+}
+
+impl Summary {
+    /// Changes it by a step.
+    pub fn apply(&mut self, step: &Envelope) {
+        for fact in &step.facts {
+            self.apply_fact(fact);
+        }
+    }
+
+    /// When the session has something to do by itself, if it has: [`AT_ONCE`] unless it waits for an
+    /// instant. What is in its inbox is another matter.
+    #[must_use]
+    pub fn due(&self) -> Option<WallTime> {
+        self.open.as_ref().and_then(Open::due)
+    }
+
+    fn apply_fact(&mut self, fact: &Fact) {
+        if let Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup,
+            turn,
+        } = fact
+        {
+            self.name(new_messages(opening, 1));
+            self.turns = *ordinal;
+            self.open = Some(Open {
+                calls: Vec::new(),
+                parallel: setup.limits.parallel_calls.max(1),
+                retry_at: None,
+                tries: 0,
+                turn: turn.clone(),
+            });
+        } else if let Fact::SessionForked { messages, .. } = fact {
+            if self.turns == 0 {
+                self.name(messages.iter().map(|message| &**message));
+            }
+        } else if matches!(fact, Fact::TurnEnded { .. }) {
+            self.open = None;
+        } else if let Some(open) = &mut self.open {
+            open.apply(fact);
+        }
+    }
+
+    /// Takes the title from the first message of the user, unless there is one.
+    fn name<'a>(&mut self, mut messages: impl Iterator<Item = &'a Message>) {
+        if self.title.is_empty() {
+            let titles = messages.find_map(|message| {
+                let title = (message.role == Role::User).then(|| title(&message.to_text()));
+                title.filter(|title| !title.is_empty())
+            });
+            self.title = titles.unwrap_or_default();
+        }
+    }
+}
+
+impl Open {
+    /// How it is listed.
+    #[must_use]
+    pub fn listed(&self) -> OpenTurn {
+        let waits = self.waiting().count();
+        OpenTurn {
+            only_waits: self.only_waits(),
+            parked: self.parked(),
+            turn: self.turn.clone(),
+            waits: u32::try_from(waits).unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Whether nothing can be done for it but wait for somebody outside.
+    #[must_use]
+    pub fn only_waits(&self) -> bool {
+        let slots = self.parallel as usize;
+        let (mut asked, mut held, mut queued) = (false, 0, false);
+        for (_, place) in &self.calls {
+            match place {
+                CallPlace::Going => return false,
+                CallPlace::Queued => queued = true,
+                CallPlace::Waiting { holds_slot, .. } => {
+                    asked = true;
+                    held += usize::from(*holds_slot);
+                }
+            }
+        }
+        asked && (!queued || held >= slots)
+    }
+
+    /// Whether it was taken up too often in vain.
+    #[must_use]
+    pub fn parked(&self) -> bool {
+        self.tries >= TRIES && !self.only_waits()
+    }
+
+    fn due(&self) -> Option<WallTime> {
+        if self.only_waits() {
+            self.waiting().min()
+        } else if self.parked() {
+            None
+        } else {
+            Some(self.retry_at.unwrap_or(AT_ONCE))
+        }
+    }
+
+    /// The deadlines of its open questions.
+    fn waiting(&self) -> impl Iterator<Item = WallTime> {
+        self.calls.iter().filter_map(|(_, place)| match place {
+            CallPlace::Going | CallPlace::Queued => None,
+            CallPlace::Waiting { deadline, .. } => Some(*deadline),
+        })
+    }
+
+    fn apply(&mut self, fact: &Fact) {
+        if gets_on(fact) {
+            self.tries = 0;
+        }
+        match fact {
+            Fact::CallClosed { call, .. } => self.calls.retain(|(id, _)| id != call),
+            Fact::CallLost { attempt, then, .. } => self.put(
+                &attempt.call,
+                match then {
+                    AfterLoss::Repeat => CallPlace::Queued,
+                    AfterLoss::Ask | AfterLoss::Report => CallPlace::Going,
+                },
+            ),
+            Fact::CallStarted { attempt, .. } => self.put(&attempt.call, CallPlace::Going),
+            Fact::ModelCallEnded { retry_at, .. } => {
+                self.calls.clear();
+                self.retry_at = *retry_at;
+            }
+            Fact::ModelCallStarted { .. } => {
+                self.calls.clear();
+                self.retry_at = None;
+            }
+            Fact::ReplyReceived { reply, .. } => {
+                self.retry_at = None;
+                let calls = reply.message.calls();
+                self.calls = calls
+                    .filter(|call| call.ran_by != RanBy::Provider)
+                    .map(|call| (call.id.clone(), CallPlace::Queued))
+                    .collect();
+            }
+            Fact::TurnResumed { .. } => self.tries = self.tries.saturating_add(1),
+            Fact::WaitClosed { end, wait } => self.close(wait, end),
+            Fact::WaitOpened { wait } => self.put(&wait.call, asked(wait)),
+            Fact::CallAccepted { .. }
+            | Fact::Late(_)
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnOpened { .. } => {}
+        }
+    }
+
+    /// Says where a call is, if it has no outcome yet.
+    fn put(&mut self, call: &ToolCallId, at: CallPlace) {
+        if let Some((_, place)) = self.calls.iter_mut().find(|(id, _)| id == call) {
+            *place = at;
+        }
+    }
+
+    fn close(&mut self, closed: &WaitId, end: &WaitEnd) {
+        let held = self.calls.iter_mut().find_map(|(_, place)| match place {
+            CallPlace::Waiting {
+                holds_slot, wait, ..
+            } if wait == closed => Some((*holds_slot, place)),
+            CallPlace::Going | CallPlace::Queued | CallPlace::Waiting { .. } => None,
+        });
+        if let Some((holds_slot, place)) = held {
+            // What an answer lets go on may have to wait for a slot; anything else is decided at once.
+            *place = match end {
+                WaitEnd::Answered { .. } if !holds_slot => CallPlace::Queued,
+                WaitEnd::Answered { .. }
+                | WaitEnd::Cancelled
+                | WaitEnd::Expired
+                | WaitEnd::Superseded => CallPlace::Going,
+            };
+        }
+    }
+}
+
+/// Whether a turn of which this is said has got on, and not only been taken up again.
+fn gets_on(fact: &Fact) -> bool {
+    match fact {
+        Fact::CallAccepted { .. }
+        | Fact::CallClosed { .. }
+        | Fact::ReplyReceived { .. }
+        | Fact::SessionForked { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnOpened { .. }
+        | Fact::WaitClosed { .. }
+        | Fact::WaitOpened { .. } => true,
+        Fact::ModelCallEnded { why, .. } => match why {
+            ModelCallEnd::Cancelled | ModelCallEnd::Failed(_) => true,
+            ModelCallEnd::Lost => false,
+        },
+        Fact::CallLost { .. }
+        | Fact::CallStarted { .. }
+        | Fact::Late(_)
+        | Fact::ModelCallStarted { .. }
+        | Fact::TurnResumed { .. } => false,
+    }
+}
+
+/// The words of a step, in the form in which they are searched: those of its messages.
+#[must_use]
+pub fn words(step: &Envelope) -> Option<String> {
+    let mut words = String::new();
+    let mut add = |message: &Message| {
+        let text = message.to_text();
+        if !text.is_empty() {
+            words.push_str(&text);
+            words.push('\n');
+        }
+    };
+    for fact in &step.facts {
+        match fact {
+            Fact::ModelCallEnded { partial, .. } => {
+                if let Some(partial) = partial {
+                    add(partial);
+                }
+            }
+            Fact::ReplyReceived { reply, .. } => add(&reply.message),
+            Fact::SessionForked { messages, .. } => {
+                messages.iter().for_each(|message| add(message));
+            }
+            Fact::TurnOpened {
+                opening, ordinal, ..
+            } => new_messages(opening, *ordinal).for_each(&mut add),
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallStarted { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+    }
+    let folded = fold(&words);
+    (!folded.is_empty()).then_some(folded)
+}
+
+/// The form in which text is searched: in small letters, with one space where there were any.
+#[must_use]
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !folded.is_empty() {
+            folded.push(' ');
+        }
+        folded.extend(word.chars().flat_map(char::to_lowercase).map(plain));
+    }
+    folded
+}
+
+/// Letters that people write in place of each other.
+const fn plain(letter: char) -> char {
+    match letter {
+        'ё' => 'е',
+        'ς' => 'σ',
+        _ => letter,
+    }
+}
+
+/// The messages that a turn brings and that were not there before: of a whole conversation, which is
+/// brought again with each turn, all of them the first time and then the last one.
+fn new_messages(opening: &Opening, ordinal: u32) -> impl Iterator<Item = &Message> {
+    let (messages, only): (&[Arc<Message>], _) = match opening {
+        Opening::ClientResults(_) => (&[], None),
+        Opening::Transcript(transcript) if ordinal > 1 => (&[], transcript.messages().last()),
+        Opening::Transcript(transcript) => (transcript.messages(), None),
+        Opening::UserMessage(message) => (&[], Some(message)),
+    };
+    messages.iter().chain(only).map(|message| &**message)
+}
+
+/// A text in one line of at most [`TITLE`] characters.
+fn title(text: &str) -> Arc<str> {
+    let mut line = String::new();
+    for word in text.split_whitespace() {
+        if !line.is_empty() {
+            line.push(' ');
+        }
+        line.extend(word.chars().filter(|letter| !letter.is_control()));
+        if line.len() > TITLE * 4 {
+            break;
+        }
+    }
+    let line = line.trim();
+    if line.chars().count() <= TITLE {
+        return line.into();
+    }
+    let cut: String = line.chars().take(TITLE - 1).collect();
+    format!("{}…", cut.trim_end()).into()
+}
+
+fn asked(wait: &Wait) -> CallPlace {
+    CallPlace::Waiting {
+        deadline: wait.deadline,
+        holds_slot: matches!(wait.kind, WaitKind::Elicitation { .. }),
+        wait: wait.id.clone(),
+    }
+}

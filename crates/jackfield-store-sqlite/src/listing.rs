@@ -1,0 +1,178 @@
+//! Lists: of sessions, of those that have something to do, of open questions.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::summary::{Open, fold};
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_record::VOCABULARY;
+use rusqlite::types::{Type, Value};
+use rusqlite::{Connection, Row, params, params_from_iter};
+
+use crate::derived;
+use crate::owners::Incarnation;
+use crate::rows::{damaged, wait_row};
+
+/// Who is alive, each looked at once.
+struct Living<'a> {
+    known: HashMap<String, bool>,
+    us: &'a Incarnation,
+}
+
+impl Living<'_> {
+    fn is_alive(&mut self, owner: Option<String>) -> bool {
+        owner.is_some_and(|owner| {
+            let us = self.us;
+            *self
+                .known
+                .entry(owner)
+                .or_insert_with_key(|owner| us.is_alive(owner))
+        })
+    }
+}
+
+/// The sessions that are asked for.
+pub(crate) fn sessions(
+    connection: &Connection,
+    query: &SessionQuery,
+    us: &Incarnation,
+) -> rusqlite::Result<Vec<SessionRow>> {
+    let mut select =
+        "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
+                      vocabulary, number FROM sessions WHERE true"
+            .to_owned();
+    let mut values: Vec<Value> = Vec::new();
+    if let Some((changed, session)) = &query.before {
+        select.push_str(" AND (changed, id) < (?, ?)");
+        values.push(changed.as_millis().into());
+        values.push(session.as_str().to_owned().into());
+    }
+    if let Some(text) = &query.text {
+        select.push_str(" AND number IN (SELECT session FROM texts WHERE instr(text, ?))");
+        values.push(fold(text).into());
+    }
+    select.push_str(" ORDER BY changed DESC, id DESC LIMIT ?");
+    values.push(i64::try_from(query.most).unwrap_or(i64::MAX).into());
+    let mut living = Living {
+        known: HashMap::new(),
+        us,
+    };
+    let mut select = connection.prepare_cached(&select)?;
+    let mut found = select.query(params_from_iter(values))?;
+    let mut rows = Vec::new();
+    while let Some(row) = found.next()? {
+        rows.push(listed(connection, row, &mut living)?);
+    }
+    Ok(rows)
+}
+
+fn listed(
+    connection: &Connection,
+    row: &Row<'_>,
+    living: &mut Living<'_>,
+) -> rusqlite::Result<SessionRow> {
+    let open: Option<String> = row.get(8)?;
+    let (steps, known): (u64, u64) = (row.get(2)?, row.get(9)?);
+    let mut unreadable = None;
+    if row.get::<_, u32>(10)? > VOCABULARY {
+        unreadable = Some(Arc::from("a newer version wrote it: use that one"));
+    } else if known < steps {
+        unreadable = unread(connection, row.get(11)?, known)?;
+    }
+    let listed = open.as_deref().map(derived::open);
+    if matches!(listed, Some(None)) {
+        unreadable.get_or_insert_with(|| "its row is damaged".into());
+    }
+    Ok(SessionRow {
+        bytes: row.get(5)?,
+        changed: WallTime::from_millis(row.get(4)?),
+        created: WallTime::from_millis(row.get(3)?),
+        open: listed.flatten().as_ref().map(Open::listed),
+        owned: living.is_alive(row.get(1)?),
+        session: session_id(row, 0)?,
+        steps,
+        title: row.get::<_, String>(6)?.into(),
+        turns: row.get(7)?,
+        unreadable,
+    })
+}
+
+/// Why the steps of a session that its row does not tell of cannot be read, if they cannot.
+fn unread(connection: &Connection, session: i64, known: u64) -> rusqlite::Result<Option<Arc<str>>> {
+    let mut steps = connection.prepare_cached(
+        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
+    )?;
+    let mut steps = steps.query(params![session, known])?;
+    while let Some(step) = steps.next()? {
+        if let Err(error) = jackfield_record::decode_envelope(step.get_ref(0)?.as_blob()?) {
+            return Ok(Some(error.to_string().into()));
+        }
+    }
+    Ok(None)
+}
+
+/// The sessions that have something to do.
+pub(crate) fn due(
+    connection: &Connection,
+    now: WallTime,
+    most: usize,
+    us: &Incarnation,
+) -> rusqlite::Result<Due> {
+    let mut living = Living {
+        known: HashMap::new(),
+        us,
+    };
+    let mut select = connection.prepare_cached(
+        "SELECT id, owner, due FROM sessions
+         WHERE due IS NOT NULL AND vocabulary <= ?1 AND known = steps ORDER BY due, number",
+    )?;
+    let mut found = select.query([VOCABULARY])?;
+    let mut due = Due::default();
+    while let Some(row) = found.next()? {
+        if living.is_alive(row.get(1)?) {
+            continue;
+        }
+        let at = WallTime::from_millis(row.get(2)?);
+        if at > now {
+            due.next = Some(at);
+            break;
+        }
+        if due.sessions.len() == most {
+            due.next = Some(now);
+            break;
+        }
+        due.sessions.push(session_id(row, 0)?);
+    }
+    Ok(due)
+}
+
+/// The newest open questions.
+pub(crate) fn open_waits(
+    connection: &Connection,
+    query: &WaitQuery,
+) -> rusqlite::Result<Vec<(SessionId, WaitRow)>> {
+    let mut select = connection.prepare_cached(
+        "SELECT wait, state, at, by, how, delivery, place, id FROM (
+             SELECT waits.wait, waits.state, waits.at, waits.by, waits.how, waits.delivery, waits.place,
+                    sessions.id, waits.rowid AS nth
+             FROM waits JOIN sessions ON sessions.number = waits.session
+             WHERE waits.state = 'open' AND sessions.vocabulary <= ?1
+                   AND (?2 IS NULL OR sessions.id = ?2)
+             ORDER BY waits.rowid DESC LIMIT ?3
+         ) ORDER BY nth",
+    )?;
+    let most = i64::try_from(query.most).unwrap_or(i64::MAX);
+    let session = query.session.as_ref().map(SessionId::as_str);
+    let found = select.query_map(params![VOCABULARY, session, most], |row| {
+        Ok((session_id(row, 7)?, wait_row(row)?))
+    })?;
+    found.collect()
+}
+
+fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
+    SessionId::parse(row.get_ref(column)?.as_str()?)
+        .map_err(|error| damaged(column, Type::Text, error))
+}
