@@ -4,6 +4,7 @@ use std::error::Error;
 use std::io::ErrorKind::NotFound;
 
 use jackfield_assembly::ConfigError;
+use jackfield_domain::request::ModelRef;
 use jackfield_engine::EngineError;
 
 use crate::exit::Exit;
@@ -78,7 +79,9 @@ impl From<ConfigError> for Fault {
 impl From<EngineError> for Fault {
     fn from(error: EngineError) -> Self {
         let exit = match &error {
-            EngineError::UnknownProvider { .. } => Exit::Configuration,
+            EngineError::UnknownProvider { .. } | EngineError::Unpriced { .. } => {
+                Exit::Configuration
+            }
             EngineError::ForeignCursor(_) | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }
             | EngineError::Journal(_)
@@ -91,6 +94,12 @@ impl From<EngineError> for Fault {
         fault.causes.extend(chain(error.source()));
         if matches!(error, EngineError::UnknownTool { .. }) {
             fault = fault.with_help("`jackfield tools list` shows the tools that there are");
+        }
+        if let EngineError::Unpriced { model } = &error {
+            let ModelRef { model, provider } = model;
+            fault = fault.with_help(format!(
+                "give it a price under [prices.\"{provider}/{model}\"], or take `cost` out of [budget]"
+            ));
         }
         fault
     }

@@ -134,6 +134,12 @@ impl ReplyAccumulator {
         Ok(())
     }
 
+    /// How many units have come: block starts, block ends and bytes of text.
+    #[must_use]
+    pub const fn units(&self) -> usize {
+        self.units
+    }
+
     /// Whether a reader of the stream has seen something of the answer.
     #[must_use]
     pub const fn is_visible(&self) -> bool {

@@ -71,6 +71,8 @@ pub enum Fact {
         partial: Option<Arc<Message>>,
         /// When it is tried again, if it is.
         retry_at: Option<WallTime>,
+        /// What it used, if it may have used anything: mostly an estimate, for what breaks off is not counted.
+        usage: Option<Usage>,
         /// Why it ended.
         why: ModelCallEnd,
     },
@@ -132,6 +134,33 @@ pub enum Fact {
         /// The question.
         wait: Wait,
     },
+}
+
+impl Fact {
+    /// What this fact says that a model call used. The same call may be told of twice, and counts once:
+    /// a count takes the place of an estimate.
+    #[must_use]
+    pub fn usage(&self) -> Option<(ModelAttempt, Usage)> {
+        match self {
+            Self::Late(Late::Usage { attempt, usage }) => Some((*attempt, *usage)),
+            Self::ModelCallEnded { attempt, usage, .. } => usage.map(|usage| (*attempt, usage)),
+            Self::ReplyReceived { attempt, reply } => {
+                reply.end.usage.map(|usage| (*attempt, usage))
+            }
+            Self::CallAccepted { .. }
+            | Self::CallClosed { .. }
+            | Self::CallLost { .. }
+            | Self::CallStarted { .. }
+            | Self::Late(Late::Outcome { .. })
+            | Self::ModelCallStarted { .. }
+            | Self::SessionForked { .. }
+            | Self::TurnEnded { .. }
+            | Self::TurnOpened { .. }
+            | Self::TurnResumed { .. }
+            | Self::WaitClosed { .. }
+            | Self::WaitOpened { .. } => None,
+        }
+    }
 }
 
 /// What is done about a try that ended without an outcome.

@@ -103,6 +103,30 @@ impl ModelFailure {
             phase,
         }
     }
+
+    /// Whether the provider may have worked on the call, and may want money for it. One that it
+    /// refused cost nothing.
+    #[must_use]
+    pub const fn may_have_used(&self) -> bool {
+        match self.phase {
+            Phase::BeforeSend => false,
+            Phase::MidReply => true,
+            Phase::BeforeFirstDelta => match self.kind {
+                ModelFailureKind::Interrupted
+                | ModelFailureKind::ProtocolViolation
+                | ModelFailureKind::Timeout
+                | ModelFailureKind::Transport => true,
+                ModelFailureKind::ContextTooLong { .. }
+                | ModelFailureKind::Forbidden
+                | ModelFailureKind::InvalidRequest
+                | ModelFailureKind::ModelNotFound
+                | ModelFailureKind::Overloaded
+                | ModelFailureKind::RateLimited
+                | ModelFailureKind::Unauthenticated
+                | ModelFailureKind::Unsupported => false,
+            },
+        }
+    }
 }
 
 /// A tool call that ended without an outcome.

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::price::Money;
+
 /// Limits of a turn. A limit never throws work away.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Limits {
@@ -65,6 +67,8 @@ pub enum OnLimit {
 pub struct Allowance {
     /// Time in which something was under way, waiting for people not included.
     pub active: Option<Duration>,
+    /// Money, in the currency of the model's price.
+    pub cost: Option<Money>,
     /// Tokens, input and output together.
     pub tokens: Option<u64>,
 }
@@ -74,6 +78,8 @@ pub struct Allowance {
 pub enum LimitKind {
     /// The allowance of active time.
     ActiveTime,
+    /// The allowance of money.
+    Cost,
     /// The same call had the same outcome too often.
     NoProgress,
     /// The number of rounds.

@@ -29,7 +29,7 @@ pub struct ReplyEnd {
     pub opaque: Vec<OpaqueState>,
     /// The provider's id of the reply.
     pub upstream: Option<Arc<str>>,
-    /// What it used, where the provider counts.
+    /// What it used: as the provider counts, or as an estimate that says so.
     pub usage: Option<Usage>,
 }
 

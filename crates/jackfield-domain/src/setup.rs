@@ -6,6 +6,7 @@ use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
 use crate::outcome::ToolOutcome;
+use crate::price::Price;
 use crate::request::ModelRef;
 use crate::rules::{self, RuleViolation};
 use crate::settings::Settings;
@@ -27,6 +28,8 @@ pub struct Setup {
     pub limits: Limits,
     /// The model.
     pub model: ModelRef,
+    /// What the model's tokens cost, as it was when the turn began; `None` if nobody knows.
+    pub price: Option<Price>,
     /// Settings of the model calls.
     pub settings: Arc<Settings>,
     /// The least effect of a [`Note`](crate::note::Note) for which no request of the turn is sent; `None`

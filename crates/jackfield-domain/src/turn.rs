@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::block::{Block, RanBy, ToolCall};
 use crate::digest::Digest;
-use crate::fact::{AfterLoss, CallEnd, Fact, Late, ModelCallEnd, ToolUse, TurnEnd};
+use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
@@ -21,6 +21,7 @@ use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 mod batch;
 mod opening;
+mod spending;
 
 use self::batch::same_again;
 pub(crate) use self::batch::{Batch, Call, CallState, Running};
@@ -32,8 +33,6 @@ pub struct Turn {
     pub(crate) active: Duration,
     pub(crate) attempts: u32,
     pub(crate) client_expired: bool,
-    /// The model calls whose usage is in `usage`.
-    pub(crate) counted: BTreeSet<ModelAttempt>,
     pub(crate) failures: u32,
     pub(crate) id: TurnId,
     pub(crate) last_usage: Usage,
@@ -50,7 +49,10 @@ pub struct Turn {
     pub(crate) stage: Stage,
     pub(crate) tools: Arc<Vec<Arc<ToolDefinition>>>,
     pub(crate) tool_use: ToolUse,
-    pub(crate) usage: Usage,
+    /// What each model call used, as far as that is known.
+    pub(crate) used: BTreeMap<ModelAttempt, Usage>,
+    /// How many messages `last_usage` covers; none, if there is none.
+    pub(crate) weighed: usize,
 }
 
 /// How often a call had the same outcome, counted once a round.
@@ -102,7 +104,6 @@ impl Turn {
             active: Duration::ZERO,
             attempts: 0,
             client_expired: false,
-            counted: BTreeSet::new(),
             failures: 0,
             id,
             last_usage: Usage::default(),
@@ -117,7 +118,8 @@ impl Turn {
             stage: Stage::Ready,
             tools: Arc::new(definitions(setup, &messages)),
             tool_use: ToolUse::Allowed,
-            usage: Usage::default(),
+            used: BTreeMap::new(),
+            weighed: 0,
             messages,
         }
     }
@@ -147,12 +149,6 @@ impl Turn {
             Stage::Ended(end) => Some(end),
             Stage::Calling(_) | Stage::Ready | Stage::Retrying(_) | Stage::Tools(_) => None,
         }
-    }
-
-    /// What its replies used, all together.
-    #[must_use]
-    pub const fn usage(&self) -> Usage {
-        self.usage
     }
 
     /// How many rounds have begun.
@@ -220,6 +216,7 @@ impl Turn {
 
     /// Folds a fact in. One that does not fit the state changes nothing.
     pub fn apply(&mut self, fact: &Fact) {
+        self.apply_usage(fact);
         match fact {
             Fact::ModelCallStarted {
                 active,
@@ -251,13 +248,7 @@ impl Turn {
                 }
                 self.stage = retry_at.map_or(Stage::Ready, Stage::Retrying);
             }
-            Fact::ReplyReceived { attempt, reply } => {
-                if let Some(usage) = reply.end.usage {
-                    self.count(*attempt, usage);
-                    self.last_usage = usage;
-                }
-                self.receive(reply);
-            }
+            Fact::ReplyReceived { reply, .. } => self.receive(reply),
             Fact::TurnEnded { end } => self.stage = Stage::Ended(end.clone()),
             Fact::TurnResumed { nth } => self.resumed = *nth,
             Fact::CallAccepted { attempt, handle } => {
@@ -310,19 +301,7 @@ impl Turn {
                 }
             }
             Fact::WaitClosed { end, wait } => self.close_wait(wait, end),
-            Fact::Late(late) => {
-                if let Late::Usage { attempt, usage } = late {
-                    self.count(*attempt, *usage);
-                }
-            }
-            Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
-        }
-    }
-
-    /// Counts what a model call used, once.
-    fn count(&mut self, attempt: ModelAttempt, usage: Usage) {
-        if self.counted.insert(attempt) {
-            self.usage += usage;
+            Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
     }
 

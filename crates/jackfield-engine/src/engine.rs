@@ -10,6 +10,7 @@ use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
+use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::session::Session;
@@ -154,6 +155,8 @@ pub struct TurnOptions {
     pub model: ModelRef,
     /// Which tools may run.
     pub policy: Policy,
+    /// What models cost, as far as that is known.
+    pub prices: Arc<PriceList>,
     /// Settings of the model calls.
     pub settings: Settings,
     /// The least effect of a [`Note`] for which the turn fails instead of losing what the note is about;
@@ -182,6 +185,7 @@ impl TurnOptions {
             limits: Limits::default(),
             model,
             policy: Policy::default(),
+            prices: Arc::default(),
             settings: Settings::default(),
             strict: None,
             system: SystemPrompt::default(),
@@ -234,6 +238,11 @@ impl Engine {
             session,
         } = message;
         self.model(&options.model.provider)?;
+        let price = options.prices.of(&options.model).cloned();
+        if options.allowance.cost.is_some() && price.is_none() {
+            let model = options.model;
+            return Err(EngineError::Unpriced { model });
+        }
         let Some(_busy) = self.occupy(&session) else {
             return Err(self.busy(session).await);
         };
@@ -263,6 +272,7 @@ impl Engine {
             choice: options.choice,
             limits: options.limits,
             model: options.model,
+            price,
             settings: Arc::new(options.settings),
             strict: options.strict,
             system: Arc::new(system),

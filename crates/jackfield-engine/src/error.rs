@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::request::ModelRef;
 use jackfield_domain::telling::ForeignCursor;
 use jackfield_ports::journal::{JournalError, Refusal};
 use thiserror::Error;
@@ -44,6 +45,13 @@ pub enum EngineError {
         known: Vec<String>,
         /// The name.
         name: Arc<str>,
+    },
+    /// A turn with a budget of money was to begin on a model without a price: give it one, or another
+    /// model, or take the budget away.
+    #[error("nobody knows what {}/{} costs, and the turn has a budget of money", model.provider, model.model)]
+    Unpriced {
+        /// The model.
+        model: ModelRef,
     },
     /// No tool has this name.
     #[error("there is no tool `{name}`; there are: {}", known.join(", "))]

@@ -9,6 +9,7 @@ use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::price::Cost;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::turn::Turn;
@@ -19,6 +20,8 @@ use jackfield_domain::usage::Usage;
 pub struct TurnReport {
     /// Its tool calls, in the order in which the model made them.
     pub calls: Vec<CallReport>,
+    /// What it cost, if the model has a price.
+    pub cost: Option<Cost>,
     /// How it ended.
     pub end: TurnEnd,
     /// Its messages, the opening one included.
@@ -132,6 +135,7 @@ impl Reporter {
         });
         TurnReport {
             calls: calls.collect(),
+            cost: turn.cost(),
             end,
             messages: turn.messages_for_model().of_turn().to_vec(),
             notes: self.notes,

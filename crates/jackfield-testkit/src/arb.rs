@@ -42,9 +42,11 @@ pub use self::fact::{envelope, envelopes, fact, fact_kinds, input_kind, now, wal
 pub use self::failure::{model_failure, model_failure_kind, tool_failure, tool_failure_kind};
 pub use self::media::{audio, document, image, media_source};
 pub use self::opaque::{extension, opaque_block, opaque_state, opaque_states, state_owner};
-pub use self::reply::{finish_reason, note, reply, reply_blocks, reply_end, usage};
+pub use self::reply::{
+    estimated_usage, finish_reason, note, reply, reply_blocks, reply_end, usage,
+};
 pub use self::request::{model_ref, model_request, settings, system_prompt};
-pub use self::setup::{allowance, limits, opening, permission, policy, setup};
+pub use self::setup::{allowance, limits, money, opening, permission, policy, price, setup};
 pub use self::stream::deltas_of;
 pub use self::text::{id, json, json_object, text, word, words};
 pub use self::tool::{

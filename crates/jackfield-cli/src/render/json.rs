@@ -356,6 +356,7 @@ fn failure(failure: &ModelFailure) -> Value {
 const fn limit_kind(limit: LimitKind) -> &'static str {
     match limit {
         LimitKind::ActiveTime => "active_time",
+        LimitKind::Cost => "cost",
         LimitKind::NoProgress => "no_progress",
         LimitKind::Rounds => "rounds",
         LimitKind::Tokens => "tokens",

@@ -289,6 +289,7 @@ pub fn finish(finish: &FinishReason) -> Option<String> {
 pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
     match limit {
         LimitKind::ActiveTime => ("the time of the turn is used up", "`active` under [budget]"),
+        LimitKind::Cost => ("the money of the turn is used up", "`cost` under [budget]"),
         LimitKind::NoProgress => (
             "the same call had the same outcome again and again",
             "`repeats` under [limits]",

@@ -51,6 +51,7 @@ impl Scene {
                 provider: "claude".into(),
             },
             settings: Arc::default(),
+            price: None,
             strict: None,
             system: Arc::default(),
             tools_after_first_round: true,
@@ -198,6 +199,7 @@ impl Scene {
             attempt: self.attempt,
             partial: None,
             retry_at: Some(WallTime::from_millis(at)),
+            usage: None,
             why: ModelCallEnd::Failed(failure),
         });
         self
@@ -229,6 +231,7 @@ impl Scene {
 pub(crate) fn report(end: TurnEnd) -> TurnReport {
     TurnReport {
         calls: Vec::new(),
+        cost: None,
         end,
         messages: vec![
             Message::new(
@@ -247,6 +250,7 @@ pub(crate) fn report(end: TurnEnd) -> TurnReport {
             input: 200,
             output: 40,
             reasoning: 0,
+            ..Usage::default()
         },
     }
 }

@@ -49,6 +49,7 @@ pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
         reasoning: usage
             .output_tokens_details
             .map_or(0, |details| details.thinking_tokens),
+        ..Usage::default()
     }
 }
 

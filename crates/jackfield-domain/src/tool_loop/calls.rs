@@ -75,6 +75,10 @@ impl Decider<'_> {
         if self.turn.round >= setup.limits.rounds && setup.limits.on_limit == OnLimit::Error {
             return not_run(words::limit_reached(Some(LimitKind::Rounds)));
         }
+        // What a batch brings would be told to nobody, if not even a last round can be paid.
+        if let Some(limit) = self.cannot_pay() {
+            return not_run(words::limit_reached(Some(limit)));
+        }
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             return not_run(words::no_such_tool(call.name.as_str(), &setup.catalog));
         };

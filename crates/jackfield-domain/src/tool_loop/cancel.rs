@@ -17,6 +17,7 @@ impl Decider<'_> {
             Stage::Ended(_) => return,
             Stage::Calling(attempt) => {
                 let attempt = *attempt;
+                let usage = Some(self.estimate());
                 let partial = self
                     .live
                     .take_reply()
@@ -28,6 +29,7 @@ impl Decider<'_> {
                     attempt,
                     partial,
                     retry_at,
+                    usage,
                     why,
                 });
             }

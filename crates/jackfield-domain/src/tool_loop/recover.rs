@@ -77,10 +77,12 @@ impl Decider<'_> {
         match &self.turn.stage {
             Stage::Calling(attempt) => {
                 let (attempt, why) = (*attempt, ModelCallEnd::Lost);
+                let usage = Some(self.estimate());
                 self.decide(Fact::ModelCallEnded {
                     attempt,
                     partial: None,
                     retry_at: None,
+                    usage,
                     why,
                 });
                 if self.provider_may_have_acted() {

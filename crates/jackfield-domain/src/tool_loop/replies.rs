@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::accumulator::{ProtocolViolation, ReplyAccumulator};
 use crate::delta::Delta;
 use crate::digest::Digest;
+use crate::estimate;
 use crate::fact::{Fact, Late, ModelCallEnd, ToolUse, TurnEnd};
 use crate::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use crate::ids::ModelAttempt;
@@ -32,23 +33,25 @@ impl Decider<'_> {
         if !self.is_calling(attempt) {
             return self.late_usage(attempt, end.usage);
         }
-        let usage = end.usage;
         let Some(open) = self.live.reply().map(ReplyAccumulator::check_ended) else {
             return;
         };
         if let Err(violation) = open {
-            return self.reply_unreadable(attempt, &violation, usage);
+            return self.reply_unusable(attempt, broken(&violation), counted(end.usage));
         }
+        // Some servers do not count, and some say so with zeros.
+        let usage = counted(end.usage).unwrap_or_else(|| self.estimate());
         let Some(reply) = self.live.take_reply() else {
             return;
         };
         // What was noted before is said; every round maps the whole history again.
         let mut end = end;
+        end.usage = Some(usage);
         let noted = &self.turn.noted;
         end.notes
             .retain(|note| !noted.contains(&(note.code.clone(), note.path.clone())));
         match reply.finish(end, &self.turn.setup.catalog) {
-            Err(violation) => self.reply_unreadable(attempt, &violation, usage),
+            Err(violation) => self.reply_unusable(attempt, broken(&violation), Some(usage)),
             Ok(reply) => {
                 let finish = reply.end.finish.clone();
                 self.decide(Fact::ReplyReceived {
@@ -68,6 +71,19 @@ impl Decider<'_> {
         if !self.is_calling(attempt) {
             return;
         }
+        // Whatever the adapter makes of it, a provider that said something worked.
+        let heard = self.live.reply().is_some_and(|reply| reply.units() > 0);
+        let usage = (heard || failure.may_have_used()).then(|| self.estimate());
+        self.reply_unusable(attempt, failure, usage);
+    }
+
+    /// A reply that is no use, and has its price all the same.
+    fn reply_unusable(
+        &mut self,
+        attempt: ModelAttempt,
+        failure: ModelFailure,
+        usage: Option<Usage>,
+    ) {
         let reply = self.live.take_reply();
         let visible = reply.as_ref().is_some_and(ReplyAccumulator::is_visible);
         let partial = reply.and_then(|reply| reply.partial());
@@ -78,6 +94,7 @@ impl Decider<'_> {
             attempt,
             partial: partial.clone(),
             retry_at,
+            usage,
             why: ModelCallEnd::Failed(failure.clone()),
         });
         if retry_at.is_none() {
@@ -88,23 +105,18 @@ impl Decider<'_> {
         }
     }
 
-    /// A reply came to its end and cannot be read: it is no use, and has its price all the same.
-    fn reply_unreadable(
-        &mut self,
-        attempt: ModelAttempt,
-        violation: &ProtocolViolation,
-        usage: Option<Usage>,
-    ) {
-        self.reply_failed(attempt, broken(violation));
-        self.late_usage(attempt, usage);
+    /// An estimate of what the model call under way has used so far.
+    pub(super) fn estimate(&self) -> Usage {
+        let heard = self.live.reply().map_or(0, ReplyAccumulator::units);
+        Usage::estimate(self.turn.next_input(), estimate::tokens(heard))
     }
 
-    /// Counts what a model call used that is over, unless that is known already.
+    /// Counts what a model call used that is over, unless that is known already. An estimate is not.
     fn late_usage(&mut self, attempt: ModelAttempt, usage: Option<Usage>) {
         let was_called = (attempt.round, attempt.attempt) <= (self.turn.round, self.turn.attempts);
-        if let Some(usage) = usage
+        if let Some(usage) = counted(usage)
             && was_called
-            && !self.turn.counted.contains(&attempt)
+            && !self.turn.is_counted(attempt)
         {
             self.decide(Fact::Late(Late::Usage { attempt, usage }));
         }
@@ -176,6 +188,11 @@ impl Decider<'_> {
     fn is_calling(&self, attempt: ModelAttempt) -> bool {
         matches!(self.turn.stage, Stage::Calling(current) if current == attempt)
     }
+}
+
+/// What a provider counted: a count of nothing is none.
+fn counted(usage: Option<Usage>) -> Option<Usage> {
+    usage.filter(|usage| usage.total() > 0)
 }
 
 /// A reply that breaks the rules of deltas.

@@ -57,6 +57,9 @@ impl Decider<'_> {
 
     /// Tries the current round's model call again.
     pub(super) fn next_attempt(&mut self) {
+        if let Some(limit) = self.cannot_pay() {
+            return self.end_limited(limit);
+        }
         let attempt = ModelAttempt {
             round: self.turn.round.max(1),
             attempt: self.turn.attempts + 1,
@@ -111,8 +114,21 @@ impl Decider<'_> {
         });
     }
 
+    /// The allowance whose rest does not pay for another model call, if there is one: what it would
+    /// be sent, and the longest reply that it may give.
+    pub(super) fn cannot_pay(&self) -> Option<LimitKind> {
+        match self.rest() {
+            Some(Spent::Nothing(limit)) => Some(limit),
+            Some(Spent::LastRound(_)) | None => None,
+        }
+    }
+
     /// What the allowance and the guard say before a round begins.
     fn limit_before(&self, round: u32) -> Option<Spent> {
+        let rest = self.rest();
+        if matches!(rest, Some(Spent::Nothing(_))) {
+            return rest;
+        }
         if self.turn.no_progress {
             return Some(Spent::LastRound(LimitKind::NoProgress));
         }
@@ -124,18 +140,43 @@ impl Decider<'_> {
         {
             return Some(Spent::LastRound(LimitKind::ActiveTime));
         }
-        let tokens = allowance.tokens?;
-        // What the last reply and its request took is the least that the next request will take.
-        let output = self.turn.setup.settings.max_output_tokens;
+        rest
+    }
+
+    /// What the allowances of tokens and money have left, where that is not enough for a round and
+    /// for a last one after it. What a call may use is reserved here, and settled by its fact.
+    fn rest(&self) -> Option<Spent> {
+        let setup = &self.turn.setup;
+        let allowance = setup.allowance;
+        if allowance.tokens.is_none() && allowance.cost.is_none() {
+            return None;
+        }
+        let used = self.turn.usage();
+        let input = self.turn.next_input();
+        let output = setup.settings.max_output_tokens;
         let output = u64::from(output.unwrap_or(RESERVED_OUTPUT));
-        let reserve = self.turn.last_usage.total().saturating_add(output);
-        let left = tokens.saturating_sub(self.turn.usage.total());
-        if left < reserve {
-            Some(Spent::Nothing(LimitKind::Tokens))
-        } else if left < reserve.saturating_mul(2) {
-            Some(Spent::LastRound(LimitKind::Tokens))
-        } else {
-            None
+        let tokens = allowance.tokens.and_then(|tokens| {
+            let reserve = input.saturating_add(output);
+            Spent::of(
+                tokens.saturating_sub(used.total()),
+                reserve,
+                LimitKind::Tokens,
+            )
+        });
+        let cost = allowance.cost.and_then(|cost| match &setup.price {
+            Some(price) => {
+                let left = cost.less(price.cost(&used)).as_picos();
+                let reserve = price.reserve(input, output).as_picos();
+                Spent::of(left, reserve, LimitKind::Cost)
+            }
+            // Nobody knows what a call would cost. No turn should begin like this.
+            None => Some(Spent::Nothing(LimitKind::Cost)),
+        });
+        match (tokens, cost) {
+            (Some(Spent::Nothing(limit)), _) | (_, Some(Spent::Nothing(limit))) => {
+                Some(Spent::Nothing(limit))
+            }
+            (tokens, cost) => tokens.or(cost),
         }
     }
 }
@@ -146,6 +187,19 @@ enum Spent {
     LastRound(LimitKind),
     /// Not even that.
     Nothing(LimitKind),
+}
+
+impl Spent {
+    /// What is left of an allowance when a round takes this much of it, and a last round the same.
+    const fn of(left: u64, reserve: u64, limit: LimitKind) -> Option<Self> {
+        if left < reserve {
+            Some(Self::Nothing(limit))
+        } else if left < reserve.saturating_mul(2) {
+            Some(Self::LastRound(limit))
+        } else {
+            None
+        }
+    }
 }
 
 /// The output tokens reserved for a reply whose length nobody limited.

@@ -50,6 +50,7 @@ pub(super) fn refused() -> ToolResult {
 pub(super) fn limit_reached(limit: Option<LimitKind>) -> ToolResult {
     let what = match limit {
         Some(LimitKind::ActiveTime) => "the turn's time is used up",
+        Some(LimitKind::Cost) => "the turn's money is used up",
         Some(LimitKind::NoProgress) => "the same call had the same outcome too often",
         Some(LimitKind::Rounds) => "the turn's last round has no tools",
         Some(LimitKind::Tokens) => "the turn's tokens are used up",

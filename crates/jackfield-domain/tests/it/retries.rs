@@ -396,8 +396,7 @@ fn what_a_reply_used_that_cannot_be_read_is_counted() {
             (
                 says_nothing(),
                 &[
-                    "reply failed: ProtocolViolation",
-                    "late usage of 150 tokens",
+                    "reply failed: ProtocolViolation, used 150",
                     "end Failed(ProtocolViolation)",
                 ],
             ),

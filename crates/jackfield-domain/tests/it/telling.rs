@@ -67,6 +67,7 @@ fn ended(attempt: ModelAttempt, why: ModelCallEnd, retries: bool) -> Fact {
         attempt,
         partial: None,
         retry_at: retries.then(|| WallTime::from_millis(1)),
+        usage: None,
         why,
     }
 }

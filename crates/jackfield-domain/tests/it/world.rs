@@ -23,11 +23,13 @@ mod answers;
 mod checks;
 mod explore;
 mod forks;
+mod ledger;
 mod oracle;
 mod scenario;
 
 pub(crate) use self::checks::Property;
 pub(crate) use self::explore::{Class, explored};
+use self::ledger::Ledger;
 pub(crate) use self::scenario::setup;
 
 /// Something that the world does to the loop, or to itself. Numbers are taken modulo what there is.
@@ -83,6 +85,7 @@ pub(crate) struct World {
     deliveries: u32,
     pub(crate) inbox: Vec<Delivery>,
     pub(crate) in_flight: Vec<InFlight>,
+    ledger: Ledger,
     pub(crate) machine: ToolLoop,
     now: Now,
     recovering: bool,
@@ -116,6 +119,7 @@ impl World {
             deliveries: 0,
             inbox: Vec::new(),
             in_flight: Vec::new(),
+            ledger: Ledger::default(),
             machine,
             now,
             recovering: false,
@@ -229,6 +233,7 @@ impl World {
             return;
         }
         self.check_step(&step, Some((&before, &input)));
+        self.ledger.tell(&input);
         self.told.push(input);
         self.commit(step);
     }
@@ -248,6 +253,7 @@ impl World {
         let step = self.machine.handle(input.clone(), self.now);
         self.check_repeated(&before, &input, &step);
         self.check_step(&step, Some((&before, &input)));
+        self.ledger.tell(&input);
         self.commit(step);
     }
 
@@ -312,13 +318,16 @@ impl World {
     /// Commits, then acts: or dies somewhere in between.
     fn commit(&mut self, step: Step) {
         if step.facts.is_empty() && step.actions.is_empty() {
-            return;
+            return self.ledger.commit();
         }
         let crash = self.crash_next.take();
         if crash == Some(CrashPoint::BeforeCommit) {
+            self.ledger.lose();
             return self.crash_and_recover();
         }
         self.committed.extend(step.facts);
+        self.ledger.commit();
+        self.check_spending();
         if crash == Some(CrashPoint::BeforeAct) {
             return self.crash_and_recover();
         }
@@ -362,6 +371,7 @@ impl World {
             let fresh = Self::begin(Arc::clone(&self.setup));
             self.machine = fresh.machine;
             self.committed = fresh.committed;
+            self.ledger = fresh.ledger;
             self.asked = fresh.asked;
             self.in_flight = fresh.in_flight;
             return;

@@ -38,7 +38,7 @@ stored_enum! { Fact as FactForm {
     },
     Late(late: Late),
     ModelCallEnded {
-        attempt: ModelAttempt, why: ModelCallEnd; maybe partial: Arc<Message>, retry_at: WallTime
+        attempt: ModelAttempt, why: ModelCallEnd; maybe partial: Arc<Message>, retry_at: WallTime, usage: Usage
     },
     ModelCallStarted { attempt: ModelAttempt, active: Duration, tools: ToolUse },
     ReplyReceived { attempt: ModelAttempt, reply: Arc<Reply> },

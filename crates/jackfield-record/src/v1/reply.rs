@@ -38,5 +38,6 @@ stored_struct! { ReplyEnd as ReplyEndForm {
 } }
 
 stored_struct! { Usage as UsageForm {
-    cache_read: u64, cache_write: u64, input: u64, output: u64, reasoning: u64
+    cache_read: u64, cache_write: u64, input: u64, output: u64, reasoning: u64;
+    zero estimated_input, estimated_output
 } }

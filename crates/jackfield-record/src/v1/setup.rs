@@ -7,6 +7,7 @@ use jackfield_domain::limits::{Allowance, LimitKind, Limits, OnLimit};
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::{Opening, Setup, Transcript};
@@ -16,9 +17,9 @@ use jackfield_domain::tool::{Catalog, ToolChoice};
 use super::message::MessageForm;
 use super::stored::{Invalid, Stored};
 
-stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, tokens: u64 } }
+stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, cost: Money, tokens: u64 } }
 
-stored_enum! { LimitKind as LimitKindForm { ActiveTime, NoProgress, Rounds, Tokens } }
+stored_enum! { LimitKind as LimitKindForm { ActiveTime, Cost, NoProgress, Rounds, Tokens } }
 
 stored_struct! { Limits as LimitsForm {
     approval: Duration,
@@ -33,6 +34,16 @@ stored_struct! { Limits as LimitsForm {
     shown: usize,
     stored: usize,
     tool_call: Duration
+} }
+
+stored_struct! { Price as PriceForm {
+    cache_read: Money,
+    cache_write: Money,
+    currency: Arc<str>,
+    date: Arc<str>,
+    input: Money,
+    output: Money,
+    source: Arc<str>
 } }
 
 stored_enum! { OnLimit as OnLimitForm { Answer, Error } }
@@ -53,8 +64,21 @@ stored_struct! { Setup as SetupForm {
     settings: Arc<Settings>,
     system: Arc<SystemPrompt>,
     tools_after_first_round: bool;
-    maybe strict: NoteEffect
+    maybe price: Price, strict: NoteEffect
 } }
+
+/// Money is its number of millionths of a millionth of a unit.
+impl Stored for Money {
+    type Form = u64;
+
+    fn form(&self) -> u64 {
+        self.as_picos()
+    }
+
+    fn of(form: u64) -> Result<Self, Invalid> {
+        Ok(Self::from_picos(form))
+    }
+}
 
 /// A transcript is the list of its messages.
 impl Stored for Transcript {

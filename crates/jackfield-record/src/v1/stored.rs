@@ -9,7 +9,7 @@
 //! ```
 //!
 //! `maybe` fields are options, left out where there is nothing; `many` fields are lists, left out where
-//! they are empty. Names are stored in snake case. A variant without fields is a text, one with
+//! they are empty; `zero` fields are numbers, left out where they are zero. Names are stored in snake case. A variant without fields is a text, one with
 //! fields an object with its name as the only key.
 
 use std::borrow::Cow;
@@ -59,6 +59,15 @@ where
     T::deserialize(reader).map(Some)
 }
 
+/// Whether a number says nothing.
+#[expect(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde hands over a reference"
+)]
+pub(super) const fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
 /// The form of a struct.
 macro_rules! stored_struct {
     (
@@ -66,6 +75,7 @@ macro_rules! stored_struct {
             $($field:ident: $type:ty),*
             $(; maybe $($maybe:ident: $maybe_type:ty),+)?
             $(; many $($many:ident: $many_type:ty),+)?
+            $(; zero $($zero:ident),+)?
             $(,)?
         }
     ) => {
@@ -85,26 +95,32 @@ macro_rules! stored_struct {
                 #[serde(default, skip_serializing_if = "Vec::is_empty")]
                 $many: Vec<<$many_type as $crate::v1::stored::Stored>::Form>,
             )+)?
+            $($(
+                #[serde(default, skip_serializing_if = "crate::v1::stored::is_zero")]
+                $zero: u64,
+            )+)?
         }
 
         impl $crate::v1::stored::Stored for $domain {
             type Form = $form;
 
             fn form(&self) -> $form {
-                let Self { $($field,)* $($($maybe,)+)? $($($many,)+)? } = self;
+                let Self { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($zero,)+)? } = self;
                 $form {
                     $($field: $crate::v1::stored::Stored::form($field),)*
                     $($($maybe: $crate::v1::stored::Stored::form($maybe),)+)?
                     $($($many: $crate::v1::stored::Stored::form($many),)+)?
+                    $($($zero: *$zero,)+)?
                 }
             }
 
             fn of(form: $form) -> Result<Self, $crate::v1::stored::Invalid> {
-                let $form { $($field,)* $($($maybe,)+)? $($($many,)+)? } = form;
+                let $form { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($zero,)+)? } = form;
                 Ok(Self {
                     $($field: $crate::v1::stored::Stored::of($field)?,)*
                     $($($maybe: $crate::v1::stored::Stored::of($maybe)?,)+)?
                     $($($many: $crate::v1::stored::Stored::of($many)?,)+)?
+                    $($($zero,)+)?
                 })
             }
         }

@@ -35,7 +35,15 @@ fn steps() -> Vec<(&'static str, Envelope)> {
 
 /// What facts have besides since their form was first stored: each leaves the files before it as they are.
 fn additions() -> Vec<(&'static str, Envelope)> {
-    vec![("turn_opened_strict", samples::turn_opened_strict())]
+    vec![
+        (
+            "model_call_ended_estimated",
+            samples::model_call_ended_estimated(),
+        ),
+        ("turn_ended_cost", samples::turn_ended_cost()),
+        ("turn_opened_priced", samples::turn_opened_priced()),
+        ("turn_opened_strict", samples::turn_opened_strict()),
+    ]
 }
 
 fn deliveries() -> Vec<(&'static str, Delivery)> {

@@ -28,7 +28,7 @@ use jackfield_domain::wait::{
 use serde_json::{Map, Value, json};
 
 pub(crate) use self::conversation::{reply_received, tool_result};
-pub(crate) use self::turn::{turn_opened, turn_opened_strict};
+pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
 
 fn step(input: InputKind, facts: Vec<Fact>) -> Envelope {
     Envelope {
@@ -164,6 +164,7 @@ fn usage() -> Usage {
         input: 250,
         output: 60,
         reasoning: 40,
+        ..Usage::default()
     }
 }
 
@@ -176,6 +177,7 @@ pub(crate) fn model_call_ended() -> Envelope {
         attempt: MODEL_ATTEMPT,
         partial,
         retry_at,
+        usage: None,
         why,
     };
     let busy = failure(
@@ -195,6 +197,18 @@ pub(crate) fn model_call_ended() -> Envelope {
             ended(ModelCallEnd::Lost, None, None),
         ],
     )
+}
+
+/// What was not counted, as an estimate.
+pub(crate) fn model_call_ended_estimated() -> Envelope {
+    let mut envelope = model_call_ended();
+    envelope.facts.drain(..2);
+    for fact in &mut envelope.facts {
+        if let Fact::ModelCallEnded { usage, .. } = fact {
+            *usage = Some(Usage::estimate(250, 60));
+        }
+    }
+    envelope
 }
 
 pub(crate) fn model_call_started() -> Envelope {
@@ -228,6 +242,14 @@ pub(crate) fn session_forked() -> Envelope {
         ]),
     };
     step(InputKind::Forked, vec![forked(Some(3)), forked(None)])
+}
+
+/// A turn whose money was used up.
+pub(crate) fn turn_ended_cost() -> Envelope {
+    let limit = LimitKind::Cost;
+    let is_error = true;
+    let end = TurnEnd::Limited { is_error, limit };
+    step(InputKind::ReplyEnded, vec![Fact::TurnEnded { end }])
 }
 
 pub(crate) fn turn_ended() -> Envelope {

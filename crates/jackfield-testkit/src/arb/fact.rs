@@ -22,7 +22,7 @@ use proptest::strategy::Union;
 use super::call::{call_id, tool_input, tool_result};
 use super::conversation::{assistant_message, conversation};
 use super::failure::{disposition, model_failure, tool_failure_kind};
-use super::reply::{finish_reason, reply, usage};
+use super::reply::{estimated_usage, finish_reason, reply, usage};
 use super::setup::{duration, opening, setup};
 use super::text::{id, text};
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
@@ -63,6 +63,7 @@ fn limit_kind() -> impl Strategy<Value = LimitKind> + Clone {
     select(
         &[
             LimitKind::ActiveTime,
+            LimitKind::Cost,
             LimitKind::NoProgress,
             LimitKind::Rounds,
             LimitKind::Tokens,
@@ -193,13 +194,23 @@ fn model_call_ended() -> BoxedStrategy<Fact> {
         model_failure().prop_map(ModelCallEnd::Failed),
     ];
     let partial = option::of(assistant_message());
-    (model_attempt(), partial, option::of(wall_time()), why)
-        .prop_map(|(attempt, partial, retry_at, why)| Fact::ModelCallEnded {
-            attempt,
-            partial: partial.map(Arc::new),
-            retry_at,
-            why,
-        })
+    let usage = option::of(prop_oneof![usage(), estimated_usage()]);
+    (
+        model_attempt(),
+        partial,
+        option::of(wall_time()),
+        usage,
+        why,
+    )
+        .prop_map(
+            |(attempt, partial, retry_at, usage, why)| Fact::ModelCallEnded {
+                attempt,
+                partial: partial.map(Arc::new),
+                retry_at,
+                usage,
+                why,
+            },
+        )
         .boxed()
 }
 

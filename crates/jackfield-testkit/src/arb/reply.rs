@@ -53,8 +53,19 @@ pub fn usage() -> impl Strategy<Value = Usage> + Clone {
                 input: input + cache_read + cache_write,
                 output: output + reasoning,
                 reasoning,
+                ..Usage::default()
             },
         )
+        .boxed()
+}
+
+/// What nobody counted, and a part of what somebody did not.
+pub fn estimated_usage() -> impl Strategy<Value = Usage> + Clone {
+    (usage(), 1..9_000_u64, 0..9_000_u64)
+        .prop_map(|(mut usage, input, output)| {
+            usage += Usage::estimate(input, output);
+            usage
+        })
         .boxed()
 }
 

@@ -6,6 +6,7 @@ use std::time::Duration;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
+use jackfield_domain::price::{Money, Price};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
 use jackfield_domain::tool::Catalog;
 use proptest::collection::vec;
@@ -81,9 +82,36 @@ pub fn limits() -> impl Strategy<Value = Limits> + Clone {
 pub fn allowance() -> impl Strategy<Value = Allowance> + Clone {
     (
         option::weighted(0.2, duration()),
+        option::weighted(0.2, money()),
         option::weighted(0.2, 0..100_000_u64),
     )
-        .prop_map(|(active, tokens)| Allowance { active, tokens })
+        .prop_map(|(active, cost, tokens)| Allowance {
+            active,
+            cost,
+            tokens,
+        })
+        .boxed()
+}
+
+/// An amount of money.
+pub fn money() -> impl Strategy<Value = Money> + Clone {
+    (0..10_000_000_000_000_u64).prop_map(Money::from_picos)
+}
+
+/// What a model's tokens cost.
+pub fn price() -> impl Strategy<Value = Price> + Clone {
+    let per_token = || (0..100_000_000_u64).prop_map(Money::from_picos);
+    let currency = select(&["EUR", "USD"][..]);
+    (per_token(), per_token(), currency, per_token(), per_token())
+        .prop_map(|(cache_read, cache_write, currency, input, output)| Price {
+            cache_read,
+            cache_write,
+            currency: currency.into(),
+            date: "2026-11-01".into(),
+            input,
+            output,
+            source: "https://prices.example".into(),
+        })
         .boxed()
 }
 
@@ -97,7 +125,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         (tool_choice(names), Just(catalog))
     });
     let flags = (any::<bool>(), any::<bool>());
-    let strict = option::of(note_effect());
+    let looked_up = (option::of(price()), option::of(note_effect()));
     (
         allowance(),
         flags,
@@ -105,11 +133,12 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         limits(),
         model_ref(),
         settings(),
-        strict,
+        looked_up,
         system_prompt(),
     )
         .prop_map(
-            |(allowance, flags, (choice, catalog), limits, model, settings, strict, system)| {
+            |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
+                let (price, strict) = looked_up;
                 Setup {
                     allowance,
                     can_supersede: flags.0,
@@ -117,6 +146,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     choice,
                     limits,
                     model,
+                    price,
                     settings: Arc::new(settings),
                     strict,
                     system: Arc::new(system),

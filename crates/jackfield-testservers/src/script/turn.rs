@@ -281,4 +281,6 @@ const USAGE: Usage = Usage {
     input: 100,
     output: 20,
     reasoning: 0,
+    estimated_input: 0,
+    estimated_output: 0,
 };

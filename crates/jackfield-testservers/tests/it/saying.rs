@@ -97,6 +97,7 @@ async fn streamed_and_whole_replies_read_the_same() {
         input: 40,
         output: 9,
         reasoning: 0,
+        ..Usage::default()
     });
     let server = ScriptedClaude::start(Script::by(move |_| Some(turn.clone()))).await;
     let mut body = question("weather?");

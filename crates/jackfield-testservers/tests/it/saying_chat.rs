@@ -66,6 +66,7 @@ fn everything() -> Turn {
         input: 40,
         output: 9,
         reasoning: 3,
+        ..Usage::default()
     })
 }
 

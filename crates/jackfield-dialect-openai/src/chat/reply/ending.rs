@@ -82,6 +82,7 @@ pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
             "/completion_tokens_details/reasoning_tokens",
             "/reasoning_tokens",
         ]),
+        ..Usage::default()
     }
 }
 

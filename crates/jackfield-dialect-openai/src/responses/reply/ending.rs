@@ -45,6 +45,7 @@ pub(crate) fn usage_from_wire(usage: &wire::Usage) -> Usage {
         input: usage.input_tokens.unwrap_or(0),
         output: usage.output_tokens.unwrap_or(0),
         reasoning: output.reasoning_tokens.unwrap_or(0),
+        ..Usage::default()
     }
 }
 

@@ -45,6 +45,7 @@ pub(super) fn of_fact(
         Fact::ModelCallEnded {
             partial,
             retry_at,
+            usage,
             why,
             ..
         } => {
@@ -59,7 +60,10 @@ pub(super) fn of_fact(
             let again = retry_at.map_or_else(String::new, |at| {
                 format!(", again in {} ms", at.since(now.wall).as_millis())
             });
-            format!("reply {why}{kept}{again}")
+            let counted = usage.filter(|usage| usage.estimated() == 0);
+            let used =
+                counted.map_or_else(String::new, |usage| format!(", used {}", usage.total()));
+            format!("reply {why}{kept}{again}{used}")
         }
         Fact::TurnResumed { nth } => format!("resumed {nth}"),
         Fact::WaitClosed { end, .. } => format!("wait {:?}", end.kind()),

@@ -63,12 +63,14 @@ impl World {
                 self.end(attempt, finish[usize::from(bits % 3)].clone());
             }
             9 => {
-                // A piece that fits no block.
+                // A piece that fits no block; what it used may be told later.
+                self.tells_later(attempt);
                 self.land(&Attempt::Model(attempt));
                 let delta = Delta::BlockEnded { index: blocks + 7 };
                 self.feed(Input::ReplyDelta { attempt, delta });
             }
             _ => {
+                self.tells_later(attempt);
                 self.land(&Attempt::Model(attempt));
                 let advice = match bits % 4 {
                     0 => RetryAdvice::Never,
@@ -128,14 +130,36 @@ impl World {
         self.end(attempt, finish);
     }
 
+    /// A count of a call that has failed by then is among what a network may bring.
+    fn tells_later(&mut self, attempt: ModelAttempt) {
+        let end = ReplyEnd {
+            usage: Some(Usage {
+                input: 70,
+                output: 7,
+                ..Usage::default()
+            }),
+            ..ReplyEnd::new(FinishReason::Stop)
+        };
+        self.told.push(Input::ReplyEnded {
+            attempt,
+            end: Box::new(end),
+        });
+    }
+
     fn end(&mut self, attempt: ModelAttempt, finish: FinishReason) {
+        // Some servers do not count, and some say so with zeros.
+        let counts = attempt.round % 4 != 2 && attempt.attempt % 3 != 2;
         let usage = Usage {
             input: 100,
             output: 50,
             ..Usage::default()
         };
         let end = ReplyEnd {
-            usage: Some(usage),
+            usage: if counts {
+                Some(usage)
+            } else {
+                attempt.attempt.is_multiple_of(2).then(Usage::default)
+            },
             ..ReplyEnd::new(finish)
         };
         self.feed(Input::ReplyEnded {

@@ -31,10 +31,12 @@ pub(crate) enum Property {
     MessagesAreValid,
     NothingAfterTheEnd,
     OutcomesKeepCallOrder,
+    PaysForWhatItBegins,
     RecoveryFollowsTheTable,
     RepeatsOnlyWhatMayBeRepeated,
     RequestsFollowTheSetup,
     ShownIsWhatTheJournalSays,
+    SpendingAddsUp,
     StartsOnlyWhenASlotIsFree,
     TimeoutsAreUnknown,
     TranscriptOnlyGrows,
@@ -48,6 +50,7 @@ impl World {
         self.check_messages();
         self.check_facts(step);
         self.check_forks(step);
+        self.check_paid(step);
         if let Some((before, input)) = context {
             self.check_growth(before);
             self.check_end(before, step);

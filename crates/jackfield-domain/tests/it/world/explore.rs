@@ -27,6 +27,8 @@ pub(crate) enum Class {
     EndFailed,
     EndInterrupted,
     EndLimited,
+    EstimateSettled,
+    EstimatedUsage,
     FinishedCall,
     ForkAfterOutcomes,
     GrantedCall,
@@ -49,7 +51,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 33] = [
+    pub(crate) const ALL: [Self; 35] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -64,6 +66,8 @@ impl Class {
         Self::EndFailed,
         Self::EndInterrupted,
         Self::EndLimited,
+        Self::EstimateSettled,
+        Self::EstimatedUsage,
         Self::FinishedCall,
         Self::ForkAfterOutcomes,
         Self::GrantedCall,
@@ -172,4 +176,4 @@ fn shrink(property: Property, setup: &Arc<Setup>, mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
-const SCENARIOS: u32 = 6000;
+const SCENARIOS: u32 = 8000;

@@ -65,6 +65,7 @@ impl Oracle {
                 partial,
                 retry_at,
                 why,
+                ..
             } => {
                 self.open_reply = None;
                 self.retrying = retry_at.is_some();

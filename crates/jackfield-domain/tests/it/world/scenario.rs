@@ -9,6 +9,7 @@ use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Permission;
+use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{
@@ -36,6 +37,7 @@ pub(crate) fn setup(limits: Limits) -> Setup {
             provider: "provider".into(),
         },
         settings: Arc::default(),
+        price: None,
         strict: None,
         system: Arc::default(),
         tools_after_first_round: true,
@@ -104,10 +106,11 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         any::<bool>(),
         prop::bool::weighted(0.9),
         prop::option::weighted(0.2, 100..40_000_u64),
+        prop::option::weighted(0.1, 100..160_000_u64),
     );
     (limits, rest).prop_map(|(limits, rest)| {
         let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
-        let (can_supersede, tools_after_first_round, tokens) = rest;
+        let (can_supersede, tools_after_first_round, tokens, cost) = rest;
         let on_limit = if is_error {
             OnLimit::Error
         } else {
@@ -129,17 +132,32 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             ..Limits::default()
         };
         let allowance = Allowance {
-            active: None,
+            cost: cost.map(Money::from_picos),
             tokens,
+            ..Allowance::default()
         };
         Setup {
             allowance,
             can_supersede,
+            price: cost.map(|_| price()),
             strict: can_supersede.then_some(NoteEffect::Quality),
             tools_after_first_round,
             ..setup(limits)
         }
     })
+}
+
+/// Output is four times as dear as input.
+fn price() -> Price {
+    Price {
+        cache_read: Money::from_picos(1),
+        cache_write: Money::from_picos(2),
+        currency: "USD".into(),
+        date: "2026-11-01".into(),
+        input: Money::from_picos(1),
+        output: Money::from_picos(4),
+        source: "a test".into(),
+    }
 }
 
 /// What happens.
@@ -154,9 +172,9 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         16 => (any::<u16>(), any::<u16>()).prop_map(|(pick, variant)| Op::Answer { pick, variant }),
         3 => prop_oneof![Just(100_u32), Just(6_000), Just(11_000), Just(21_000), Just(70_000)]
             .prop_map(|millis| Op::Advance { millis }),
-        7 => (prop::bool::weighted(0.7), any::<u16>(), any::<u16>())
+        14 => (prop::bool::weighted(0.7), any::<u16>(), any::<u16>())
             .prop_map(|(consumed, pick, variant)| Op::Deliver { consumed, pick, variant }),
-        4 => crash.prop_map(|point| Op::Crash { point }),
+        6 => crash.prop_map(|point| Op::Crash { point }),
         2 => any::<u16>().prop_map(|pick| Op::Repeat { pick }),
         1 => Just(Op::Cancel),
     ];

@@ -12,6 +12,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::policy::Permission;
+use jackfield_domain::price::{Money, Price};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::{Effort, ResponseFormat, Settings, ThinkingMode, Verbosity};
 use jackfield_domain::setup::{Opening, Setup, Transcript};
@@ -134,6 +135,7 @@ pub(crate) fn turn_opened() -> Envelope {
         allowance: Allowance {
             active: Some(Duration::from_secs(600)),
             tokens: Some(100_000),
+            ..Allowance::default()
         },
         can_supersede: true,
         catalog: Arc::new(catalog()),
@@ -147,6 +149,7 @@ pub(crate) fn turn_opened() -> Envelope {
             provider: "main".into(),
         },
         settings: Arc::new(settings()),
+        price: None,
         strict: None,
         system: Arc::new(system()),
         tools_after_first_round: false,
@@ -179,6 +182,28 @@ pub(crate) fn turn_opened() -> Envelope {
             opened(Opening::Transcript(Transcript::stored(transcript)), &plain),
         ],
     )
+}
+
+/// A turn with a price and a budget of money.
+pub(crate) fn turn_opened_priced() -> Envelope {
+    let mut envelope = turn_opened();
+    envelope.facts.drain(..2);
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            let setup = Arc::make_mut(setup);
+            setup.allowance.cost = Some(Money::from_picos(500_000_000_000));
+            setup.price = Some(Price {
+                cache_read: Money::from_picos(300_000),
+                cache_write: Money::from_picos(3_750_000),
+                currency: "USD".into(),
+                date: "2026-11-01".into(),
+                input: Money::from_picos(3_000_000),
+                output: Money::from_picos(15_000_000),
+                source: "https://prices.example".into(),
+            });
+        }
+    }
+    envelope
 }
 
 /// A turn that is strict about quality.

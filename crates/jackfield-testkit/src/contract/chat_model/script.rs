@@ -136,6 +136,7 @@ impl ScriptedReply {
                 input: 25,
                 output: 7,
                 reasoning: 0,
+                ..Usage::default()
             },
         }
     }

@@ -75,6 +75,7 @@ pub(in super::super) async fn usage_totals_hold_their_parts<H: ChatModelHarness>
         input: 65_537,
         output: 9_973,
         reasoning: 8_191,
+        ..Usage::default()
     };
     let wire = bench.wire(&script);
     let told = bench.ask(wire.response()).await.reply().end.usage;
