@@ -87,7 +87,7 @@ impl Watcher {
             let following = self.following.get_or_insert_with(|| {
                 let (journal, session) = (Arc::clone(&self.journal), self.session.clone());
                 let from = self.steps;
-                Box::pin(async move { follow(&*journal, &session, from).await })
+                Box::pin(async move { journal.follow(&session, from).await })
             });
             let heard = async {
                 match &mut self.heard {
@@ -132,22 +132,6 @@ impl Watcher {
     fn feed(&mut self, steps: Vec<Envelope>) {
         self.steps += steps.len() as u64;
         steps.into_iter().for_each(|step| self.teller.feed(step));
-    }
-}
-
-/// The steps of a session from this number on, as soon as there is at least one.
-async fn follow(
-    journal: &dyn Journal,
-    session: &SessionId,
-    from: u64,
-) -> Result<Vec<Envelope>, JournalError> {
-    let known = usize::try_from(from).unwrap_or(usize::MAX);
-    loop {
-        let mut steps = journal.load(session).await?.steps;
-        if steps.len() > known {
-            return Ok(steps.split_off(known));
-        }
-        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
     }
 }
 

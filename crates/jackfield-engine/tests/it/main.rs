@@ -18,3 +18,4 @@ mod robustness;
 mod running;
 mod schemas;
 mod script;
+mod watching;
