@@ -119,7 +119,7 @@ async fn arguments_are_edited_in_place_and_the_model_is_told() {
     terminal.prompts().await;
     let outcome = outcome(&claude, 1).to_string();
     assert!(
-        outcome.contains("arguments that a person changed"),
+        outcome.contains("arguments that an approver changed"),
         "{outcome}"
     );
     assert!(outcome.contains("11"), "{outcome}");

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::digest::Digest;
 use crate::failure::{Disposition, ModelFailure, ToolFailureKind};
 use crate::fork::ForkPlace;
 use crate::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
@@ -52,6 +53,9 @@ pub enum Fact {
     },
     /// A call was handed to its toolbox. Written when a slot is free, never ahead.
     CallStarted {
+        /// The question whose answer let it run, where one was needed. This uses the answer up, unless it
+        /// was given for the whole session.
+        approval: Option<WaitId>,
         /// The try.
         attempt: ToolAttempt,
         /// What it was run with, where an approver changed it.
@@ -126,6 +130,8 @@ pub enum Fact {
     WaitClosed {
         /// How.
         end: WaitEnd,
+        /// Where it lets a call run: what exactly may run, with the arguments as they were changed.
+        subject: Option<Digest>,
         /// The wait.
         wait: WaitId,
     },

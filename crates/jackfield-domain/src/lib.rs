@@ -6,6 +6,7 @@
 //! and jitter are hashes.
 
 pub mod accumulator;
+pub mod approval;
 pub mod block;
 pub mod cursor;
 pub mod delta;

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::ids::WaitId;
 use crate::tool::{Safety, ToolOrigin};
 
 /// Whether a tool may run.
@@ -13,6 +14,13 @@ pub enum Permission {
     Ask,
     /// It may not; says why, and which setting would change that.
     Deny(Arc<str>),
+    /// It may: a person would be asked, but somebody allowed all of its calls for the whole session.
+    Granted {
+        /// Who.
+        by: Arc<str>,
+        /// In answer to which question of the session.
+        wait: WaitId,
+    },
 }
 
 /// What a rule says.

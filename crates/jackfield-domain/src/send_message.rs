@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::approval::Grants;
 use crate::ids::SessionId;
 use crate::message::Message;
 use crate::setup::{Opening, Setup};
@@ -11,6 +12,8 @@ use crate::tool_loop::{Step, ToolLoop};
 /// What a turn stands on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Base {
+    /// What somebody allowed for the whole session: it becomes part of the setup.
+    pub grants: Grants,
     /// The messages before it.
     pub messages: Arc<Vec<Arc<Message>>>,
     /// The turn's place in the session, from 1.

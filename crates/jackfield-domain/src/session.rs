@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::approval::Grants;
 use crate::fact::Fact;
 use crate::fork::ForkPlace;
 use crate::ids::SessionId;
@@ -12,6 +13,7 @@ use crate::turn::Turn;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
     forked: Option<(SessionId, ForkPlace)>,
+    grants: Grants,
     id: SessionId,
     messages: Arc<Vec<Arc<Message>>>,
     turn: Option<Turn>,
@@ -24,6 +26,7 @@ impl Session {
     pub fn new(id: SessionId) -> Self {
         Self {
             forked: None,
+            grants: Grants::default(),
             id,
             messages: Arc::default(),
             turn: None,
@@ -48,6 +51,7 @@ impl Session {
         } = fact
         {
             let turn = Turn::open(turn.clone(), *ordinal, &self.messages, opening, setup);
+            self.grants.end_changed(&setup.catalog);
             self.turns = *ordinal;
             self.turn = Some(turn);
         } else if let Fact::SessionForked { at, from, messages } = fact {
@@ -58,10 +62,19 @@ impl Session {
             }
         } else if let Some(turn) = &mut self.turn {
             turn.apply(fact);
+            if matches!(fact, Fact::WaitClosed { .. }) {
+                self.grants.extend(turn.grants());
+            }
             if matches!(fact, Fact::TurnEnded { .. }) {
                 self.messages = turn.messages_for_model().join();
             }
         }
+    }
+
+    /// What somebody allowed for the whole session.
+    #[must_use]
+    pub const fn grants(&self) -> &Grants {
+        &self.grants
     }
 
     /// Its id.

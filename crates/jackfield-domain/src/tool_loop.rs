@@ -30,6 +30,7 @@ use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, Stage, Turn};
 
 mod action;
+mod approvals;
 mod calls;
 mod cancel;
 mod decider;
@@ -48,7 +49,7 @@ use self::live::Live;
 pub use self::recover::{Restriction, Restrictions};
 
 /// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
-pub const LOOP_VERSION: u32 = 1;
+pub const LOOP_VERSION: u32 = 2;
 
 /// What the loop answers to an input.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -76,10 +77,18 @@ impl ToolLoop {
     /// The turn that begins with this opening, and its first step.
     pub(crate) fn begin(base: Base, opening: Opening, setup: Arc<Setup>, now: Now) -> (Self, Step) {
         let Base {
+            grants,
             messages,
             ordinal,
             session,
         } = base;
+        let setup = match grants.applied(&setup.catalog) {
+            Some(catalog) => Arc::new(Setup {
+                catalog: Arc::new(catalog),
+                ..Setup::clone(&setup)
+            }),
+            None => setup,
+        };
         let id = TurnId::derive(&session, ordinal);
         let turn = Turn::open(id.clone(), ordinal, &messages, &opening, &setup);
         let mut begun = Self {

@@ -5,26 +5,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::approval::Grants;
 use crate::block::{Block, RanBy, ToolCall};
 use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
-use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId, WaitId};
+use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::Reply;
 use crate::setup::{Opening, Setup};
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
-use crate::tool_input::{JsonInput, ToolInput};
 use crate::usage::Usage;
-use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
+use crate::wait::Wait;
 
 mod batch;
 mod opening;
 mod spending;
+mod waits;
 
 use self::batch::same_again;
-pub(crate) use self::batch::{Batch, Call, CallState, Running};
+pub(crate) use self::batch::{Batch, Call, CallState, Granted, Running};
 use self::opening::{definitions, with_client_results};
 
 /// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
@@ -34,6 +35,8 @@ pub struct Turn {
     pub(crate) attempts: u32,
     pub(crate) client_expired: bool,
     pub(crate) failures: u32,
+    /// What somebody allowed for the whole session, in this turn.
+    pub(crate) grants: Grants,
     pub(crate) id: TurnId,
     pub(crate) last_usage: Usage,
     pub(crate) lost_replies: u32,
@@ -105,6 +108,7 @@ impl Turn {
             attempts: 0,
             client_expired: false,
             failures: 0,
+            grants: Grants::default(),
             id,
             last_usage: Usage::default(),
             lost_replies: 0,
@@ -172,6 +176,12 @@ impl Turn {
         self.lost_replies
     }
 
+    /// What somebody allowed for the whole session, in this turn.
+    #[must_use]
+    pub const fn grants(&self) -> &Grants {
+        &self.grants
+    }
+
     /// How often a process took it up that another one had left.
     #[must_use]
     pub const fn resumed(&self) -> u32 {
@@ -191,7 +201,7 @@ impl Turn {
         self.calls().iter().filter_map(|call| match &call.state {
             CallState::Waiting(wait) => Some(wait),
             CallState::Closed(_)
-            | CallState::Granted
+            | CallState::Granted(_)
             | CallState::Lost
             | CallState::Queued
             | CallState::Running(_) => None,
@@ -281,6 +291,7 @@ impl Turn {
                 edited,
                 may_repeat,
                 time_limit,
+                ..
             } => {
                 if let Some(call) = self.call(&attempt.call) {
                     call.attempts = attempt.attempt;
@@ -300,7 +311,7 @@ impl Turn {
                     call.state = CallState::Waiting(wait.clone());
                 }
             }
-            Fact::WaitClosed { end, wait } => self.close_wait(wait, end),
+            Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
             Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
     }
@@ -387,57 +398,6 @@ impl Turn {
             self.tools = Arc::new(definitions(&self.setup, &self.messages));
         }
         self.stage = Stage::Ready;
-    }
-
-    fn close_wait(&mut self, id: &WaitId, end: &WaitEnd) {
-        let Stage::Tools(batch) = &mut self.stage else {
-            return;
-        };
-        for call in &mut batch.calls {
-            let CallState::Waiting(wait) = &call.state else {
-                continue;
-            };
-            if wait.id != *id {
-                continue;
-            }
-            let WaitEnd::Answered { answer, .. } = end else {
-                call.state = CallState::Lost;
-                return;
-            };
-            call.state = match (answer, &wait.kind) {
-                (Answer::Approval(Approval::Granted { edited }), _) => {
-                    call.edited = edited
-                        .as_deref()
-                        .map(|fields| Arc::new(ToolInput::Json(JsonInput::from(fields.clone()))));
-                    CallState::Granted
-                }
-                (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => CallState::Queued,
-                (Answer::Elicitation(answer), WaitKind::Elicitation { handle, .. }) => {
-                    let tool = self.setup.catalog.tool(call.call.name.as_str());
-                    CallState::Running(Running {
-                        answer: Some(answer.clone()),
-                        attempt: ToolAttempt {
-                            call: call.call.id.clone(),
-                            attempt: call.attempts,
-                        },
-                        handle: Some(handle.clone()),
-                        may_repeat: false,
-                        time_limit: tool
-                            .and_then(|tool| tool.time_limit)
-                            .unwrap_or(self.setup.limits.tool_call),
-                    })
-                }
-                // The same step closes the call with what was answered.
-                (
-                    Answer::Approval(Approval::Denied { .. })
-                    | Answer::ClientResult(_)
-                    | Answer::Elicitation(_)
-                    | Answer::UnknownOutcome(UnknownAnswer::Landed(_) | UnknownAnswer::Report),
-                    _,
-                ) => CallState::Lost,
-            };
-            return;
-        }
     }
 
     fn call(&mut self, id: &ToolCallId) -> Option<&mut Call> {

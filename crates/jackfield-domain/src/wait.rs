@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::digest::Digest;
 use crate::ids::{DeliveryId, ToolCallId, TurnId, WaitId};
 use crate::outcome::ToolResult;
 use crate::time::WallTime;
@@ -25,7 +26,11 @@ pub struct Wait {
 #[derive(Clone, Debug, PartialEq)]
 pub enum WaitKind {
     /// May this call run?
-    Approval,
+    Approval {
+        /// What the answer is bound to: see [`approval::subject`](crate::approval::subject). Waits of the
+        /// first records have none; they are bound to their call alone.
+        subject: Option<Digest>,
+    },
     /// What is the result of this call of yours?
     ClientResult,
     /// The tool has a question of its own, in the middle of the call.
@@ -118,6 +123,9 @@ pub enum Approval {
     Granted {
         /// Other arguments to run it with; the model's call keeps its own.
         edited: Option<Arc<Map<String, Value>>>,
+        /// Whether all later calls of this tool may run too, in the whole session and with any arguments,
+        /// as long as its definition stays the same.
+        for_session: bool,
     },
 }
 
@@ -169,7 +177,7 @@ impl WaitKind {
     pub const fn takes(&self, answer: &Answer) -> bool {
         matches!(
             (self, answer),
-            (Self::Approval, Answer::Approval(_))
+            (Self::Approval { .. }, Answer::Approval(_))
                 | (Self::ClientResult, Answer::ClientResult(_))
                 | (Self::Elicitation { .. }, Answer::Elicitation(_))
                 | (Self::UnknownOutcome, Answer::UnknownOutcome(_))

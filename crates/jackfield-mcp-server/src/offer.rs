@@ -81,7 +81,10 @@ impl Offer {
 fn reason(tool: &CatalogEntry) -> Option<String> {
     match (&tool.permission, &tool.definition.input) {
         (Permission::Deny(why), _) => Some(why.to_string()),
-        (Permission::Ask, _) => Some("it needs approval, and nobody can be asked".to_owned()),
+        // A grant is a session's, which calls of a server are not part of.
+        (Permission::Ask | Permission::Granted { .. }, _) => {
+            Some("it needs approval, and nobody can be asked".to_owned())
+        }
         (Permission::Allow, InputFormat::Json(schema)) if schema.is_object() => None,
         (Permission::Allow, _) => Some("it takes something else than a JSON object".to_owned()),
     }

@@ -51,8 +51,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "policy-read-again-on-recovery",
         file: "crates/jackfield-domain/src/tool_loop/recover.rs",
-        from: "CallState::Granted | CallState::Queued => self.restrict(&call, attempts),",
-        to: "CallState::Granted => self.open_wait(&call, crate::wait::WaitKind::Approval),\n                CallState::Queued => self.restrict(&call, attempts),",
+        from: "CallState::Granted(_) | CallState::Queued => self.restrict(&call, attempts),",
+        to: "CallState::Granted(_) => self.open_wait(&call, crate::wait::WaitKind::Approval { subject: None }),\n                CallState::Queued => self.restrict(&call, attempts),",
         package: "jackfield-domain",
         test: "loop_properties::a_granted_approval_stays_granted",
     },

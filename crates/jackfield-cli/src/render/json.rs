@@ -183,7 +183,7 @@ impl<O: Write + Send> Json<O> {
                 "id": wait.id.as_str(), "call": wait.call.as_str(), "kind": wait_kind(&wait.kind),
                 "expires_in_ms": millis(wait.deadline.since(now.wall)),
             })),
-            Fact::WaitClosed { end, wait } => {
+            Fact::WaitClosed { end, wait, .. } => {
                 let how = match end.kind() {
                     WaitEndKind::Answered => "answered",
                     WaitEndKind::Cancelled => "cancelled",
@@ -365,7 +365,7 @@ const fn limit_kind(limit: LimitKind) -> &'static str {
 
 const fn wait_kind(kind: &WaitKind) -> &'static str {
     match kind {
-        WaitKind::Approval => "approval",
+        WaitKind::Approval { .. } => "approval",
         WaitKind::ClientResult => "client_result",
         WaitKind::Elicitation { .. } => "elicitation",
         WaitKind::UnknownOutcome => "unknown_outcome",

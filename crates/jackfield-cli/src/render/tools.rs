@@ -177,6 +177,7 @@ fn permission(permission: &Permission) -> (&'static str, Option<&str>) {
         Permission::Allow => ("allow", None),
         Permission::Ask => ("ask", None),
         Permission::Deny(why) => ("deny", Some(why)),
+        Permission::Granted { .. } => ("allow", None),
     }
 }
 

@@ -134,10 +134,13 @@ impl<'a> Table<'a> {
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
         let nobody = matches!(self.asks, Asks::Nobody | Asks::Yes);
         match &wait.kind {
-            WaitKind::Approval if self.may_always(wait) => {
-                Some(Answer::Approval(Approval::Granted { edited: None }))
+            WaitKind::Approval { .. } if self.may_always(wait) => {
+                Some(Answer::Approval(Approval::Granted {
+                    edited: None,
+                    for_session: false,
+                }))
             }
-            WaitKind::Approval if nobody => {
+            WaitKind::Approval { .. } if nobody => {
                 let reason = NOBODY.into();
                 Some(Answer::Approval(Approval::Denied { reason }))
             }
@@ -146,7 +149,7 @@ impl<'a> Table<'a> {
             }
             // No form can be filled in here.
             WaitKind::Elicitation { .. } => Some(Answer::Elicitation(ElicitationAnswer::Declined)),
-            WaitKind::Approval | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
         }
     }
 
@@ -345,14 +348,17 @@ const fn question(prompt: &'static str, initial: String) -> Question {
 const fn hint(wait: &Wait) -> &'static str {
     match wait.kind {
         WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
-        WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
             "an answer is y, a or e alone, or n and why"
         }
     }
 }
 
 fn granted(edited: Option<Arc<Map<String, Value>>>) -> Understood {
-    Understood::Answer(Answer::Approval(Approval::Granted { edited }))
+    Understood::Answer(Answer::Approval(Approval::Granted {
+        edited,
+        for_session: false,
+    }))
 }
 
 /// What stands before an answer.

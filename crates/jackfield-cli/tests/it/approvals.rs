@@ -139,7 +139,10 @@ async fn edited_arguments_are_run_and_told_to_the_model() {
     assert!(err.contains("these are no arguments"), "{err}");
     let messages = &claude.requests()[1]["messages"];
     let told = messages.to_string();
-    assert!(told.contains("arguments that a person changed"), "{told}");
+    assert!(
+        told.contains("arguments that an approver changed"),
+        "{told}"
+    );
     // The model's own call stays what it was.
     assert!(messages[1].to_string().contains("1+1"), "{told}");
     assert!(!messages[1].to_string().contains("40+2"), "{told}");

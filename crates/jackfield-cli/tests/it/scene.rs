@@ -153,6 +153,7 @@ impl Scene {
 
     pub(crate) fn started(mut self, id: &str) -> Self {
         self.fact(Fact::CallStarted {
+            approval: None,
             attempt: ToolAttempt {
                 attempt: 1,
                 call: ToolCallId::parse(id).unwrap(),
@@ -181,7 +182,7 @@ impl Scene {
             deadline: WallTime::from_millis(3_600_000),
             id: WaitId::derive(&call, 1),
             call,
-            kind: WaitKind::Approval,
+            kind: WaitKind::Approval { subject: None },
         };
         self.fact(Fact::WaitOpened { wait: wait.clone() });
         (self, wait)

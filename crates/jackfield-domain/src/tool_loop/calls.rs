@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::approval;
 use crate::block::{RanBy, ToolCall};
 use crate::fact::{AfterLoss, CallEnd, Fact, ToolUse, TurnEnd};
 use crate::failure::{Disposition, ToolFailure, ToolFailureKind};
-use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
+use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId, WaitId};
 use crate::limits::{LimitKind, OnLimit};
 use crate::outcome::ToolResult;
 use crate::policy::Permission;
@@ -14,6 +15,7 @@ use crate::request::{Attempt, ToolRun};
 use crate::tool::{InputFormat, ToolChoice, UnknownPolicy};
 use crate::tool_input::ToolInput;
 use crate::tool_loop::action::Action;
+use crate::tool_loop::approvals::Leave;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::words;
 use crate::turn::{CallState, Running, Stage};
@@ -110,16 +112,25 @@ impl Decider<'_> {
         }
         match (&tool.permission, tool.ran_by) {
             (Permission::Deny(why), _) => Plan::Close(CallEnd::Denied, words::denied_by_rule(why)),
-            (Permission::Allow | Permission::Ask, RanBy::Client) => {
+            (Permission::Allow | Permission::Ask | Permission::Granted { .. }, RanBy::Client) => {
                 Plan::Wait(WaitKind::ClientResult)
             }
-            (Permission::Ask, RanBy::Engine | RanBy::Provider) => Plan::Wait(WaitKind::Approval),
-            (Permission::Allow, RanBy::Engine | RanBy::Provider) => Plan::Run,
+            (Permission::Ask, RanBy::Engine | RanBy::Provider)
+                if self.turn.grants.of(tool).is_none() =>
+            {
+                let subject = Some(approval::subject(tool, &call.input));
+                Plan::Wait(WaitKind::Approval { subject })
+            }
+            (
+                Permission::Allow | Permission::Ask | Permission::Granted { .. },
+                RanBy::Engine | RanBy::Provider,
+            ) => Plan::Run,
         }
     }
 
     /// Starts calls, in their order, while slots are free.
     pub(super) fn fill_slots(&mut self) {
+        self.ask_again();
         let parallel = self.turn.setup.limits.parallel_calls.max(1) as usize;
         loop {
             let calls = self.turn.calls();
@@ -127,12 +138,11 @@ impl Decider<'_> {
                 return;
             }
             let waiting =
-                |state: &CallState| matches!(state, CallState::Granted | CallState::Queued);
-            let Some(next) = calls.iter().find(|call| waiting(&call.state)) else {
+                |state: &CallState| matches!(state, CallState::Granted(_) | CallState::Queued);
+            let Some(next) = calls.iter().find(|call| waiting(&call.state)).cloned() else {
                 return;
             };
-            let (call, edited) = (Arc::clone(&next.call), next.edited.clone());
-            let attempts = next.attempts;
+            let (call, attempts) = (Arc::clone(&next.call), next.attempts);
             if self.restriction(&call.id).is_some() {
                 self.restrict(&call.id, attempts);
                 continue;
@@ -141,11 +151,23 @@ impl Decider<'_> {
                 call: call.id.clone(),
                 attempt: attempts + 1,
             };
-            self.start(&call, edited, attempt);
+            match self.leave(&next) {
+                Leave::Given(approval) => self.start(&call, next.edited, attempt, approval),
+                // Only a journal that was tampered with leads here; nothing of it may run.
+                Leave::ForSomethingElse | Leave::Wanted(_) => {
+                    self.close(&call.id, CallEnd::NotRun, words::not_what_was_approved());
+                }
+            }
         }
     }
 
-    fn start(&mut self, call: &ToolCall, edited: Option<Arc<ToolInput>>, attempt: ToolAttempt) {
+    fn start(
+        &mut self,
+        call: &ToolCall,
+        edited: Option<Arc<ToolInput>>,
+        attempt: ToolAttempt,
+        approval: Option<WaitId>,
+    ) {
         let setup = &self.turn.setup;
         let Some(tool) = setup.catalog.tool(call.name.as_str()) else {
             // Only a journal that was tampered with leads here; it must not hold the turn up.
@@ -165,6 +187,7 @@ impl Decider<'_> {
         };
         let may_repeat = tool.safety.may_repeat();
         self.decide(Fact::CallStarted {
+            approval,
             attempt: attempt.clone(),
             edited,
             may_repeat,
@@ -317,7 +340,7 @@ impl Decider<'_> {
     }
 
     /// Whatever came of a call, the model is told if it was not the one that it made.
-    fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
+    pub(super) fn told_of_edit(&self, id: &ToolCallId, result: ToolResult) -> ToolResult {
         let call = self.turn.calls().iter().find(|call| call.call.id == *id);
         match call.and_then(|call| call.edited.as_deref()) {
             Some(ToolInput::Json(input)) => words::with_edited_arguments(result, input.raw()),

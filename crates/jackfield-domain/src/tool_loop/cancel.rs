@@ -64,7 +64,7 @@ impl Decider<'_> {
                 let failure = ToolFailure::unknown(ToolFailureKind::Cancelled, message);
                 self.lose(&running.attempt, &failure, AfterLoss::Report);
             }
-            CallState::Granted | CallState::Lost | CallState::Queued => {
+            CallState::Granted(_) | CallState::Lost | CallState::Queued => {
                 self.close_unstarted(call, attempts > 0);
             }
             CallState::Waiting(wait) => {
@@ -72,9 +72,13 @@ impl Decider<'_> {
                     CancelCause::Asked => WaitEnd::Cancelled,
                     CancelCause::Superseded => WaitEnd::Superseded,
                 };
-                self.decide(Fact::WaitClosed { end, wait: wait.id });
+                self.decide(Fact::WaitClosed {
+                    end,
+                    subject: None,
+                    wait: wait.id,
+                });
                 let may_have_run = match wait.kind {
-                    WaitKind::Approval => attempts > 0,
+                    WaitKind::Approval { .. } => attempts > 0,
                     WaitKind::ClientResult => false,
                     WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => true,
                 };

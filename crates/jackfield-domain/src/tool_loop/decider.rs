@@ -86,7 +86,7 @@ impl<'a> Decider<'a> {
         self.turn.calls().iter().find_map(|call| match &call.state {
             CallState::Running(running) if running.attempt == *attempt => Some(running.clone()),
             CallState::Closed(_)
-            | CallState::Granted
+            | CallState::Granted(_)
             | CallState::Lost
             | CallState::Queued
             | CallState::Running(_)

@@ -108,7 +108,7 @@ impl Decider<'_> {
         for (call, attempts, state) in open {
             match state {
                 CallState::Closed(_) | CallState::Lost => {}
-                CallState::Granted | CallState::Queued => self.restrict(&call, attempts),
+                CallState::Granted(_) | CallState::Queued => self.restrict(&call, attempts),
                 CallState::Running(running) => self.recover_running(&running),
                 CallState::Waiting(wait) => self.actions.push(Action::OpenWait(wait)),
             }

@@ -17,7 +17,7 @@ impl Decider<'_> {
         let limits = &self.turn.setup.limits;
         let time = match &kind {
             WaitKind::ClientResult => limits.client_tool,
-            WaitKind::Approval | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
+            WaitKind::Approval { .. } | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => {
                 limits.approval
             }
         };
@@ -64,13 +64,19 @@ impl Decider<'_> {
         };
         self.decide(Fact::WaitClosed {
             end,
+            subject: self.allowed(wait, answer),
             wait: wait.id.clone(),
         });
         match answer {
             Answer::Approval(Approval::Denied { reason }) => {
-                self.close(&wait.call, CallEnd::Denied, words::denied_by_person(reason));
+                let why = words::denied(reason);
+                let (end, result) = self.unapproved(&wait.call, &why);
+                self.close(&wait.call, end, result);
             }
             // It starts when a slot is free; the append that starts it uses the grant up.
+            Answer::Approval(Approval::Granted {
+                for_session: true, ..
+            }) => self.grant_others(delivery),
             Answer::Approval(Approval::Granted { .. }) => {}
             Answer::ClientResult(result) => {
                 self.close(&wait.call, CallEnd::ByClient, result.clone());
@@ -112,6 +118,7 @@ impl Decider<'_> {
         for wait in expired {
             self.decide(Fact::WaitClosed {
                 end: WaitEnd::Expired,
+                subject: None,
                 wait: wait.id.clone(),
             });
             let (end, result) = self.expired(&wait);
@@ -121,7 +128,7 @@ impl Decider<'_> {
 
     fn expired(&self, wait: &Wait) -> (CallEnd, ToolResult) {
         match wait.kind {
-            WaitKind::Approval => (CallEnd::Denied, words::approval_expired()),
+            WaitKind::Approval { .. } => self.unapproved(&wait.call, words::EXPIRED),
             WaitKind::ClientResult => {
                 let limit = self.turn.setup.limits.client_tool;
                 (CallEnd::ClientExpired, words::client_expired(limit))

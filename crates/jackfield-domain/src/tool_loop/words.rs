@@ -73,18 +73,25 @@ pub(super) fn denied_by_rule(why: &str) -> ToolResult {
     ToolResult::error(format!("The call was not run: {why}."))
 }
 
-pub(super) fn denied_by_person(reason: &str) -> ToolResult {
-    let reason = reason.trim();
-    let why = if reason.is_empty() {
-        String::new()
-    } else {
-        format!(" The reason given: {reason}")
-    };
-    ToolResult::error(format!("The call was not run: a person denied it.{why}"))
+/// Why a call that was asked about may not run, where somebody said so.
+pub(super) fn denied(reason: &str) -> String {
+    match reason.trim() {
+        "" => "it was denied".to_owned(),
+        reason => format!("it was denied. The reason given: {reason}"),
+    }
 }
 
-pub(super) fn approval_expired() -> ToolResult {
-    ToolResult::error("The call was not run: nobody approved it in time.")
+pub(super) fn unapproved(why: &str) -> ToolResult {
+    let end = if why.ends_with(['.', '!', '?', '。', '！', '？']) {
+        ""
+    } else {
+        "."
+    };
+    ToolResult::error(format!("The call was not run: {why}{end}"))
+}
+
+pub(super) fn not_what_was_approved() -> ToolResult {
+    ToolResult::error("The call was not run: it is not the one that was approved.")
 }
 
 pub(super) fn question_expired() -> ToolResult {
@@ -121,12 +128,15 @@ pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
 
 /// Adds that the arguments were not the model's own.
 pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> ToolResult {
-    let note = format!("[called with arguments that a person changed: {arguments}]");
+    let note = format!("[called with arguments that an approver changed: {arguments}]");
     result
         .content
         .insert(0, crate::outcome::OutcomePart::Text(note.into()));
     result
 }
+
+/// Why a call that was asked about may not run, where nobody said anything.
+pub(super) const EXPIRED: &str = "nobody approved it in time";
 
 /// How many tool names an error lists at most.
 const LISTED: usize = 50;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 
 use crate::block::{Block, Content, ToolCall};
 use crate::digest::{Digest, canonical_json};
-use crate::ids::{ToolAttempt, ToolCallId};
+use crate::ids::{ToolAttempt, ToolCallId, WaitId};
 use crate::message::{Message, Role};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::FinishReason;
@@ -38,8 +38,8 @@ pub(crate) struct Call {
 pub(crate) enum CallState {
     /// It has its outcome, as the model is shown it.
     Closed(Arc<ToolOutcome>),
-    /// A person allowed it; that is used up when it starts.
-    Granted,
+    /// Somebody allowed it; that is used up when it starts.
+    Granted(Granted),
     /// A try ended without an outcome; the same step says what is done about it.
     Lost,
     /// It is to be run, or run again, when a slot is free.
@@ -48,6 +48,15 @@ pub(crate) enum CallState {
     Running(Running),
     /// Somebody outside is asked.
     Waiting(Wait),
+}
+
+/// A call that may run once.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Granted {
+    /// What exactly may run; the first records do not say.
+    pub(crate) subject: Option<Digest>,
+    /// In answer to which question.
+    pub(crate) wait: WaitId,
 }
 
 /// A call that runs.
@@ -68,7 +77,7 @@ impl Call {
         match &self.state {
             CallState::Running(_) => true,
             CallState::Waiting(wait) => matches!(wait.kind, WaitKind::Elicitation { .. }),
-            CallState::Closed(_) | CallState::Granted | CallState::Lost | CallState::Queued => {
+            CallState::Closed(_) | CallState::Granted(_) | CallState::Lost | CallState::Queued => {
                 false
             }
         }

@@ -294,6 +294,7 @@ fn active_time_counts_what_is_under_way_and_not_what_is_waited_for() {
             "ask",
             jackfield_domain::wait::Answer::Approval(jackfield_domain::wait::Approval::Granted {
                 edited: None,
+                for_session: false,
             }),
         )
     };

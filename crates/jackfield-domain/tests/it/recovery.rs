@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::approval::Grants;
 use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
@@ -40,6 +41,7 @@ impl Hand {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = Base {
+            grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,
             session: session(),
@@ -353,7 +355,10 @@ fn what_today_forbids_stays_forbidden_for_the_rest_of_the_turn() {
             tools: tools.into_iter().collect(),
         }
     };
-    let granted = Answer::Approval(Approval::Granted { edited: None });
+    let granted = Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: false,
+    });
     check(
         setup(Limits::default()),
         &["model 1.1"],

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::approval::Grants;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt, ToolCallId};
 use jackfield_domain::message::{Message, Messages};
@@ -68,6 +69,7 @@ impl Scene {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = Base {
+            grants: Grants::default(),
             messages: Arc::clone(session.messages()),
             ordinal: session.turns() + 1,
             session: session.id().clone(),

@@ -23,7 +23,10 @@ fn plain() -> Setup {
 const DAY: u64 = 24 * 60 * 60 * 1000;
 
 fn granted() -> Answer {
-    Answer::Approval(Approval::Granted { edited: None })
+    Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: false,
+    })
 }
 
 #[test]
@@ -46,11 +49,11 @@ fn a_granted_call_runs_and_the_others_did_not_wait_for_it() {
 #[test]
 fn the_reason_of_a_denial_reaches_the_model() {
     for (reason, told) in [
-        ("not on Fridays", " The reason given: not on Fridays"),
+        ("not on Fridays", ". The reason given: not on Fridays"),
         ("  ", ""),
     ] {
         let reason = reason.into();
-        let line = format!("ask Denied error: The call was not run: a person denied it.{told}");
+        let line = format!("ask Denied error: The call was not run: it was denied{told}.");
         check(
             plain(),
             &["model 1.1"],
@@ -75,13 +78,19 @@ fn edited_arguments_are_run_and_noted_and_the_models_call_keeps_its_own() {
         vec![
             (calls(&["ask"]), &["wait for approval of ask"]),
             (
-                answer("ask", Answer::Approval(Approval::Granted { edited })),
+                answer(
+                    "ask",
+                    Answer::Approval(Approval::Granted {
+                        edited,
+                        for_session: false,
+                    }),
+                ),
                 &["wait Answered", "run ask {\"to\":\"draft\"}"],
             ),
             (
                 finishes("ask", "sent"),
                 &[
-                    "ask Ran: [called with arguments that a person changed: {\"to\":\"draft\"}]\nsent",
+                    "ask Ran: [called with arguments that an approver changed: {\"to\":\"draft\"}]\nsent",
                     "model 2.1",
                 ],
             ),
@@ -111,14 +120,20 @@ fn edited_arguments_are_told_even_if_the_call_came_to_nothing() {
         vec![
             (calls(&["ask"]), &["wait for approval of ask"]),
             (
-                answer("ask", Answer::Approval(Approval::Granted { edited })),
+                answer(
+                    "ask",
+                    Answer::Approval(Approval::Granted {
+                        edited,
+                        for_session: false,
+                    }),
+                ),
                 &["wait Answered", "run ask {\"to\":1}"],
             ),
             (
                 breaks("ask", wrong),
                 &[
                     "ask lost: InvalidArguments, NotSent, Report",
-                    "ask NotRun error: [called with arguments that a person changed: {\"to\":1}]\n`to` is no text",
+                    "ask NotRun error: [called with arguments that an approver changed: {\"to\":1}]\n`to` is no text",
                     "model 2.1",
                 ],
             ),

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::approval::Grants;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, WaitId};
@@ -105,6 +106,7 @@ impl World {
             wall: WallTime::from_millis(1_700_000_000_000),
         };
         let base = Base {
+            grants: Grants::default(),
             messages: Arc::default(),
             ordinal: 1,
             session: session.clone(),

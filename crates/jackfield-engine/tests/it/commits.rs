@@ -155,7 +155,10 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
         tokio::spawn(async move { sending.send(message(asking()), &mut Waits(sender)).await });
     let wait = waits.recv().await.expect("a wait");
     let id = DeliveryId::parse("yes").expect("a valid id");
-    let answer = Answer::Approval(Approval::Granted { edited: None });
+    let answer = Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: false,
+    });
     let body = DeliveryBody::Answer { answer, wait };
     let delivered = engine
         .deliver(&session(), id, "a person", body)

@@ -321,7 +321,10 @@ async fn an_answer_that_comes_while_a_turn_is_taken_up_does_not_stop_it() {
             _ => None,
         });
         let wait = wait.expect("a wait");
-        let answer = Answer::Approval(Approval::Granted { edited: None });
+        let answer = Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        });
         bench
             .deliver(&engine, "yes", DeliveryBody::Answer { answer, wait })
             .await;

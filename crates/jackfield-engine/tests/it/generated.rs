@@ -114,7 +114,10 @@ async fn answers(engine: Engine, after: Option<u64>, mut opened: mpsc::Unbounded
     while let Some(wait) = opened.recv().await {
         tokio::time::sleep(Duration::from_millis(after)).await;
         let answer = match wait.kind {
-            WaitKind::Approval => Answer::Approval(Approval::Granted { edited: None }),
+            WaitKind::Approval { .. } => Answer::Approval(Approval::Granted {
+                edited: None,
+                for_session: false,
+            }),
             WaitKind::UnknownOutcome => Answer::UnknownOutcome(UnknownAnswer::Report),
             WaitKind::ClientResult | WaitKind::Elicitation { .. } => continue,
         };

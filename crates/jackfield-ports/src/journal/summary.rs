@@ -221,7 +221,7 @@ impl Open {
                     .collect();
             }
             Fact::TurnResumed { .. } => self.tries = self.tries.saturating_add(1),
-            Fact::WaitClosed { end, wait } => self.close(wait, end),
+            Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
             Fact::WaitOpened { wait } => self.put(&wait.call, asked(wait)),
             Fact::CallAccepted { .. }
             | Fact::Late(_)

@@ -143,7 +143,7 @@ pub fn changes(step: &Envelope) -> impl Iterator<Item = WaitChange<'_>> {
     let at = step.now.wall;
     step.facts.iter().filter_map(move |fact| match fact {
         Fact::WaitOpened { wait } => Some(WaitChange::Opened(wait)),
-        Fact::WaitClosed { end, wait } => Some(WaitChange::Closed { at, end, wait }),
+        Fact::WaitClosed { end, wait, .. } => Some(WaitChange::Closed { at, end, wait }),
         Fact::CallAccepted { .. }
         | Fact::CallClosed { .. }
         | Fact::CallLost { .. }

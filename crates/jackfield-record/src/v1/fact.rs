@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{
     AfterLoss, CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd,
 };
@@ -34,7 +35,8 @@ stored_enum! { Fact as FactForm {
         then: AfterLoss
     },
     CallStarted {
-        attempt: ToolAttempt, may_repeat: bool, time_limit: Duration; maybe edited: Arc<ToolInput>
+        attempt: ToolAttempt, may_repeat: bool, time_limit: Duration;
+        maybe approval: WaitId, edited: Arc<ToolInput>
     },
     Late(late: Late),
     ModelCallEnded {
@@ -46,7 +48,7 @@ stored_enum! { Fact as FactForm {
     TurnEnded { end: TurnEnd },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32 },
-    WaitClosed { wait: WaitId, end: WaitEnd },
+    WaitClosed { wait: WaitId, end: WaitEnd; maybe subject: Digest },
     WaitOpened { wait: Wait },
 } }
 

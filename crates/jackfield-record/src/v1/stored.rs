@@ -9,7 +9,8 @@
 //! ```
 //!
 //! `maybe` fields are options, left out where there is nothing; `many` fields are lists, left out where
-//! they are empty; `zero` fields are numbers, left out where they are zero. Names are stored in snake case. A variant without fields is a text, one with
+//! they are empty; `flag` fields are left out where they do not hold; `zero` fields are numbers, left out
+//! where they are zero. Names are stored in snake case. A variant without fields is a text, one with
 //! fields an object with its name as the only key.
 
 use std::borrow::Cow;
@@ -136,6 +137,7 @@ macro_rules! stored_enum {
                 $({
                     $($field:ident: $type:ty),*
                     $(; maybe $($maybe:ident: $maybe_type:ty),+)?
+                    $(; flag $($flag:ident),+)?
                     $(,)?
                 })?
                 $(($wrapped:ident: $wrapped_type:ty))?
@@ -157,6 +159,10 @@ macro_rules! stored_enum {
                         )]
                         $maybe: Option<<$maybe_type as $crate::v1::stored::Stored>::Form>,
                     )+)?
+                    $($(
+                        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+                        $flag: bool,
+                    )+)?
                 })?
                 $((<$wrapped_type as $crate::v1::stored::Stored>::Form))?,
             )+
@@ -169,12 +175,13 @@ macro_rules! stored_enum {
                 match self {
                     $(
                         Self::$variant
-                        $({ $($field,)* $($($maybe,)+)? })?
+                        $({ $($field,)* $($($maybe,)+)? $($($flag,)+)? })?
                         $(($wrapped))?
                         => $form::$variant
                         $({
                             $($field: $crate::v1::stored::Stored::form($field),)*
                             $($($maybe: $crate::v1::stored::Stored::form($maybe),)+)?
+                            $($($flag: *$flag,)+)?
                         })?
                         $(($crate::v1::stored::Stored::form($wrapped)))?,
                     )+
@@ -185,12 +192,13 @@ macro_rules! stored_enum {
                 Ok(match form {
                     $(
                         $form::$variant
-                        $({ $($field,)* $($($maybe,)+)? })?
+                        $({ $($field,)* $($($maybe,)+)? $($($flag,)+)? })?
                         $(($wrapped))?
                         => Self::$variant
                         $({
                             $($field: $crate::v1::stored::Stored::of($field)?,)*
                             $($($maybe: $crate::v1::stored::Stored::of($maybe)?,)+)?
+                            $($($flag,)+)?
                         })?
                         $(($crate::v1::stored::Stored::of($wrapped)?))?,
                     )+

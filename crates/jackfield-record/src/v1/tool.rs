@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{ToolName, ToolboxId};
+use jackfield_domain::ids::{ToolName, ToolboxId, WaitId};
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::tool::{
@@ -34,7 +34,12 @@ stored_enum! { InputFormat as InputFormatForm {
     Text(grammar: Option<Grammar>),
 } }
 
-stored_enum! { Permission as PermissionForm { Allow, Ask, Deny(reason: Arc<str>) } }
+stored_enum! { Permission as PermissionForm {
+    Allow,
+    Ask,
+    Deny(reason: Arc<str>),
+    Granted { by: Arc<str>, wait: WaitId },
+} }
 
 stored_enum! { Safety as SafetyForm { Idempotent, ReadOnly, Unknown } }
 

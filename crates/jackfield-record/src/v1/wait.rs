@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{DeliveryId, ToolCallId, TurnId, WaitId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::WallTime;
@@ -9,6 +10,7 @@ use jackfield_domain::wait::{
     Answer, Approval, CancelCause, Delivery, DeliveryBody, ElicitationAnswer, JobHandle, Question,
     UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::stored::{Invalid, Stored};
@@ -22,7 +24,7 @@ stored_enum! { Answer as AnswerForm {
 
 stored_enum! { Approval as ApprovalForm {
     Denied { reason: Arc<str> },
-    Granted { ; maybe edited: Arc<Map<String, Value>> },
+    Granted { ; maybe edited: Arc<Map<String, Value>>; flag for_session },
 } }
 
 stored_enum! { CancelCause as CancelCauseForm { Asked, Superseded } }
@@ -57,12 +59,57 @@ stored_enum! { WaitEnd as WaitEndForm {
     Superseded,
 } }
 
-stored_enum! { WaitKind as WaitKindForm {
+/// The form of a wait's kind. An approval of the first records is bound to nothing but its call.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(crate) enum WaitKindForm {
     Approval,
+    ApprovalOf {
+        subject: <Digest as Stored>::Form,
+    },
     ClientResult,
-    Elicitation { handle: JobHandle, question: Question },
+    Elicitation {
+        handle: <JobHandle as Stored>::Form,
+        question: <Question as Stored>::Form,
+    },
     UnknownOutcome,
-} }
+}
+
+impl Stored for WaitKind {
+    type Form = WaitKindForm;
+
+    fn form(&self) -> WaitKindForm {
+        match self {
+            Self::Approval { subject: None } => WaitKindForm::Approval,
+            Self::Approval {
+                subject: Some(subject),
+            } => WaitKindForm::ApprovalOf {
+                subject: subject.form(),
+            },
+            Self::ClientResult => WaitKindForm::ClientResult,
+            Self::Elicitation { handle, question } => WaitKindForm::Elicitation {
+                handle: handle.form(),
+                question: question.form(),
+            },
+            Self::UnknownOutcome => WaitKindForm::UnknownOutcome,
+        }
+    }
+
+    fn of(form: WaitKindForm) -> Result<Self, Invalid> {
+        Ok(match form {
+            WaitKindForm::Approval => Self::Approval { subject: None },
+            WaitKindForm::ApprovalOf { subject } => Self::Approval {
+                subject: Some(<Digest as Stored>::of(subject)?),
+            },
+            WaitKindForm::ClientResult => Self::ClientResult,
+            WaitKindForm::Elicitation { handle, question } => Self::Elicitation {
+                handle: JobHandle::of(handle)?,
+                question: Question::of(question)?,
+            },
+            WaitKindForm::UnknownOutcome => Self::UnknownOutcome,
+        })
+    }
+}
 
 /// A handle is the JSON that its toolbox made.
 impl Stored for JobHandle {

@@ -36,13 +36,17 @@ fn steps() -> Vec<(&'static str, Envelope)> {
 /// What facts have besides since their form was first stored: each leaves the files before it as they are.
 fn additions() -> Vec<(&'static str, Envelope)> {
     vec![
+        ("call_started_approved", samples::call_started_approved()),
         (
             "model_call_ended_estimated",
             samples::model_call_ended_estimated(),
         ),
         ("turn_ended_cost", samples::turn_ended_cost()),
+        ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
         ("turn_opened_strict", samples::turn_opened_strict()),
+        ("wait_closed_granted", samples::wait_closed_granted()),
+        ("wait_opened_approval", samples::wait_opened_approval()),
     ]
 }
 
@@ -50,6 +54,7 @@ fn deliveries() -> Vec<(&'static str, Delivery)> {
     vec![
         ("delivery_answer", samples::delivered_answer()),
         ("delivery_cancel", samples::delivered_cancel()),
+        ("delivery_grant", samples::delivered_grant()),
     ]
 }
 

@@ -1,5 +1,6 @@
 //! One step per kind of fact, with every field that the kind may have.
 
+mod approval;
 mod conversation;
 mod turn;
 
@@ -27,6 +28,10 @@ use jackfield_domain::wait::{
 };
 use serde_json::{Map, Value, json};
 
+pub(crate) use self::approval::{
+    call_started_approved, delivered_grant, turn_opened_granted, wait_closed_granted,
+    wait_opened_approval,
+};
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
 
@@ -126,6 +131,7 @@ pub(crate) fn call_lost() -> Envelope {
 pub(crate) fn call_started() -> Envelope {
     let started = |edited: Option<ToolInput>| Fact::CallStarted {
         attempt: tool_attempt(),
+        approval: None,
         edited: edited.map(Arc::new),
         may_repeat: true,
         time_limit: Duration::from_millis(30_500),
@@ -284,8 +290,14 @@ pub(crate) fn turn_resumed() -> Envelope {
 fn answers() -> Vec<Answer> {
     let edited = Some(Arc::new(fields(&json!({ "path": "/tmp/ß" }))));
     vec![
-        Answer::Approval(Approval::Granted { edited: None }),
-        Answer::Approval(Approval::Granted { edited }),
+        Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        }),
+        Answer::Approval(Approval::Granted {
+            edited,
+            for_session: false,
+        }),
         Answer::Approval(Approval::Denied {
             reason: "不行".into(),
         }),
@@ -310,6 +322,7 @@ pub(crate) fn wait_closed() -> Envelope {
     let ends = [WaitEnd::Cancelled, WaitEnd::Expired, WaitEnd::Superseded];
     let facts = answered.chain(ends).map(|end| Fact::WaitClosed {
         end,
+        subject: None,
         wait: wait_id(),
     });
     step(InputKind::Delivered, facts.collect())
@@ -325,7 +338,7 @@ pub(crate) fn wait_opened() -> Envelope {
         },
     };
     let kinds = [
-        WaitKind::Approval,
+        WaitKind::Approval { subject: None },
         WaitKind::ClientResult,
         elicitation,
         WaitKind::UnknownOutcome,
@@ -343,7 +356,10 @@ pub(crate) fn wait_opened() -> Envelope {
 
 pub(crate) fn delivered_answer() -> Delivery {
     delivery(DeliveryBody::Answer {
-        answer: Answer::Approval(Approval::Granted { edited: None }),
+        answer: Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        }),
         wait: wait_id(),
     })
 }

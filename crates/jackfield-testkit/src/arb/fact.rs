@@ -25,6 +25,7 @@ use super::failure::{disposition, model_failure, tool_failure_kind};
 use super::reply::{estimated_usage, finish_reason, reply, usage};
 use super::setup::{duration, opening, setup};
 use super::text::{id, text};
+use super::tool::digest;
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
 
 /// A wall-clock instant, before 1970 and at the ends of time now and then.
@@ -161,9 +162,11 @@ fn call_lost() -> BoxedStrategy<Fact> {
 
 fn call_started() -> BoxedStrategy<Fact> {
     let edited = option::weighted(0.3, tool_input());
-    (tool_attempt(), edited, any::<bool>(), duration())
+    let approval = option::of(wait_id());
+    (tool_attempt(), approval, edited, any::<bool>(), duration())
         .prop_map(
-            |(attempt, edited, may_repeat, time_limit)| Fact::CallStarted {
+            |(attempt, approval, edited, may_repeat, time_limit)| Fact::CallStarted {
+                approval,
                 attempt,
                 edited: edited.map(Arc::new),
                 may_repeat,
@@ -278,8 +281,8 @@ fn turn_resumed() -> BoxedStrategy<Fact> {
 }
 
 fn wait_closed() -> BoxedStrategy<Fact> {
-    (wait_end(), wait_id())
-        .prop_map(|(end, wait)| Fact::WaitClosed { end, wait })
+    (wait_end(), option::of(digest()), wait_id())
+        .prop_map(|(end, subject, wait)| Fact::WaitClosed { end, subject, wait })
         .boxed()
 }
 

@@ -20,6 +20,7 @@ use super::reply::note_effect;
 use super::request::{model_ref, settings, system_prompt};
 use super::text::text;
 use super::tool::{catalog, tool_choice};
+use super::wait::wait_id;
 
 /// Whether a tool may run.
 pub fn permission() -> impl Strategy<Value = Permission> + Clone {
@@ -27,6 +28,7 @@ pub fn permission() -> impl Strategy<Value = Permission> + Clone {
         2 => Just(Permission::Allow),
         1 => Just(Permission::Ask),
         1 => text().prop_map(Permission::Deny),
+        1 => (text(), wait_id()).prop_map(|(by, wait)| Permission::Granted { by, wait }),
     ]
     .boxed()
 }

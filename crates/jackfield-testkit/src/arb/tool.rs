@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming;
 use jackfield_domain::tool::{
@@ -130,7 +131,6 @@ pub fn tool_origin() -> impl Strategy<Value = ToolOrigin> + Clone {
 
 /// One tool of a catalog.
 pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
-    let digest = any::<[u8; 32]>().prop_map(jackfield_domain::digest::Digest::from_bytes);
     let icon = option::of(Just(Arc::<str>::from("🕰")));
     let ran_by = prop_oneof![4 => Just(RanBy::Engine), 1 => Just(RanBy::Client)];
     let when_unknown = select(
@@ -141,7 +141,13 @@ pub fn catalog_entry() -> impl Strategy<Value = CatalogEntry> + Clone {
         ][..],
     );
     (
-        (tool_definition(), digest, icon, tool_origin(), permission()),
+        (
+            tool_definition(),
+            digest(),
+            icon,
+            tool_origin(),
+            permission(),
+        ),
         (
             ran_by,
             safety(),
@@ -194,4 +200,9 @@ pub fn tool_choice(names: Vec<ToolName>) -> impl Strategy<Value = ToolChoice> + 
             }
         },
     )
+}
+
+/// A digest.
+pub(super) fn digest() -> impl Strategy<Value = Digest> + Clone {
+    any::<[u8; 32]>().prop_map(Digest::from_bytes)
 }

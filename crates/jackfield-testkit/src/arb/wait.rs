@@ -14,7 +14,7 @@ use proptest::sample::select;
 use super::call::{call_id, tool_result};
 use super::fact::{turn_id, wall_time};
 use super::text::{id, json, json_object, text};
-use super::tool::schema;
+use super::tool::{digest, schema};
 
 /// What finds a call again.
 pub fn job_handle() -> impl Strategy<Value = JobHandle> + Clone {
@@ -34,7 +34,7 @@ pub fn question() -> impl Strategy<Value = Question> + Clone {
 /// An open question of any kind.
 pub fn wait() -> impl Strategy<Value = Wait> + Clone {
     let kind = prop_oneof![
-        Just(WaitKind::Approval),
+        option::of(digest()).prop_map(|subject| WaitKind::Approval { subject }),
         Just(WaitKind::ClientResult),
         Just(WaitKind::UnknownOutcome),
         (job_handle(), question())
@@ -54,9 +54,12 @@ pub fn wait() -> impl Strategy<Value = Wait> + Clone {
 pub fn answer() -> impl Strategy<Value = Answer> + Clone {
     prop_oneof![
         text().prop_map(|reason| Answer::Approval(Approval::Denied { reason })),
-        option::of(json_object()).prop_map(|edited| Answer::Approval(Approval::Granted {
-            edited: edited.map(Arc::new)
-        })),
+        (option::of(json_object()), any::<bool>()).prop_map(|(edited, for_session)| {
+            Answer::Approval(Approval::Granted {
+                edited: edited.map(Arc::new),
+                for_session,
+            })
+        }),
         tool_result().prop_map(Answer::ClientResult),
         json().prop_map(|json| Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(json)))),
         Just(Answer::Elicitation(ElicitationAnswer::Declined)),

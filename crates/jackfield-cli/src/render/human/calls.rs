@@ -137,7 +137,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 format!("{WARM}?{WARM:#} nobody knows whether {label} took effect:"),
                 format!("{NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"),
             ),
-            WaitKind::Approval | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
                 let scope = match manner {
                     Manner::Below => "in this session",
                     Manner::Inline => "of this tool",

@@ -236,15 +236,19 @@ impl World {
 /// An answer to a wait.
 pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
     match (&wait.kind, variant % 3) {
-        (WaitKind::Approval, 0) => Answer::Approval(Approval::Granted { edited: None }),
-        (WaitKind::Approval, 1) => {
+        (WaitKind::Approval { .. }, 0) => Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        }),
+        (WaitKind::Approval { .. }, 1) => {
             let mut fields = serde_json::Map::new();
             fields.insert("n".to_owned(), 2.into());
             Answer::Approval(Approval::Granted {
                 edited: Some(Arc::new(fields)),
+                for_session: false,
             })
         }
-        (WaitKind::Approval, _) => Answer::Approval(Approval::Denied {
+        (WaitKind::Approval { .. }, _) => Answer::Approval(Approval::Denied {
             reason: "no".into(),
         }),
         (WaitKind::ClientResult, _) => Answer::ClientResult(ToolResult::text("from the client")),

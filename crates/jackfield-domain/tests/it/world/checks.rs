@@ -134,6 +134,7 @@ impl World {
                 Fact::WaitClosed {
                     end: WaitEnd::Expired,
                     wait,
+                    ..
                 } => {
                     let answered = self.inbox.iter().any(|known| {
                         matches!(&known.body, DeliveryBody::Answer { wait: id, .. } if id == wait)

@@ -120,7 +120,7 @@ impl Oracle {
             Fact::CallClosed { call, .. } => self.set(call, Status::Closed),
             Fact::WaitOpened { wait } => {
                 let kind = match wait.kind {
-                    WaitKind::Approval => "approval",
+                    WaitKind::Approval { .. } => "approval",
                     WaitKind::ClientResult => "client",
                     WaitKind::Elicitation { .. } => "elicitation",
                     WaitKind::UnknownOutcome => "unknown",
@@ -128,7 +128,7 @@ impl Oracle {
                 self.waits.insert(wait.id.to_string(), wait.call.clone());
                 self.set(&wait.call, Status::Waiting { kind });
             }
-            Fact::WaitClosed { end, wait } => {
+            Fact::WaitClosed { end, wait, .. } => {
                 let Some(call) = self.waits.remove(wait.as_str()) else {
                     return;
                 };

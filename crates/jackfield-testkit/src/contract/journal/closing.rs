@@ -50,7 +50,7 @@ pub(super) async fn a_wait_with_a_seen_answer_may_be_closed_otherwise<H: Journal
 
 pub(super) async fn other_unseen_deliveries_hinder_nothing<H: JournalHarness>() {
     let scene = Scene::<H>::asking(approval()).await;
-    let other = wait("other", WaitKind::Approval);
+    let other = wait("other", WaitKind::Approval { subject: None });
     let opened = step(
         1,
         vec![Fact::WaitOpened {

@@ -68,7 +68,7 @@ pub(super) async fn sessions_are_apart<H: JournalHarness>() {
     let asked = step(
         0,
         vec![jackfield_domain::fact::Fact::WaitOpened {
-            wait: wait("approval", WaitKind::Approval),
+            wait: wait("approval", WaitKind::Approval { subject: None }),
         }],
     );
     one.commit(0, vec![asked.clone()]).await;

@@ -149,12 +149,15 @@ pub(super) const DEADLINE: WallTime = WallTime::from_millis(START.as_millis() + 
 
 /// An approval, open for a minute.
 pub(super) fn approval() -> Wait {
-    wait("approval", WaitKind::Approval)
+    wait("approval", WaitKind::Approval { subject: None })
 }
 
 /// A yes.
 pub(super) fn granted() -> Answer {
-    Answer::Approval(Approval::Granted { edited: None })
+    Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: false,
+    })
 }
 
 /// A yes to the approval.
@@ -184,7 +187,14 @@ pub(super) fn cancel() -> DeliveryBody {
 /// A step that closes the approval, half a minute after it was opened.
 pub(super) fn closing(number: u64, end: WaitEnd) -> Envelope {
     let wait = approval().id;
-    let mut step = step(number, vec![Fact::WaitClosed { end, wait }]);
+    let mut step = step(
+        number,
+        vec![Fact::WaitClosed {
+            end,
+            subject: None,
+            wait,
+        }],
+    );
     step.now.wall = CLOSED;
     step
 }

@@ -1,0 +1,86 @@
+//! How the end of a wait changes its call.
+
+use std::sync::Arc;
+
+use crate::approval::SessionGrant;
+use crate::digest::Digest;
+use crate::ids::{ToolAttempt, WaitId};
+use crate::tool_input::{JsonInput, ToolInput};
+use crate::turn::{CallState, Granted, Running, Stage, Turn};
+use crate::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
+
+impl Turn {
+    pub(super) fn close_wait(&mut self, id: &WaitId, end: &WaitEnd, subject: Option<Digest>) {
+        let Stage::Tools(batch) = &mut self.stage else {
+            return;
+        };
+        for call in &mut batch.calls {
+            let CallState::Waiting(wait) = &call.state else {
+                continue;
+            };
+            if wait.id != *id {
+                continue;
+            }
+            let WaitEnd::Answered { answer, by, .. } = end else {
+                call.state = CallState::Lost;
+                return;
+            };
+            let tool = self.setup.catalog.tool(call.call.name.as_str());
+            let granted = || {
+                CallState::Granted(Granted {
+                    subject,
+                    wait: id.clone(),
+                })
+            };
+            call.state = match (answer, &wait.kind) {
+                (
+                    Answer::Approval(Approval::Granted {
+                        edited,
+                        for_session,
+                    }),
+                    _,
+                ) => {
+                    // Whoever is asked about a call that was edited before is asked about that.
+                    if let Some(fields) = edited.as_deref() {
+                        let input = ToolInput::Json(JsonInput::from(fields.clone()));
+                        call.edited = Some(Arc::new(input));
+                    }
+                    if let (true, Some(tool)) = (*for_session, tool) {
+                        let grant = SessionGrant {
+                            by: Arc::clone(by),
+                            digest: tool.digest,
+                            wait: id.clone(),
+                        };
+                        self.grants.add(tool.origin.clone(), grant);
+                    }
+                    granted()
+                }
+                // Whoever says so has been told of the call, and allows this try at it.
+                (Answer::UnknownOutcome(UnknownAnswer::Retry), _) => granted(),
+                (Answer::Elicitation(answer), WaitKind::Elicitation { handle, .. }) => {
+                    CallState::Running(Running {
+                        answer: Some(answer.clone()),
+                        attempt: ToolAttempt {
+                            call: call.call.id.clone(),
+                            attempt: call.attempts,
+                        },
+                        handle: Some(handle.clone()),
+                        may_repeat: false,
+                        time_limit: tool
+                            .and_then(|tool| tool.time_limit)
+                            .unwrap_or(self.setup.limits.tool_call),
+                    })
+                }
+                // The same step closes the call with what was answered.
+                (
+                    Answer::Approval(Approval::Denied { .. })
+                    | Answer::ClientResult(_)
+                    | Answer::Elicitation(_)
+                    | Answer::UnknownOutcome(UnknownAnswer::Landed(_) | UnknownAnswer::Report),
+                    _,
+                ) => CallState::Lost,
+            };
+            return;
+        }
+    }
+}
