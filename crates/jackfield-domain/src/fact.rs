@@ -11,6 +11,7 @@ use crate::limits::LimitKind;
 use crate::message::Message;
 use crate::outcome::ToolResult;
 use crate::reply::{FinishReason, Reply};
+use crate::restrictions::Restrictions;
 use crate::setup::{Opening, Setup};
 use crate::time::{Now, WallTime};
 use crate::tool_input::ToolInput;
@@ -125,6 +126,8 @@ pub enum Fact {
     TurnResumed {
         /// How often that has happened to it.
         nth: u32,
+        /// What that day forbade, where it forbade anything.
+        restrictions: Option<Arc<Restrictions>>,
     },
     /// A question to somebody outside ended.
     WaitClosed {
@@ -143,6 +146,34 @@ pub enum Fact {
 }
 
 impl Fact {
+    /// Whether a turn has come further by this. A start is none, and neither is the end of a try that
+    /// is only made again: a turn that takes its process down each time would write these for ever.
+    #[must_use]
+    pub const fn is_progress(&self) -> bool {
+        match self {
+            Self::CallLost { then, .. } => match then {
+                AfterLoss::Ask | AfterLoss::Report => true,
+                AfterLoss::Repeat => false,
+            },
+            Self::ModelCallEnded { why, .. } => match why {
+                ModelCallEnd::Cancelled | ModelCallEnd::Failed(_) => true,
+                ModelCallEnd::Lost => false,
+            },
+            Self::CallAccepted { .. }
+            | Self::CallClosed { .. }
+            | Self::ReplyReceived { .. }
+            | Self::SessionForked { .. }
+            | Self::TurnEnded { .. }
+            | Self::TurnOpened { .. }
+            | Self::WaitClosed { .. }
+            | Self::WaitOpened { .. } => true,
+            Self::CallStarted { .. }
+            | Self::Late(_)
+            | Self::ModelCallStarted { .. }
+            | Self::TurnResumed { .. } => false,
+        }
+    }
+
     /// What this fact says that a model call used. The same call may be told of twice, and counts once:
     /// a count takes the place of an estimate.
     #[must_use]

@@ -28,6 +28,7 @@ pub mod policy;
 pub mod price;
 pub mod reply;
 pub mod request;
+pub mod restrictions;
 pub mod rules;
 pub mod send_message;
 pub mod session;

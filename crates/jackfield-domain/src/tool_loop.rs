@@ -46,7 +46,7 @@ pub use self::action::Action;
 use self::decider::Decider;
 pub use self::input::Input;
 use self::live::Live;
-pub use self::recover::{Restriction, Restrictions};
+pub use crate::restrictions::{Restriction, Restrictions};
 
 /// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
 pub const LOOP_VERSION: u32 = 2;
@@ -148,11 +148,7 @@ impl ToolLoop {
     /// Whether the turn only waits for somebody outside: nothing runs, nothing is scheduled.
     #[must_use]
     pub fn only_waits(&self) -> bool {
-        let calls = self.turn.calls();
-        !calls.is_empty()
-            && calls
-                .iter()
-                .all(|call| matches!(call.state, CallState::Closed(_) | CallState::Waiting(_)))
+        self.turn.only_waits()
     }
 
     /// The id of the tool call that began last under this number in the reply under way.

@@ -13,6 +13,7 @@ use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
 use crate::reply::Reply;
+use crate::restrictions::Restrictions;
 use crate::setup::{Opening, Setup};
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
@@ -22,6 +23,7 @@ use crate::wait::Wait;
 mod batch;
 mod opening;
 mod spending;
+mod tries;
 mod waits;
 
 use self::batch::same_again;
@@ -35,6 +37,8 @@ pub struct Turn {
     pub(crate) attempts: u32,
     pub(crate) client_expired: bool,
     pub(crate) failures: u32,
+    /// How often it was taken up since it came further last.
+    pub(crate) fruitless: u32,
     /// What somebody allowed for the whole session, in this turn.
     pub(crate) grants: Grants,
     pub(crate) id: TurnId,
@@ -46,6 +50,7 @@ pub struct Turn {
     pub(crate) noted: BTreeSet<(Cow<'static, str>, String)>,
     pub(crate) ordinal: u32,
     pub(crate) repeats: BTreeMap<Digest, Repeats>,
+    pub(crate) restrictions: Arc<Restrictions>,
     pub(crate) resumed: u32,
     pub(crate) round: u32,
     pub(crate) setup: Arc<Setup>,
@@ -108,6 +113,7 @@ impl Turn {
             attempts: 0,
             client_expired: false,
             failures: 0,
+            fruitless: 0,
             grants: Grants::default(),
             id,
             last_usage: Usage::default(),
@@ -116,6 +122,7 @@ impl Turn {
             noted: BTreeSet::new(),
             ordinal,
             repeats: BTreeMap::new(),
+            restrictions: Arc::default(),
             resumed: 0,
             round: 0,
             setup: Arc::clone(setup),
@@ -170,22 +177,10 @@ impl Turn {
         }
     }
 
-    /// How many replies were lost with the process that waited for them.
-    #[must_use]
-    pub const fn lost_replies(&self) -> u32 {
-        self.lost_replies
-    }
-
     /// What somebody allowed for the whole session, in this turn.
     #[must_use]
     pub const fn grants(&self) -> &Grants {
         &self.grants
-    }
-
-    /// How often a process took it up that another one had left.
-    #[must_use]
-    pub const fn resumed(&self) -> u32 {
-        self.resumed
     }
 
     /// The conversation as a model may be sent it, at this instant and at every other.
@@ -227,6 +222,9 @@ impl Turn {
     /// Folds a fact in. One that does not fit the state changes nothing.
     pub fn apply(&mut self, fact: &Fact) {
         self.apply_usage(fact);
+        if fact.is_progress() {
+            self.fruitless = 0;
+        }
         match fact {
             Fact::ModelCallStarted {
                 active,
@@ -260,7 +258,7 @@ impl Turn {
             }
             Fact::ReplyReceived { reply, .. } => self.receive(reply),
             Fact::TurnEnded { end } => self.stage = Stage::Ended(end.clone()),
-            Fact::TurnResumed { nth } => self.resumed = *nth,
+            Fact::TurnResumed { nth, restrictions } => self.take_up(*nth, restrictions.as_ref()),
             Fact::CallAccepted { attempt, handle } => {
                 if let Some(CallState::Running(running)) = self.state_of(&attempt.call)
                     && running.attempt == *attempt

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::delta::Delta;
-use jackfield_domain::fact::{Envelope, InputKind, TurnEnd};
+use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
+use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::tool_loop::{
-    Action, Input, LONGEST_SLEEP, LOOP_VERSION, Restrictions, Step, ToolLoop,
-};
+use jackfield_domain::tool_loop::{Action, Input, LONGEST_SLEEP, LOOP_VERSION, Step, ToolLoop};
 use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::{Epoch, Loaded, Refusal};
 
@@ -22,6 +21,7 @@ use crate::events::Event;
 use crate::news::{News, Observer};
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
+use crate::resume::{Driven, Waiting};
 use crate::watch::Speaker;
 
 /// Drives one turn to its end.
@@ -74,14 +74,39 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Drives the turn from its first step on.
-    pub(crate) async fn run(mut self, first: Step, now: Now) -> Result<TurnReport, EngineError> {
+    /// Takes what the turn has come to before into its report.
+    pub(crate) fn remember(&mut self, steps: &[Envelope]) {
+        for step in steps {
+            for fact in &step.facts {
+                if matches!(fact, Fact::TurnOpened { .. }) {
+                    self.reporter = Reporter::default();
+                }
+                self.reporter.see(fact, step.now);
+            }
+        }
+    }
+
+    /// Drives the turn from this step on, to its end, or, unless it is to stay, until it only waits.
+    pub(crate) async fn run(
+        mut self,
+        first: Step,
+        input: InputKind,
+        now: Now,
+        stay: bool,
+    ) -> Result<Driven, EngineError> {
         let mut batch = Batch::default();
-        self.add(first, InputKind::Began, now, &mut batch);
+        self.add(first, input, now, &mut batch);
         loop {
             self.settle(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
-                return Ok(self.finish(end));
+                return Ok(Driven::Over(Box::new(self.finish(end))));
+            }
+            if !stay && self.turn.only_waits() {
+                return Ok(Driven::Waits(Waiting {
+                    session: self.turn.session().clone(),
+                    turn: self.turn.turn().id().clone(),
+                    waits: self.turn.turn().waits().cloned().collect(),
+                }));
             }
             batch = self.next_batch().await;
         }
@@ -349,7 +374,9 @@ impl<'o> Driver<'o> {
         }
         self.speaker.reloaded(&loaded.steps);
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-        let (now, today) = (self.shared.clock.now(), Restrictions::default());
+        // It is still the same day: what was forbidden when the turn was taken up stays forbidden.
+        let today = Restrictions::clone(self.turn.turn().restrictions());
+        let now = self.shared.clock.now();
         let recovered = ToolLoop::recover(&session, facts, &loaded.deliveries, now, today);
         let mut batch = Batch::default();
         match recovered {

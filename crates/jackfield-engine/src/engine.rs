@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::listing::ListedModel;
@@ -20,7 +21,7 @@ use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{CatalogEntry, ToolChoice, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
-use jackfield_ports::journal::{Delivered, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{Delivered, Epoch, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
@@ -31,6 +32,7 @@ use crate::driver::Driver;
 use crate::error::EngineError;
 use crate::news::{News, Observer};
 use crate::report::TurnReport;
+use crate::resume::Driven;
 use crate::validate::Validators;
 use crate::watch::Speeches;
 
@@ -248,12 +250,12 @@ impl Engine {
         };
         let offered = self.tools(&options).await;
         let journal = &self.shared.journal;
-        let epoch = journal.own(&session).await?;
+        let epoch = self.own(&session).await?;
         let loaded = journal.load(&session).await?;
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(session.clone(), facts);
         if let Some(turn) = folded.open_turn() {
-            return Err(EngineError::Busy {
+            return Err(EngineError::LeftOpen {
                 session,
                 turn: turn.id().clone(),
             });
@@ -285,7 +287,23 @@ impl Engine {
         let now = self.shared.clock.now();
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
         let driver = Driver::new(Arc::clone(&self.shared), turn, epoch, &loaded, observer);
-        driver.run(step, now).await
+        match driver.run(step, InputKind::Began, now, true).await? {
+            Driven::Over(report) => Ok(*report),
+            // Only who does not stay lets go of a turn that waits.
+            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
+                session: waiting.session,
+                turn: waiting.turn,
+            }),
+        }
+    }
+
+    /// Takes the ownership of a session; one that another process is at work on is busy.
+    pub(crate) async fn own(&self, session: &SessionId) -> Result<Epoch, EngineError> {
+        match self.shared.journal.own(session).await {
+            Ok(epoch) => Ok(epoch),
+            Err(JournalError::Owned { session }) => Err(self.busy(session).await),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// Puts an answer or a cancel into a session's inbox; whoever drives the session consumes it.
@@ -396,7 +414,7 @@ impl Engine {
     }
 
     /// Marks a session as driven here until the guard is dropped; `None` if it is already.
-    fn occupy(&self, session: &SessionId) -> Option<Busy> {
+    pub(crate) fn occupy(&self, session: &SessionId) -> Option<Busy> {
         let mut busy = self
             .shared
             .busy
@@ -409,7 +427,7 @@ impl Engine {
     }
 
     /// Says on which turn a session is at work: the open one, or the one that is about to begin.
-    async fn busy(&self, session: SessionId) -> EngineError {
+    pub(crate) async fn busy(&self, session: SessionId) -> EngineError {
         let loaded = match self.shared.journal.load(&session).await {
             Ok(loaded) => loaded,
             Err(JournalError::UnknownSession { .. }) => Loaded::default(),
@@ -424,7 +442,7 @@ impl Engine {
 }
 
 /// Marks a session as driven here.
-struct Busy {
+pub(crate) struct Busy {
     session: SessionId,
     shared: Arc<Shared>,
 }

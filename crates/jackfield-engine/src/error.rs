@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::telling::ForeignCursor;
 use jackfield_ports::journal::{JournalError, Refusal};
@@ -12,8 +12,8 @@ use thiserror::Error;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum EngineError {
-    /// The session has a turn that is not over: cancel it, or wait.
-    #[error("session {session} is at work on turn {turn}")]
+    /// Somebody, here or in another process, is at work on the session: cancel the turn, or wait.
+    #[error("session {session} is at work on turn {turn}: wait until it is over, or cancel it")]
     Busy {
         /// The session.
         session: SessionId,
@@ -26,11 +26,37 @@ pub enum EngineError {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The session has a turn that is not over, and that nobody is at work on.
+    #[error(
+        "session {session} has a turn that was left open ({turn}): resume it with `jackfield sessions resume {session}`"
+    )]
+    LeftOpen {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
     /// The journal does not take what happened; nothing that was not committed was done.
     #[error("the turn was stopped: its journal did not take it ({why})")]
     NotCommitted {
         /// Why.
         why: Arc<str>,
+    },
+    /// The session has no turn that is not over.
+    #[error("session {session} has no open turn: there is nothing to resume")]
+    NothingOpen {
+        /// The session.
+        session: SessionId,
+    },
+    /// The turn is not to be taken up. It was not touched.
+    #[error("turn {turn} of session {session} is not taken up: {why}")]
+    Parked {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// Why.
+        why: Box<Parked>,
     },
     /// Somebody else drives the session now.
     #[error("the turn was stopped here: {refusal}")]
@@ -60,5 +86,41 @@ pub enum EngineError {
         known: Vec<String>,
         /// The name.
         name: String,
+    },
+}
+
+/// Why a turn is not taken up.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Parked {
+    /// It was taken up this often without coming any further.
+    #[error(
+        "it was taken up {times} times without coming any further; resume it by hand to try once more, or cancel it"
+    )]
+    NoProgress {
+        /// How often.
+        times: u32,
+    },
+    /// Its provider is not one of this engine's.
+    #[error("its provider `{name}` is not configured; there are: {}", known.join(", "))]
+    NoProvider {
+        /// The providers that there are.
+        known: Vec<String>,
+        /// The name.
+        name: Arc<str>,
+    },
+    /// Toolboxes that it was offered tools of are not this engine's.
+    #[error("tools that it was offered are of servers that are not configured: {}", missing.join(", "))]
+    NoToolboxes {
+        /// Their ids.
+        missing: Vec<String>,
+    },
+    /// A toolbox that it was offered tools of does not list them.
+    #[error("the tools of `{toolbox}` cannot be had: {message}")]
+    ToolboxDown {
+        /// Why.
+        message: String,
+        /// The toolbox.
+        toolbox: ToolboxId,
     },
 }

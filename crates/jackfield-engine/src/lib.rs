@@ -1,7 +1,7 @@
 //! Performs what the loop asks for: the only caller of the ports.
 //!
 //! [`Engine::send`] drives one turn: it commits what the loop decides, then performs it, then tells
-//! whoever watches. It decides nothing itself.
+//! whoever watches. [`Engine::resume`] takes up a turn that was left. Neither decides anything itself.
 
 mod catalog;
 mod clock;
@@ -15,6 +15,8 @@ mod events;
 mod news;
 mod perform;
 mod report;
+mod resume;
+mod today;
 mod validate;
 mod watch;
 
@@ -24,8 +26,9 @@ pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};
 pub use self::direct::{DirectCall, Progress};
 pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
-pub use self::error::EngineError;
+pub use self::error::{EngineError, Parked};
 pub use self::news::{News, Observer};
 pub use self::report::{CallReport, TurnReport};
+pub use self::resume::{Driven, ResumeSession, Waiting};
 pub use self::validate::AnswerFit;
 pub use self::watch::Watcher;

@@ -134,7 +134,10 @@ impl Workers {
                     };
                     let ended = match toolbox(&shared, &tool.toolbox) {
                         Ok(toolbox) => toolbox.resume(&handle, answer.as_ref(), &mut events).await,
-                        Err(failure) => Err(failure.into()),
+                        // It was handed over once: that its toolbox is gone proves nothing.
+                        Err(failure) => {
+                            Err(ToolFailure::unknown(failure.kind, failure.message).into())
+                        }
                     };
                     let ended = checked(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
                     send(&sender, ended_input(attempt, ended)).await;

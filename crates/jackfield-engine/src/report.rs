@@ -104,6 +104,12 @@ impl Reporter {
                     open.closed = Some((*end, Arc::clone(result), took));
                 }
             }
+            // How long it ran in another process, no clock of this one knows.
+            Fact::TurnResumed { .. } => {
+                for open in self.calls.iter_mut().filter(|open| open.closed.is_none()) {
+                    open.started = None;
+                }
+            }
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
             | Fact::Late(_)
@@ -112,7 +118,6 @@ impl Reporter {
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. }
             | Fact::WaitOpened { .. } => {}
         }

@@ -14,6 +14,7 @@ mod media;
 mod message;
 mod opaque;
 mod reply;
+mod restrictions;
 mod scalar;
 mod settings;
 mod setup;

@@ -6,7 +6,6 @@ use std::time::Duration;
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::time::{MonoTime, Now};
-use crate::tool_loop::recover::Restrictions;
 
 /// Beyond the durable state.
 #[derive(Clone, Debug, Default)]
@@ -17,8 +16,6 @@ pub(super) struct Live {
     busy_since: Option<MonoTime>,
     deadlines: BTreeMap<ToolAttempt, MonoTime>,
     reply: Option<LiveReply>,
-    /// What today forbids; empty unless the turn was recovered.
-    restrictions: Restrictions,
 }
 
 #[derive(Clone, Debug)]
@@ -28,16 +25,11 @@ struct LiveReply {
 }
 
 impl Live {
-    pub(super) fn recovered(active: Duration, restrictions: Restrictions) -> Self {
+    pub(super) fn recovered(active: Duration) -> Self {
         Self {
             active,
-            restrictions,
             ..Self::default()
         }
-    }
-
-    pub(super) const fn restrictions(&self) -> &Restrictions {
-        &self.restrictions
     }
 
     pub(super) const fn active(&self) -> Duration {

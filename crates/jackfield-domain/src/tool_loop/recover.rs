@@ -1,6 +1,5 @@
 //! Recovery: taking up a turn that another process left, from its facts and its inbox alone.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::block::RanBy;
@@ -9,6 +8,7 @@ use crate::failure::{
     Disposition, ModelFailure, ModelFailureKind, Phase, RetryAdvice, ToolFailure, ToolFailureKind,
 };
 use crate::ids::{SessionId, ToolCallId, ToolName};
+use crate::restrictions::{Restriction, Restrictions};
 use crate::session::Session;
 use crate::time::Now;
 use crate::tool::UnknownPolicy;
@@ -18,25 +18,6 @@ use crate::tool_loop::live::Live;
 use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
 use crate::turn::{CallState, Running, Stage};
 use crate::wait::Delivery;
-
-/// What today forbids of calls that have not started, for the rest of the turn. It can only take
-/// away, never allow.
-#[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Restrictions {
-    /// By model-facing name.
-    pub tools: BTreeMap<ToolName, Restriction>,
-}
-
-/// Why a call that has not started may not start today.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Restriction {
-    /// The tool's definition is not the one that the model was told.
-    Changed,
-    /// Policy denies it now; says why.
-    Denied(Arc<str>),
-    /// There is no such tool any more.
-    Gone,
-}
 
 impl ToolLoop {
     /// Takes up the turn that these facts leave open; `None` if they leave none open.
@@ -52,14 +33,14 @@ impl ToolLoop {
     ) -> Option<(Self, Step)> {
         let folded = Session::fold(session.clone(), facts);
         let turn = folded.open_turn()?.clone();
-        let live = Live::recovered(turn.active, restrictions);
+        let live = Live::recovered(turn.active);
         let mut recovered = Self {
             live,
             session: session.clone(),
             turn,
         };
         let mut decider = Decider::new(&mut recovered.turn, &mut recovered.live, now);
-        decider.recover(deliveries);
+        decider.recover(deliveries, restrictions);
         let parts = decider_parts(decider);
         let step = recovered.finish(parts, now);
         Some((recovered, step))
@@ -67,9 +48,10 @@ impl ToolLoop {
 }
 
 impl Decider<'_> {
-    fn recover(&mut self, deliveries: &[Delivery]) {
+    fn recover(&mut self, deliveries: &[Delivery], restrictions: Restrictions) {
         self.decide(Fact::TurnResumed {
             nth: self.turn.resumed + 1,
+            restrictions: (!restrictions.tools.is_empty()).then(|| Arc::new(restrictions)),
         });
         for delivery in deliveries {
             self.delivered(delivery);
@@ -171,7 +153,7 @@ impl Decider<'_> {
 
     /// Why this call may not start today, if it may not.
     pub(super) fn restriction(&self, call: &ToolCallId) -> Option<String> {
-        let restrictions = self.live.restrictions();
+        let restrictions = &self.turn.restrictions;
         if restrictions.tools.is_empty() {
             return None;
         }

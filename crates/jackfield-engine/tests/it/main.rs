@@ -14,6 +14,7 @@ mod looks;
 mod ordering;
 mod patterns;
 mod plain_schemas;
+mod resuming;
 mod robustness;
 mod running;
 mod schemas;

@@ -198,7 +198,7 @@ async fn dropping_the_turn_aborts_what_runs_and_leaves_it_open_in_the_journal() 
         .send(message(options()), &mut ())
         .await
         .expect_err("the turn is open");
-    assert!(matches!(open, EngineError::Busy { .. }), "{open}");
+    assert!(matches!(open, EngineError::LeftOpen { .. }), "{open}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -14,6 +14,7 @@ use jackfield_domain::limits::LimitKind;
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, Reply};
+use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool_input::ToolInput;
@@ -47,7 +48,7 @@ stored_enum! { Fact as FactForm {
     SessionForked { from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>> },
     TurnEnded { end: TurnEnd },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
-    TurnResumed { nth: u32 },
+    TurnResumed { nth: u32; maybe restrictions: Arc<Restrictions> },
     WaitClosed { wait: WaitId, end: WaitEnd; maybe subject: Digest },
     WaitOpened { wait: Wait },
 } }

@@ -45,6 +45,10 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
         ("turn_opened_strict", samples::turn_opened_strict()),
+        (
+            "turn_resumed_restricted",
+            samples::turn_resumed_restricted(),
+        ),
         ("wait_closed_granted", samples::wait_closed_granted()),
         ("wait_opened_approval", samples::wait_opened_approval()),
     ]

@@ -18,7 +18,9 @@ use jackfield_domain::ids::{
     DeliveryId, ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId,
 };
 use jackfield_domain::limits::LimitKind;
+use jackfield_domain::naming::bare_tool_name;
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
@@ -284,7 +286,33 @@ pub(crate) fn turn_ended() -> Envelope {
 }
 
 pub(crate) fn turn_resumed() -> Envelope {
-    step(InputKind::Recovered, vec![Fact::TurnResumed { nth: 1 }])
+    step(
+        InputKind::Recovered,
+        vec![Fact::TurnResumed {
+            nth: 1,
+            restrictions: None,
+        }],
+    )
+}
+
+pub(crate) fn turn_resumed_restricted() -> Envelope {
+    let tools = [
+        ("files__read", Restriction::Gone),
+        (
+            "files__write",
+            Restriction::Denied("denied by a rule".into()),
+        ),
+        ("notes__add", Restriction::Changed),
+    ];
+    let tools = tools.map(|(tool, why)| (bare_tool_name(tool), why));
+    let restrictions = Some(Arc::new(Restrictions {
+        tools: tools.into_iter().collect(),
+    }));
+    let fact = Fact::TurnResumed {
+        nth: 2,
+        restrictions,
+    };
+    step(InputKind::Recovered, vec![fact])
 }
 
 fn answers() -> Vec<Answer> {

@@ -63,6 +63,7 @@ pub(crate) fn step(number: u64) -> Envelope {
     Envelope {
         facts: vec![Fact::TurnResumed {
             nth: u32::try_from(number).unwrap_or(u32::MAX),
+            restrictions: None,
         }],
         input: InputKind::Recovered,
         now: Now::default(),

@@ -12,8 +12,9 @@ use jackfield_domain::fact::{
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, TurnId};
 use jackfield_domain::limits::LimitKind;
+use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
-use proptest::collection::vec;
+use proptest::collection::{btree_map, vec};
 use proptest::option;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -25,7 +26,7 @@ use super::failure::{disposition, model_failure, tool_failure_kind};
 use super::reply::{estimated_usage, finish_reason, reply, usage};
 use super::setup::{duration, opening, setup};
 use super::text::{id, text};
-use super::tool::digest;
+use super::tool::{digest, tool_name};
 use super::wait::{cancel_cause, job_handle, wait, wait_end, wait_id};
 
 /// A wall-clock instant, before 1970 and at the ends of time now and then.
@@ -277,7 +278,16 @@ fn turn_opened() -> BoxedStrategy<Fact> {
 }
 
 fn turn_resumed() -> BoxedStrategy<Fact> {
-    (1..9_u32).prop_map(|nth| Fact::TurnResumed { nth }).boxed()
+    let why = prop_oneof![
+        Just(Restriction::Changed),
+        Just(Restriction::Gone),
+        text().prop_map(Restriction::Denied),
+    ];
+    let tools = btree_map(tool_name(), why, 1..4);
+    let restrictions = tools.prop_map(|tools| Arc::new(Restrictions { tools }));
+    (1..9_u32, option::of(restrictions))
+        .prop_map(|(nth, restrictions)| Fact::TurnResumed { nth, restrictions })
+        .boxed()
 }
 
 fn wait_closed() -> BoxedStrategy<Fact> {

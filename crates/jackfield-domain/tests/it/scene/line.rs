@@ -65,7 +65,7 @@ pub(super) fn of_fact(
                 counted.map_or_else(String::new, |usage| format!(", used {}", usage.total()));
             format!("reply {why}{kept}{again}{used}")
         }
-        Fact::TurnResumed { nth } => format!("resumed {nth}"),
+        Fact::TurnResumed { nth, .. } => format!("resumed {nth}"),
         Fact::WaitClosed { end, .. } => format!("wait {:?}", end.kind()),
         Fact::CallStarted { .. }
         | Fact::ModelCallStarted { .. }

@@ -105,7 +105,10 @@ pub(super) async fn another_step_at_a_written_place_is_refused<H: JournalHarness
 pub(super) async fn of_appends_at_once_one_is_committed<H: JournalHarness>() {
     let scene = Scene::<H>::begin().await;
     let appends = (1..=8).map(|nth| {
-        let facts = vec![jackfield_domain::fact::Fact::TurnResumed { nth }];
+        let facts = vec![jackfield_domain::fact::Fact::TurnResumed {
+            nth,
+            restrictions: None,
+        }];
         let append = scene.append(0, vec![step(0, facts)]);
         let journal = Arc::clone(&scene.journal);
         tokio::spawn(async move { journal.append(&append).await })

@@ -131,7 +131,13 @@ pub(super) fn step(number: u64, facts: Vec<Fact>) -> Envelope {
 
 /// A step that says nothing but this number.
 pub(super) fn plain(number: u64) -> Envelope {
-    step(number, vec![Fact::TurnResumed { nth: 1 }])
+    step(
+        number,
+        vec![Fact::TurnResumed {
+            nth: 1,
+            restrictions: None,
+        }],
+    )
 }
 
 /// A question of this kind, open for a minute.

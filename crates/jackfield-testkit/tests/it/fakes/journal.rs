@@ -24,7 +24,10 @@ async fn faulty() -> (FaultyJournal, Append) {
         seen: 0,
         session: session(),
         steps: vec![Envelope {
-            facts: vec![Fact::TurnResumed { nth: 1 }],
+            facts: vec![Fact::TurnResumed {
+                nth: 1,
+                restrictions: None,
+            }],
             input: InputKind::Woke,
             now: Now::default(),
             step: 0,

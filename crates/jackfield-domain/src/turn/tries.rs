@@ -1,0 +1,61 @@
+//! How often a turn was taken up, and what came of that.
+
+use std::sync::Arc;
+
+use super::{CallState, Turn};
+use crate::restrictions::Restrictions;
+
+impl Turn {
+    /// How many replies were lost with the process that waited for them.
+    #[must_use]
+    pub const fn lost_replies(&self) -> u32 {
+        self.lost_replies
+    }
+
+    /// How often a process took it up that another one had left.
+    #[must_use]
+    pub const fn resumed(&self) -> u32 {
+        self.resumed
+    }
+
+    /// How often a process took it up since it came further last. Only waiting is no try: a turn that
+    /// is asked about, and waits on, has not failed at anything.
+    #[must_use]
+    pub const fn fruitless(&self) -> u32 {
+        self.fruitless
+    }
+
+    /// Whether it was taken up so often without coming further that a person has to say what now.
+    #[must_use]
+    pub const fn is_parked(&self) -> bool {
+        self.fruitless >= MOST_FRUITLESS
+    }
+
+    /// Whether it only waits for somebody outside: nothing runs, nothing is scheduled.
+    #[must_use]
+    pub fn only_waits(&self) -> bool {
+        let calls = self.calls();
+        !calls.is_empty()
+            && calls
+                .iter()
+                .all(|call| matches!(call.state, CallState::Closed(_) | CallState::Waiting(_)))
+    }
+
+    /// What the day forbids on which it was taken up last.
+    #[must_use]
+    pub const fn restrictions(&self) -> &Arc<Restrictions> {
+        &self.restrictions
+    }
+
+    /// Folds in that a process took it up.
+    pub(super) fn take_up(&mut self, nth: u32, restrictions: Option<&Arc<Restrictions>>) {
+        if !self.only_waits() {
+            self.fruitless += 1;
+        }
+        self.restrictions = restrictions.map(Arc::clone).unwrap_or_default();
+        self.resumed = nth;
+    }
+}
+
+/// How often a turn is taken up without coming further before it is left to a person.
+const MOST_FRUITLESS: u32 = 3;
