@@ -6,8 +6,9 @@ use std::io;
 use std::sync::Arc;
 
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, TurnOptions};
+use jackfield_engine::{Engine, EngineBuilder, TurnOptions};
 use jackfield_ports::chat_model::ChatModel;
+use jackfield_ports::journal::Journal;
 use jackfield_provider_kit::base_url::{BaseUrl, InvalidBaseUrl};
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::{Transport, TransportError, TransportSettings};
@@ -41,6 +42,19 @@ pub struct Assembled {
     /// The MCP servers, those that are switched off included. They are started by whoever needs them
     /// first; [`Server::stop`] ends them.
     pub servers: Vec<Server>,
+}
+
+/// What an [`Assembled`] is made of, but for its journal.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Prepared {
+    builder: EngineBuilder,
+    dialects: BTreeMap<Arc<str>, Arc<str>>,
+    keys_found: BTreeSet<Arc<str>>,
+    missing_keys: BTreeMap<Arc<str>, MissingKey>,
+    options: TurnOptions,
+    providers: BTreeMap<Arc<str>, ProviderState>,
+    servers: Vec<Server>,
 }
 
 /// A provider of an assembly.
@@ -85,18 +99,53 @@ impl Assembled {
     /// Sends later turns to this model, with what is configured for its dialect. What a turn is sent with
     /// otherwise stays as it is.
     pub fn switch(&mut self, config: &Config, model: ModelRef) {
-        let dialect = self.dialects.get(&model.provider);
-        let extensions = config.extensions.iter().map(|(extension, _)| extension);
-        let theirs = extensions.filter(|extension| Some(&extension.dialect) == dialect);
-        let always = config.options.settings.extensions.iter();
-        self.options.settings.extensions = always.chain(theirs).cloned().collect();
-        self.options.model = model;
+        switch(&mut self.options, &self.dialects, config, model);
     }
 }
 
+impl Prepared {
+    /// The engine, which keeps its facts in this journal.
+    #[must_use]
+    pub fn on(self, journal: Arc<dyn Journal>) -> Assembled {
+        let Self {
+            builder,
+            dialects,
+            keys_found,
+            missing_keys,
+            options,
+            providers,
+            servers,
+        } = self;
+        Assembled {
+            dialects,
+            engine: builder.journal(journal).build(),
+            keys_found,
+            missing_keys,
+            options,
+            providers,
+            servers,
+        }
+    }
+}
+
+/// Sends turns to this model, with what is configured for its dialect.
+fn switch(
+    options: &mut TurnOptions,
+    dialects: &BTreeMap<Arc<str>, Arc<str>>,
+    config: &Config,
+    model: ModelRef,
+) {
+    let dialect = dialects.get(&model.provider);
+    let extensions = config.extensions.iter().map(|(extension, _)| extension);
+    let theirs = extensions.filter(|extension| Some(&extension.dialect) == dialect);
+    let always = config.options.settings.extensions.iter();
+    options.settings.extensions = always.chain(theirs).cloned().collect();
+    options.model = model;
+}
+
 impl Registry {
-    /// Makes the engine: all configured providers, the built-in tools, the web APIs, the MCP servers, a
-    /// journal in memory.
+    /// Makes the engine: all configured providers, the built-in tools, the web APIs, the MCP servers, and a
+    /// journal in memory; another one takes its place [before the engine is made](Prepared::on).
     ///
     /// A provider without a key is made all the same, and says so when it is asked;
     /// an MCP server or a web API that lacks a variable says so when tools are listed.
@@ -109,6 +158,20 @@ impl Registry {
         config: &Config,
         environment: &Environment,
     ) -> Result<Assembled, ConfigError> {
+        let prepared = self.prepare(config, environment)?;
+        Ok(prepared.on(Arc::new(MemoryJournal::default())))
+    }
+
+    /// Makes everything that an engine needs but its journal, which may be opened meanwhile.
+    ///
+    /// # Errors
+    ///
+    /// As those of [`Registry::assemble`].
+    pub fn prepare(
+        &self,
+        config: &Config,
+        environment: &Environment,
+    ) -> Result<Prepared, ConfigError> {
         let transport = transport(config)?;
         let mut builder = Engine::builder(Arc::new(MemoryJournal::default()));
         if config.builtins {
@@ -168,18 +231,18 @@ impl Registry {
         }
         builder = web::join(config, environment, builder)?;
         ConfigError::check(problems)?;
-        let model = options.model.clone();
-        let mut assembled = Assembled {
+        let mut prepared = Prepared {
+            builder,
             dialects,
-            engine: builder.build(),
             keys_found,
             missing_keys,
             options,
             providers,
             servers,
         };
-        assembled.switch(config, model);
-        Ok(assembled)
+        let model = prepared.options.model.clone();
+        switch(&mut prepared.options, &prepared.dialects, config, model);
+        Ok(prepared)
     }
 
     fn make(

@@ -14,6 +14,7 @@ use jackfield_engine::TurnOptions;
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
+use crate::journal::JournalConfig;
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
 use crate::place::{Origin, Place, Problem};
@@ -38,6 +39,8 @@ pub struct Config {
     pub extensions: Vec<(Extension, Place)>,
     /// The files that were read, from the weakest to the strongest.
     pub files: Vec<PathBuf>,
+    /// Where conversations are kept.
+    pub journal: JournalConfig,
     /// Where the model was chosen.
     pub model_place: Place,
     /// How providers are reached.
@@ -126,6 +129,7 @@ impl Default for Config {
             data: None,
             extensions: Vec::new(),
             files: Vec::new(),
+            journal: JournalConfig::default(),
             model_place: Origin::Default.into(),
             network: Network::default(),
             options,

@@ -9,6 +9,7 @@ use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
 use crate::config::{Config, DEFAULT_PROMPT};
+use crate::journal::JournalKind;
 use crate::place::{Origin, Place};
 use crate::redact;
 use crate::servers::McpServer;
@@ -88,7 +89,12 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         UnknownPolicy::Report => "report",
         UnknownPolicy::Retry => "retry",
     };
+    let kind = match config.journal.kind {
+        JournalKind::Memory => "memory",
+        JournalKind::Sqlite => "sqlite",
+    };
     vec![
+        ("journal.kind", json!(kind)),
         ("limits.approval", time(approval)),
         ("limits.client_tool", time(client_tool)),
         ("limits.model_idle", time(model_idle)),

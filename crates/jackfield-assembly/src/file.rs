@@ -129,6 +129,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
     sections::budget(&mut config.options.allowance, root.section("budget"));
+    sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);

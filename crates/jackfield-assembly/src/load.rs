@@ -24,6 +24,8 @@ pub struct Flags {
     pub allow: Vec<String>,
     /// The file that is read in place of all others.
     pub config: Option<PathBuf>,
+    /// The file that conversations are kept in.
+    pub db: Option<PathBuf>,
     /// Patterns of tools that may not run; they win over those that may.
     pub deny: Vec<String>,
     /// The file of MCP servers that is read in place of all others.
@@ -55,6 +57,10 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         servers(&mut draft, surroundings, &path)?;
     }
     environment(&mut draft, surroundings);
+    if let Some(path) = &flags.db {
+        let path = surroundings.directory.join(path);
+        name_journal(&mut draft, path, Origin::Flag("--db"));
+    }
     apply(&mut draft, flags);
     let Draft {
         aliases,
@@ -190,6 +196,10 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
     for provider in draft.config.providers.values_mut() {
         provider.resolve_key_file(|file| surroundings.resolve(file, base));
     }
+    draft
+        .config
+        .journal
+        .resolve(|file| surroundings.resolve(file, base));
     draft.config.files.push(path.to_owned());
 }
 
@@ -233,6 +243,7 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
         }
     };
     let (model, system) = (variable("JACKFIELD_MODEL"), variable("JACKFIELD_SYSTEM"));
+    let db = variable("JACKFIELD_DB");
     if let Some(model) = model {
         let origin = Origin::Variable("JACKFIELD_MODEL");
         say(draft, "model", model.as_str(), origin.clone());
@@ -243,6 +254,17 @@ fn environment(draft: &mut Draft, surroundings: &Surroundings) {
         say(draft, "system.prompt", system.as_str(), origin);
         draft.config.options.system = system_prompt(PartOrigin::Configuration, &system);
     }
+    if let Some(db) = db {
+        let path = surroundings.resolve(&db, &surroundings.directory);
+        name_journal(draft, path, Origin::Variable("JACKFIELD_DB"));
+    }
+}
+
+/// Takes the file of the journal that was named elsewhere than in a file.
+fn name_journal(draft: &mut Draft, path: PathBuf, origin: Origin) {
+    let shown = path.display().to_string();
+    say(draft, "journal.path", shown, origin.clone());
+    draft.config.journal.name(path, origin.into());
 }
 
 /// Takes down what is said of a key elsewhere than in a file.

@@ -128,6 +128,9 @@ pub struct Source {
     /// Read this configuration file and no other (also: JACKFIELD_CONFIG).
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
+    /// Keep sessions in this file (also: JACKFIELD_DB).
+    #[arg(long, value_name = "FILE")]
+    pub db: Option<PathBuf>,
     /// Read the MCP servers from this file and no other.
     #[arg(long, value_name = "FILE")]
     pub mcp_config: Option<PathBuf>,

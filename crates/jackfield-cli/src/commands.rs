@@ -8,6 +8,7 @@ pub mod config;
 pub mod demo;
 pub mod doctor;
 mod init;
+pub(crate) mod kept;
 pub mod man;
 pub mod mcp;
 pub mod models;

@@ -48,22 +48,19 @@ pub enum Ended {
 
 /// Sends a message and shows its turn.
 ///
-/// `place` is the turn's place in its session, from 1.
-///
 /// # Errors
 ///
 /// A [`Fault`] if the turn could not be driven; a turn that failed is a report.
 pub async fn run(
     engine: &Engine,
     message: SendMessage,
-    place: u32,
     view: &mut dyn View,
     asks: Asks<'_>,
 ) -> Result<Ended, Fault> {
     let format = message.options.settings.response_format.clone();
     let (news, mut events) = mpsc::unbounded_channel();
     let mut forward = Forward(news);
-    let mut table = Table::new(engine, message.session.clone(), place, asks);
+    let mut table = Table::new(engine, message.session.clone(), asks);
     let mut shown = Shown { broken: None, view };
     let mut sending = pin!(engine.send(message, &mut forward));
     let mut interrupts = Interrupts::watch();

@@ -111,6 +111,12 @@ impl EngineBuilder {
         self
     }
 
+    /// Keeps facts in this journal instead.
+    pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
+        self.journal = journal;
+        self
+    }
+
     /// Tells the time in another way.
     pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
         self.clock = clock;

@@ -20,6 +20,12 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// The session is there already.
+    #[error("there is a session {session} already")]
+    Exists {
+        /// The session.
+        session: SessionId,
+    },
     /// The cursor is none of the session.
     #[error(transparent)]
     ForeignCursor(#[from] ForeignCursor),
@@ -35,6 +41,12 @@ pub enum EngineError {
         session: SessionId,
         /// The turn.
         turn: TurnId,
+    },
+    /// The session has no such place to be forked at.
+    #[error("session {session} cannot be forked there")]
+    NoSuchPlace {
+        /// The session.
+        session: SessionId,
     },
     /// The journal does not take what happened; nothing that was not committed was done.
     #[error("the turn was stopped: its journal did not take it ({why})")]

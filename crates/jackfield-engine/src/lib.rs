@@ -16,11 +16,13 @@ mod news;
 mod perform;
 mod report;
 mod resume;
+mod sessions;
 mod today;
 mod validate;
 mod watch;
 
 pub use jackfield_ports::chat_model::Capabilities;
+pub use jackfield_ports::journal::{JournalError, Loaded};
 
 pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};

@@ -1,5 +1,7 @@
 //! The tables of limits, budget, policy and settings.
 
+use std::path::PathBuf;
+
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
@@ -12,6 +14,7 @@ use toml::de::DeValue;
 use crate::config::{Config, Network};
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
+use crate::journal::{JournalConfig, JournalKind};
 use crate::place::{Place, Problem};
 use crate::values::{
     at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
@@ -21,6 +24,31 @@ use crate::values::{
 pub(crate) fn budget(allowance: &mut Allowance, mut section: Section<'_>) {
     section.set("active", duration, &mut allowance.active);
     section.set("tokens", whole::<u64>, &mut allowance.tokens);
+    section.finish();
+}
+
+/// `[journal]`
+pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, trust: Trust) {
+    // Wherever it were moved, what was said would be read there, or be deleted, by somebody's leave who
+    // never gave it.
+    if trust == Trust::Found
+        && let Some(place) = section.first_place()
+    {
+        let help = trust_help(&place);
+        let message = "a file that was merely found does not say where conversations are kept";
+        section.problem(Problem::new(place, message).with_help(help));
+    }
+    let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
+    section.set("keep_bytes", bytes, &mut journal.keep_bytes);
+    section.set("keep_days", at_least_one, &mut journal.keep_days);
+    let kind = one_of(&[
+        ("memory", JournalKind::Memory),
+        ("sqlite", JournalKind::Sqlite),
+    ]);
+    if let Some((path, place)) = section.take("path", filled) {
+        journal.name(PathBuf::from(&*path), place);
+    }
+    section.set("kind", kind, &mut journal.kind);
     section.finish();
 }
 

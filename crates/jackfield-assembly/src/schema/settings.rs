@@ -34,6 +34,26 @@ pub(super) const SETTINGS: &[Entry] = &[
         "Tokens, input and output together",
     ),
     entry(
+        "journal.keep_bytes",
+        Size("1GiB"),
+        "How much conversations may have together before the oldest are deleted",
+    ),
+    entry(
+        "journal.keep_days",
+        Whole(1),
+        "How many days a conversation is kept that nobody goes on with",
+    ),
+    entry(
+        "journal.kind",
+        Words(&["memory", "sqlite"]),
+        "What conversations are kept in",
+    ),
+    entry(
+        "journal.path",
+        Text("~/notes/jackfield.db"),
+        "The file that conversations are kept in",
+    ),
+    entry(
         "limits.approval",
         Duration("24h"),
         "How long a person has for an approval",

@@ -167,6 +167,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
     let flags = Flags {
         allow: vec!["*".to_owned()],
         config: None,
+        db: None,
         deny: vec!["x".to_owned()],
         mcp_config: None,
         model: Some("claude/flag".to_owned()),

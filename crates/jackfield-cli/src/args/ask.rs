@@ -22,6 +22,9 @@ pub struct Ask {
     /// Have the answer be JSON of the JSON Schema in this file.
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
+    /// Go on with this session; a new one, if there is none of this id.
+    #[arg(long, value_name = "ID")]
+    pub session: Option<String>,
     /// The system prompt, in place of the configured one; "" for none.
     #[arg(long, value_name = "TEXT")]
     pub system: Option<String>,
@@ -49,6 +52,8 @@ Examples:
   jackfield ask - < question.txt > answer.txt
   jackfield ask --strict=quality \"Sum this up as JSON.\" < report.txt
   jackfield ask --output json \"What is 17 * 4?\" | jq '.calls[].name'
+  jackfield ask --session trip \"I am in Tokyo.\"
+  jackfield ask --session trip \"What time is it here?\"
   jackfield ask --json \"What is 17 * 4?\" | jq -r 'select(.event == \"turn_ended\") | .answer'
 
 The answer goes to standard output; calls, notes and use go to standard error.";

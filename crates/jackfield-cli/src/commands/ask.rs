@@ -1,5 +1,6 @@
 //! `jackfield ask`: a question, and its answer.
 
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{self, IsTerminal as _};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -18,7 +19,7 @@ use jackfield_engine::{AnswerFit, SendMessage, TurnReport};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
-use crate::commands::{attach, patterns, servers};
+use crate::commands::{attach, kept, patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::Person;
@@ -38,7 +39,11 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
     let mut flags = flags(&ask.setup);
     (flags.model, flags.system) = (ask.model, ask.system);
     bound(&mut flags, &ask.bounds);
-    let mut assembled = assemble(&flags, registry)?;
+    let (config, environment) = configured(&flags)?;
+    let opening = kept::begin(&config);
+    let prepared = registry.prepare(&config, &environment)?;
+    let journal = opening.opened().await?;
+    let mut assembled = prepared.on(Arc::clone(&journal.journal));
     if let Some(format) = format {
         usable(&format).await?;
         assembled.options.settings.response_format = format;
@@ -52,13 +57,14 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
         let offered = assembled.engine.tools(&assembled.options).await;
         patterns::warn(&ask.setup, &offered);
     }
-    converse(
-        assembled,
-        attach::message(files, &question),
-        &ask.output,
-        ask.yes,
-    )
-    .await
+    let session = match &ask.session {
+        Some(id) => parse_session(id)?,
+        None => new_session()?,
+    };
+    let message = attach::message(files, &question);
+    let ended = converse(assembled, message, session, &ask.output, ask.yes).await;
+    kept::close(&journal).await;
+    ended
 }
 
 /// Reads the question, and says what it waits for if that takes long.
@@ -86,6 +92,7 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, Fault> {
 pub async fn converse(
     assembled: Assembled,
     message: Message,
+    session: SessionId,
     output: &Output,
     yes: bool,
 ) -> Result<Exit, Fault> {
@@ -111,7 +118,7 @@ pub async fn converse(
     let message = SendMessage {
         opening: Opening::UserMessage(message.into()),
         options,
-        session: new_session()?,
+        session,
     };
     let mut view = if at_end {
         render::whole(output.verbose)
@@ -119,7 +126,7 @@ pub async fn converse(
         render::view(output.json, output.verbose, !is_json)
     };
     let patience = servers::patience(&servers);
-    let ended = turn::run(&engine, message, 1, &mut *view, asks).await;
+    let ended = turn::run(&engine, message, &mut *view, asks).await;
     drop(patience);
     servers::stop(servers).await;
     match ended? {
@@ -261,7 +268,9 @@ pub fn flags(setup: &Setup) -> Flags {
 #[must_use]
 pub fn flags_of(source: &Source) -> Flags {
     let mut flags = Flags::default();
-    (flags.config, flags.mcp_config) = (source.config.clone(), source.mcp_config.clone());
+    flags.config.clone_from(&source.config);
+    flags.db.clone_from(&source.db);
+    flags.mcp_config.clone_from(&source.mcp_config);
     flags
 }
 
@@ -317,13 +326,33 @@ pub(crate) fn key_help(missing: &MissingKey) -> String {
     }
 }
 
-/// A session of its own for each run, as ids and idempotency keys are made of it.
+/// A session of its own, as ids and idempotency keys are made of it: nobody has ever had this id, and few
+/// of its characters tell it from all others.
 pub(crate) fn new_session() -> Result<SessionId, Fault> {
     let now = SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .unwrap_or_default();
-    let id = format!("cli-{:x}-{:x}", now.as_nanos(), std::process::id());
+    // The state is keyed by the operating system's random numbers.
+    let mut bits = RandomState::new().hash_one((now.as_nanos(), std::process::id()));
+    let mut id = String::new();
+    while id.len() < ID_LENGTH {
+        let place = usize::try_from(bits % 32).unwrap_or_default();
+        id.extend(ID_LETTERS.chars().nth(place));
+        bits /= 32;
+    }
     SessionId::parse(&id).map_err(|error| Fault::new(Exit::Internal, error.to_string()))
+}
+
+/// The session of an id that was given.
+///
+/// # Errors
+///
+/// A [`Fault`] if it can be none.
+pub(crate) fn parse_session(id: &str) -> Result<SessionId, Fault> {
+    SessionId::parse(id).map_err(|error| {
+        let help = "`jackfield sessions list` shows those that there are";
+        Fault::new(Exit::Usage, error.to_string()).with_help(help)
+    })
 }
 
 /// Where strictness comes from.
@@ -333,6 +362,12 @@ const STRICT: &str = "what must not get lost is said by `--strict`, or by `stric
 /// What to do about an answer of another form.
 const MISFIT: &str = "ask again, say in the question what is wanted, or take a model that keeps to a form: \
                       `jackfield providers` says which do (structured_output)";
+
+/// What the ids of sessions are made of: 32 letters and digits that are not taken for each other.
+const ID_LETTERS: &str = "abcdefghijkmnpqrstuvwxyz23456789";
+
+/// How long the ids of sessions are: 60 bits.
+const ID_LENGTH: usize = 12;
 
 /// How long standard input is waited for in silence.
 const PATIENCE: Duration = Duration::from_secs(2);

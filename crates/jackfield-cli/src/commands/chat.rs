@@ -18,7 +18,7 @@ use jackfield_engine::SendMessage;
 
 use self::slash::{COMMANDS, Typed};
 use crate::args;
-use crate::commands::{ask, patterns, servers, tools};
+use crate::commands::{ask, kept, patterns, servers, tools};
 use crate::editor::LineEditor;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -40,7 +40,10 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     ask::bound(&mut flags, &chat.bounds);
     let surroundings = ask::surroundings()?;
     let config = ask::configured_in(&flags, &surroundings)?;
-    let mut assembled = registry.assemble(&config, &surroundings.environment)?;
+    let opening = kept::begin(&config);
+    let prepared = registry.prepare(&config, &surroundings.environment)?;
+    let journal = opening.opened().await?;
+    let mut assembled = prepared.on(Arc::clone(&journal.journal));
     if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
         return Err(fault);
     }
@@ -73,7 +76,6 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         config,
         exit: Exit::Answered,
         interrupts: None,
-        nth: 0,
         person,
         session: ask::new_session()?,
         used: Vec::new(),
@@ -82,6 +84,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     };
     let ended = conversation.hold().await;
     servers::stop(all).await;
+    kept::close(&journal).await;
     if wrong.load(Ordering::Relaxed) {
         return Ok(Exit::Usage);
     }
@@ -116,8 +119,6 @@ struct Conversation {
     exit: Exit,
     /// Watches between two turns, which have a watch of their own.
     interrupts: Option<Interrupts>,
-    /// How many turns of the session have begun.
-    nth: u32,
     person: Person,
     session: SessionId,
     used: Vec<(ModelRef, Usage)>,
@@ -182,7 +183,7 @@ impl Conversation {
     async fn take(&mut self, line: &str) -> Result<bool, Fault> {
         match slash::read(line) {
             Typed::Clear => {
-                (self.session, self.nth) = (ask::new_session()?, 0);
+                self.session = ask::new_session()?;
                 render::remark("what was said is forgotten");
             }
             Typed::Help => self.print(|out| show::help(out, COMMANDS)),
@@ -225,7 +226,7 @@ impl Conversation {
         let mut view = render::view(false, self.verbose, prose);
         let _patience = servers::patience(&self.assembled.servers);
         let engine = &self.assembled.engine;
-        turn::run(engine, message, self.nth + 1, &mut *view, asks).await
+        turn::run(engine, message, &mut *view, asks).await
     }
 
     /// Looks at how a turn ended. The conversation goes on, whatever became of it.
@@ -241,7 +242,6 @@ impl Conversation {
                 return Err(fault);
             }
             Ok(Ended::With { fit, report }) => {
-                self.nth += 1;
                 self.used.push((model.clone(), report.usage));
                 let strict = self.assembled.options.strict.is_some();
                 ask::exit_of(*report, fit, &model, strict)

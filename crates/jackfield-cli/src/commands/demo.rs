@@ -69,7 +69,8 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
         .collect::<Environment>();
     let registry = Registry::default().guarded();
     let assembled = registry.assemble(&config, &environment)?;
-    ask::converse(assembled, Message::user(question), &demo.output, false).await
+    let (message, session) = (Message::user(question), ask::new_session()?);
+    ask::converse(assembled, message, session, &demo.output, false).await
 }
 
 /// The tools: the built-in ones, in a process of their own, over MCP.

@@ -32,7 +32,8 @@ pub(super) struct Table<'a> {
     open: VecDeque<Wait>,
     session: SessionId,
     setup: Option<Arc<Setup>>,
-    turn: TurnId,
+    /// The turn, from the moment that it is there, as far as was told.
+    turn: Option<TurnId>,
 }
 
 /// What a person is asked.
@@ -55,7 +56,7 @@ enum Understood {
 }
 
 impl<'a> Table<'a> {
-    pub(super) fn new(engine: &'a Engine, session: SessionId, place: u32, asks: Asks<'a>) -> Self {
+    pub(super) fn new(engine: &'a Engine, session: SessionId, asks: Asks<'a>) -> Self {
         Self {
             asked: None,
             asks,
@@ -63,15 +64,15 @@ impl<'a> Table<'a> {
             cancelled: false,
             engine,
             open: VecDeque::new(),
-            turn: TurnId::derive(&session, place),
             session,
             setup: None,
+            turn: None,
         }
     }
 
     /// Whether the turn is there, as far as was told.
     pub(super) const fn has_begun(&self) -> bool {
-        self.setup.is_some()
+        self.turn.is_some()
     }
 
     pub(super) const fn is_asking(&self) -> bool {
@@ -85,8 +86,9 @@ impl<'a> Table<'a> {
                 self.calls.extend(reply.message.calls().map(Arc::clone));
                 return Ok(());
             }
-            Fact::TurnOpened { setup, .. } => {
+            Fact::TurnOpened { setup, turn, .. } => {
                 self.setup = Some(Arc::clone(setup));
+                self.turn = Some(turn.clone());
                 return Ok(());
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
@@ -317,12 +319,15 @@ impl<'a> Table<'a> {
         if self.cancelled {
             return true;
         }
+        let Some(turn) = self.turn.clone() else {
+            return false;
+        };
         (self.cancelled, self.asked) = (true, None);
+        let what = format!("cancel-{turn}");
         let body = DeliveryBody::Cancel {
             cause: CancelCause::Asked,
-            turn: self.turn.clone(),
+            turn,
         };
-        let what = format!("cancel-{}", self.turn);
         self.put(&what, body).await.is_ok()
     }
 

@@ -88,7 +88,7 @@ async fn asked(typed: &str) -> (String, ScriptedClaude) {
     );
     let mut person = Person::at(Terminal::from(file));
     let asks = Asks::Person(&mut person);
-    turn::run(&assembled.engine, message, 1, &mut view, asks)
+    turn::run(&assembled.engine, message, &mut view, asks)
         .await
         .unwrap();
     drop(view);

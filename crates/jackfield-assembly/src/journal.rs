@@ -1,0 +1,204 @@
+//! Where conversations are kept: in one file of the user, or as long as the process lasts.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use jackfield_ports::journal::Journal;
+use jackfield_store_memory::MemoryJournal;
+use jackfield_store_sqlite::{OpenError, Options, SqliteJournal};
+use thiserror::Error;
+
+use crate::config::Config;
+use crate::place::{Origin, Place};
+
+/// What is configured of the journal.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct JournalConfig {
+    /// How many bytes the conversations may have together before the oldest go; `None` is any number.
+    pub keep_bytes: Option<u64>,
+    /// How many days a conversation is kept that nobody goes on with; `None` is for ever.
+    pub keep_days: Option<u32>,
+    /// In what.
+    pub kind: JournalKind,
+    /// The file that was named, and where it is; none is the one of the user's data folder.
+    pub path: Option<(PathBuf, Place)>,
+}
+
+/// What conversations are kept in.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum JournalKind {
+    /// Memory: they end with the process.
+    Memory,
+    /// One SQLite file.
+    #[default]
+    Sqlite,
+}
+
+/// A journal that is open.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct OpenJournal {
+    /// The file, unless it is all in memory.
+    pub file: Option<Arc<SqliteJournal>>,
+    /// The journal.
+    pub journal: Arc<dyn Journal>,
+    /// Why it is in memory although nobody wanted that, and what to do about it.
+    pub unkept: Option<Unkept>,
+}
+
+/// Why nothing is kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Unkept {
+    /// The causes of each other, the first one before all.
+    pub causes: Vec<String>,
+    /// What to do about it.
+    pub help: &'static str,
+}
+
+/// A journal that was named and cannot be opened.
+#[derive(Debug, Error)]
+#[error("{place}: conversations cannot be kept there")]
+#[non_exhaustive]
+pub struct JournalError {
+    /// Where the file was named.
+    pub place: Place,
+    /// Why, and what to do about it.
+    #[source]
+    pub source: OpenError,
+}
+
+impl JournalConfig {
+    /// Takes a file that was named, which is what conversations are kept in from then on.
+    pub(crate) fn name(&mut self, path: PathBuf, place: Place) {
+        self.kind = JournalKind::Sqlite;
+        self.path = Some((path, place));
+    }
+
+    /// Makes the path of the file absolute.
+    pub(crate) fn resolve(&mut self, resolve: impl Fn(&str) -> PathBuf) {
+        if let Some((path, _)) = &mut self.path
+            && let Some(text) = path.to_str()
+        {
+            *path = resolve(text);
+        }
+    }
+}
+
+impl Config {
+    /// The file that conversations are kept in; none where they are kept in memory, and where the user has
+    /// no folder for data.
+    #[must_use]
+    pub fn journal_file(&self) -> Option<PathBuf> {
+        match (self.journal.kind, &self.journal.path) {
+            (JournalKind::Memory, _) => None,
+            (JournalKind::Sqlite, Some((path, _))) => Some(path.clone()),
+            (JournalKind::Sqlite, None) => Some(self.data.as_deref()?.join(FILE_NAME)),
+        }
+    }
+
+    /// Opens the journal. Blocks for as long as that takes; what is opened has to be used within a Tokio
+    /// runtime.
+    ///
+    /// Where nobody said where conversations are kept and they cannot be kept, they are in memory, and it
+    /// says why.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if a file was named and cannot be opened.
+    pub fn open_journal(&self) -> Result<OpenJournal, JournalError> {
+        if self.journal.kind == JournalKind::Memory {
+            return Ok(OpenJournal::in_memory());
+        }
+        let Some(path) = self.journal_file() else {
+            return Ok(OpenJournal::unkept(vec![NO_FOLDER.to_owned()]));
+        };
+        match SqliteJournal::open(path, Options::default()) {
+            Ok(journal) => Ok(OpenJournal::of_file(journal)),
+            Err(source) => match &self.journal.path {
+                Some((_, place)) => {
+                    let place = place.clone();
+                    Err(JournalError { place, source })
+                }
+                None => Self::without(source),
+            },
+        }
+    }
+
+    /// What there is instead of the default file. One that is there and is not ours to use is no reason to
+    /// keep nothing in silence.
+    fn without(source: OpenError) -> Result<OpenJournal, JournalError> {
+        match source {
+            OpenError::Io { .. } | OpenError::Store { .. } => {
+                Ok(OpenJournal::unkept(chain(&source)))
+            }
+            OpenError::InUse { .. } | OpenError::Newer { .. } | OpenError::NotOurs { .. } | _ => {
+                let place = Origin::Default.into();
+                Err(JournalError { place, source })
+            }
+        }
+    }
+}
+
+impl OpenJournal {
+    /// A journal that lasts as long as the process.
+    #[must_use]
+    pub fn in_memory() -> Self {
+        Self {
+            file: None,
+            journal: Arc::new(MemoryJournal::default()),
+            unkept: None,
+        }
+    }
+
+    fn unkept(causes: Vec<String>) -> Self {
+        let help = HELP;
+        Self {
+            unkept: Some(Unkept { causes, help }),
+            ..Self::in_memory()
+        }
+    }
+
+    fn of_file(journal: SqliteJournal) -> Self {
+        let file = Arc::new(journal);
+        let journal: Arc<dyn Journal> = Arc::<SqliteJournal>::clone(&file);
+        Self {
+            file: Some(file),
+            journal,
+            unkept: None,
+        }
+    }
+
+    /// Writes what was asked for until now, and lets go of every session. Afterwards everything else fails.
+    pub async fn close(&self) {
+        if let Some(file) = &self.file {
+            file.close().await;
+        }
+    }
+}
+
+impl std::fmt::Debug for OpenJournal {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("OpenJournal")
+            .field("file", &self.file)
+            .field("unkept", &self.unkept)
+            .finish_non_exhaustive()
+    }
+}
+
+/// An error and its sources.
+fn chain(error: &(dyn std::error::Error + 'static)) -> Vec<String> {
+    let chain = std::iter::successors(Some(error), |error| (*error).source());
+    chain.map(ToString::to_string).collect()
+}
+
+/// How the file is called that conversations are kept in.
+const FILE_NAME: &str = "jackfield.db";
+
+/// Why there is no file.
+const NO_FOLDER: &str = "the user has no folder for data";
+
+/// What to do where nothing is kept.
+const HELP: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB, or say \
+                    `kind = \"memory\"` under [journal]";

@@ -1,0 +1,124 @@
+//! Sessions as they are kept: looked at, forked, deleted.
+
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::fork::{self, ForkPlace, Forkable};
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::session::Session;
+use jackfield_domain::tool_loop::LOOP_VERSION;
+use jackfield_ports::journal::{Append, Appended, JournalError, Loaded};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+impl Engine {
+    /// Everything that is kept of a session.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
+    pub async fn load(&self, session: &SessionId) -> Result<Loaded, EngineError> {
+        Ok(self.shared.journal.load(session).await?)
+    }
+
+    /// The session's turn that is not over, once everything that was asked of the journal before is done or
+    /// can never be: what a [`send`](Engine::send) may have left that was dropped while it began.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the session cannot be read.
+    pub async fn left_open(&self, session: &SessionId) -> Result<Option<TurnId>, EngineError> {
+        let journal = &self.shared.journal;
+        // To own a session makes it; where there is none, nothing was appended and nothing will be, as
+        // that is asked for only by whoever owns it.
+        match journal.load(session).await {
+            Ok(_) => {}
+            Err(JournalError::UnknownSession { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        match journal.own(session).await {
+            Ok(_fence) => {}
+            // Then it was never ours.
+            Err(JournalError::Owned { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+        let loaded = journal.load(session).await?;
+        let folded = Session::fold(session.clone(), facts(&loaded));
+        Ok(folded.open_turn().map(|turn| turn.id().clone()))
+    }
+
+    /// The places at which a session can be forked, in order.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
+    pub async fn fork_places(&self, session: &SessionId) -> Result<Vec<Forkable>, EngineError> {
+        let loaded = self.load(session).await?;
+        Ok(fork::places(session.clone(), facts(&loaded)))
+    }
+
+    /// Begins a session with what was said in another one up to a place, which stays as it is.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NoSuchPlace`] if the other one cannot be forked there, [`EngineError::Exists`] if the
+    /// new one is not new, [`EngineError::Journal`] if either cannot be read, and
+    /// [`EngineError::NotCommitted`] if the fork is not kept.
+    pub async fn fork(
+        &self,
+        from: &SessionId,
+        at: &ForkPlace,
+        to: &SessionId,
+    ) -> Result<(), EngineError> {
+        let places = self.fork_places(from).await?;
+        let Some(forkable) = places.into_iter().find(|place| place.place == *at) else {
+            return Err(EngineError::NoSuchPlace {
+                session: from.clone(),
+            });
+        };
+        let journal = &self.shared.journal;
+        let epoch = journal.own(to).await?;
+        let loaded = journal.load(to).await?;
+        if !loaded.steps.is_empty() {
+            return Err(EngineError::Exists {
+                session: to.clone(),
+            });
+        }
+        let forked = Fact::SessionForked {
+            at: forkable.place,
+            from: from.clone(),
+            messages: forkable.messages,
+        };
+        let append = Append {
+            epoch,
+            position: 0,
+            seen: loaded.deliveries.len() as u64,
+            session: to.clone(),
+            steps: vec![Envelope {
+                facts: vec![forked],
+                input: InputKind::Forked,
+                now: self.shared.clock.now(),
+                step: 0,
+                version: LOOP_VERSION,
+            }],
+        };
+        let mut appended = journal.append(&append).await;
+        if let Appended::Unknown(_) = appended {
+            // The same again tells.
+            appended = journal.append(&append).await;
+        }
+        match appended {
+            Appended::Committed => Ok(()),
+            Appended::Refused(refusal) => Err(EngineError::NotCommitted {
+                why: refusal.to_string().into(),
+            }),
+            Appended::Unknown(error) => Err(EngineError::NotCommitted {
+                why: error.to_string().into(),
+            }),
+        }
+    }
+}
+
+/// The facts of everything that is kept.
+fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
+    loaded.steps.iter().flat_map(|step| &step.facts)
+}
