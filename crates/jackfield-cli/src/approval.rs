@@ -1,11 +1,18 @@
 //! Approvals: what a person may answer, and who is asked.
 
 use std::io::{self, BufRead as _, BufReader};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jackfield_domain::ids::{DeliveryId, InvalidId};
+
+use crate::render::words;
+use crate::withdrawal::Question;
 
 /// What a person says about a call.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Choice {
-    /// It may run, and so may every later call of this tool, as long as the same person is asked.
+    /// It may run, and so may every later call of this tool in the session.
     All,
     /// It may not, for this reason; the reason may be empty.
     Deny(String),
@@ -29,6 +36,33 @@ pub fn parse(line: &str) -> Option<Choice> {
         _ => None,
     }
 }
+
+/// Who answers here, for people and for audits: as they are called on this machine.
+#[must_use]
+pub fn user() -> String {
+    let named = |variable| std::env::var(variable).ok();
+    let name = ["USER", "LOGNAME", "USERNAME"].into_iter().find_map(named);
+    let name = name.map(|name| words::shortened(name.trim(), LONGEST_NAME));
+    name.filter(|name| !name.is_empty())
+        .unwrap_or_else(|| "somebody".to_owned())
+}
+
+/// An id for something that is delivered from here: no other run has it.
+///
+/// # Errors
+///
+/// Only if `what` is not made of the characters of ids.
+pub fn delivery_id(what: &str) -> Result<DeliveryId, InvalidId> {
+    static DELIVERED: AtomicU32 = AtomicU32::new(0);
+    let nth = DELIVERED.fetch_add(1, Ordering::Relaxed);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    let now = now.unwrap_or_default().as_nanos();
+    let process = std::process::id();
+    DeliveryId::parse(&format!("cli-{now:x}-{process:x}-{nth:x}-{what}"))
+}
+
+/// The most characters of a person's name.
+const LONGEST_NAME: usize = 64;
 
 /// A terminal with a person at it.
 #[derive(Debug)]
@@ -55,9 +89,12 @@ impl Terminal {
         Ok(std::fs::File::open(path)?.into())
     }
 
-    /// Waits for a line; `None` if the person is gone.
+    /// Waits for a line; `None` if the person is gone, or the question was taken back.
     #[must_use]
-    pub fn line(&mut self) -> Option<String> {
+    pub fn line(&mut self, question: &Question) -> Option<String> {
+        if self.lines.buffer().is_empty() && !question.waits_for(self.lines.get_ref()) {
+            return None;
+        }
         let mut line = String::new();
         let read = self.lines.read_line(&mut line);
         read.is_ok_and(|bytes| bytes > 0).then_some(line)

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 use std::fs;
-use std::io::{self, IsTerminal as _};
+use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 
 use rustyline::completion::Completer;
@@ -20,6 +20,7 @@ use rustyline::{
 use crate::person::{Question, Said};
 use crate::render;
 use crate::tty;
+use crate::withdrawal::Question as Open;
 
 /// What is edited, and what was said before.
 pub(crate) struct LineEditor {
@@ -86,11 +87,14 @@ impl LineEditor {
     }
 
     /// Asks, and waits for what is said.
-    pub(crate) fn ask(&mut self, question: Question) -> Said {
+    pub(crate) fn ask(&mut self, question: Question, open: &Open) -> Said {
         let line = match &question {
             Question::Answer { initial, prompt } => {
                 // What was typed before the question cannot be its answer.
                 self.typed.push_str(&tty::typed_ahead());
+                if initial.is_empty() && !stands(prompt, open) {
+                    return Said::Gone;
+                }
                 self.answers.readline_with_initial(*prompt, (initial, ""))
             }
             Question::Message => self.message(),
@@ -156,6 +160,20 @@ impl LineEditor {
             let _kept = self.messages.append_history(file);
         }
     }
+}
+
+/// Shows the prompt until something is typed; says whether the question still stands by then. From there
+/// on the line is edited, which cannot be interrupted.
+fn stands(prompt: &str, open: &Open) -> bool {
+    let mut out = io::stdout();
+    if render::is_dumb() || !out.is_terminal() {
+        return true;
+    }
+    // A terminal that is gone is noticed by whoever reads.
+    let _shown = out.write_all(prompt.as_bytes()).and_then(|()| out.flush());
+    let stands = open.waits_for(&io::stdin());
+    let _cleared = out.write_all(b"\r\x1b[K").and_then(|()| out.flush());
+    stands
 }
 
 /// Makes a folder that nobody else sees into.

@@ -16,6 +16,7 @@ pub mod render;
 mod signals;
 mod tty;
 pub mod turn;
+pub mod withdrawal;
 
 use std::process::ExitCode;
 

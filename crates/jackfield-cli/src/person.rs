@@ -1,14 +1,14 @@
 //! A person who is asked, on a thread of their own: nothing else can wait for a line.
 
-use std::collections::BTreeSet;
 use std::fmt;
+use std::time::Duration;
 
-use jackfield_domain::digest::Digest;
 use tokio::sync::mpsc;
 
 use crate::approval::Terminal;
 use crate::editor::LineEditor;
 use crate::render::Manner;
+use crate::withdrawal::{Question as Open, Withdrawal};
 
 /// What is asked.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -35,20 +35,19 @@ pub enum Said {
     Line(String),
 }
 
-/// A person, and what they have said for good.
+/// A person.
 pub struct Person {
-    /// The tools that need not be asked about any more, as they were defined then.
-    pub(crate) all: BTreeSet<(String, Digest)>,
-    asked: bool,
+    /// The question that they are at.
+    asked: Option<u64>,
     manner: Manner,
-    said: mpsc::UnboundedReceiver<Said>,
-    wanted: std::sync::mpsc::Sender<Question>,
+    said: mpsc::UnboundedReceiver<(u64, Said)>,
+    wanted: std::sync::mpsc::Sender<(Open, Question)>,
+    withdrawal: Withdrawal,
 }
 
 impl fmt::Debug for Person {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Person")
-            .field("all", &self.all)
             .field("manner", &self.manner)
             .finish_non_exhaustive()
     }
@@ -58,7 +57,7 @@ impl Person {
     /// A person who answers behind the question, as the terminal lets them.
     #[must_use]
     pub fn at(mut terminal: Terminal) -> Self {
-        Self::by(Manner::Inline, move |_| match terminal.line() {
+        Self::by(Manner::Inline, move |_, open| match terminal.line(open) {
             Some(line) => Said::Line(line),
             None => Said::Gone,
         })
@@ -66,32 +65,35 @@ impl Person {
 
     /// A person who has a line to edit.
     pub(crate) fn editing(mut editor: LineEditor) -> Self {
-        Self::by(Manner::Below, move |question| editor.ask(question))
+        Self::by(Manner::Below, move |question, open| {
+            editor.ask(question, open)
+        })
     }
 
     /// Nobody who could be asked anything: messages come from elsewhere.
     pub(crate) fn piped(mut next: impl FnMut() -> Option<String> + Send + 'static) -> Self {
-        Self::by(Manner::Inline, move |_| {
+        Self::by(Manner::Inline, move |_, _| {
             next().map_or(Said::Gone, Said::Line)
         })
     }
 
-    fn by(manner: Manner, mut ask: impl FnMut(Question) -> Said + Send + 'static) -> Self {
-        let (wanted, wants) = std::sync::mpsc::channel();
+    fn by(manner: Manner, mut ask: impl FnMut(Question, &Open) -> Said + Send + 'static) -> Self {
+        let (wanted, wants) = std::sync::mpsc::channel::<(Open, Question)>();
         let (answers, said) = mpsc::unbounded_channel();
         std::thread::spawn(move || {
-            while let Ok(question) = wants.recv() {
-                if answers.send(ask(question)).is_err() {
+            while let Ok((open, question)) = wants.recv() {
+                let number = open.number();
+                if answers.send((number, ask(question, &open))).is_err() {
                     break;
                 }
             }
         });
         Self {
-            all: BTreeSet::new(),
-            asked: false,
+            asked: None,
             manner,
             said,
             wanted,
+            withdrawal: Withdrawal::default(),
         }
     }
 
@@ -101,16 +103,47 @@ impl Person {
 
     /// Asks; whoever is being asked already answers this in place of that.
     pub(crate) fn ask(&mut self, question: Question) {
-        if !std::mem::replace(&mut self.asked, true) {
+        if self.asked.is_none() {
+            let open = self.withdrawal.open();
+            self.asked = Some(open.number());
             // A thread that is gone has said so.
-            let _asked = self.wanted.send(question);
+            let _asked = self.wanted.send((open, question));
         }
     }
 
     /// What is said. Can be dropped at any time without losing it.
     pub(crate) async fn said(&mut self) -> Said {
-        let said = self.said.recv().await.unwrap_or(Said::Gone);
-        self.asked = false;
-        said
+        loop {
+            match self.said.recv().await {
+                // What is typed at a question that was taken back answers no other one.
+                Some((number, _)) if self.asked != Some(number) => {}
+                Some((_, said)) => {
+                    self.asked = None;
+                    return said;
+                }
+                None => return Said::Gone,
+            }
+        }
+    }
+
+    /// Takes the question back that they are at. Whoever types already finishes their line, which is
+    /// thrown away.
+    pub(crate) async fn withdraw(&mut self) {
+        let Some(asked) = self.asked.take() else {
+            return;
+        };
+        self.withdrawal.withdraw();
+        // The line is cleared before anything else is printed.
+        let gone = async {
+            while let Some((number, _)) = self.said.recv().await {
+                if number == asked {
+                    break;
+                }
+            }
+        };
+        let _typing = tokio::time::timeout(CLEARING, gone).await;
     }
 }
+
+/// How long it takes at most to clear a line at which nobody types.
+const CLEARING: Duration = Duration::from_millis(200);

@@ -1,5 +1,6 @@
 //! The only place that prints: answers to standard output, everything else to standard error.
 
+pub mod answers;
 mod blocks;
 mod changes;
 pub mod chat;
@@ -22,7 +23,7 @@ pub mod wrap;
 
 use std::io::{self, IsTerminal as _, Write};
 
-use jackfield_domain::wait::Wait;
+use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 
 pub use self::changes::{changes, definition};
@@ -55,6 +56,13 @@ pub trait View: Send {
     ///
     /// Whoever read the answer is gone.
     fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()>;
+
+    /// Shows that a question was answered elsewhere, by whom and how.
+    ///
+    /// # Errors
+    ///
+    /// Whoever read the answer is gone.
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()>;
 
     /// Says something about the run itself.
     ///

@@ -2,6 +2,7 @@
 
 mod table;
 
+use std::collections::VecDeque;
 use std::io;
 use std::pin::pin;
 use std::time::Duration;
@@ -64,6 +65,7 @@ pub async fn run(
     let mut shown = Shown { broken: None, view };
     let mut sending = pin!(engine.send(message, &mut forward));
     let mut interrupts = Interrupts::watch();
+    let mut held = VecDeque::new();
     let report = loop {
         tokio::select! {
             biased;
@@ -80,15 +82,26 @@ pub async fn run(
                 shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
             }
             Some(said) = table.said() => table.answer(said, &mut shown).await?,
-            Some(event) = events.recv(), if !table.is_asking() => {
-                see(&event, &mut table, &mut shown).await?;
+            Some(event) = events.recv() => {
+                if table.is_settled_by(&event) {
+                    table.withdraw(&event, &mut shown).await;
+                }
+                held.push_back(event);
             }
             report = &mut sending => break report?,
+        }
+        // What happens while somebody is asked is shown when they have answered.
+        while !table.is_asking()
+            && let Some(event) = held.pop_front()
+        {
+            see(&event, &mut table, &mut shown).await?;
         }
         if shown.broken.is_some() {
             table.cancel().await;
         }
     };
+    held.into_iter()
+        .for_each(|event| shown.with(|view| view.show(&event)));
     while let Ok(event) = events.try_recv() {
         shown.with(|view| view.show(&event));
     }

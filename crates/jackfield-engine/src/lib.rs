@@ -22,7 +22,7 @@ mod validate;
 mod watch;
 
 pub use jackfield_ports::chat_model::Capabilities;
-pub use jackfield_ports::journal::{JournalError, Loaded};
+pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
 
 pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};

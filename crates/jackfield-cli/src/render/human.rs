@@ -13,7 +13,7 @@ use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::wait::Wait;
+use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 
 use self::calls::{NAME_WIDTH, Shown};
@@ -24,7 +24,7 @@ use crate::render::plain::{DIM, WARM};
 use crate::render::screen::Screen;
 use crate::render::spinner::Spinner;
 use crate::render::words;
-use crate::render::{self, Manner, View};
+use crate::render::{self, Manner, View, answers};
 
 /// Where a turn is shown.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -273,6 +273,14 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
 
     fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
         self.question(wait, manner)
+    }
+
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()> {
+        if manner == Manner::Inline {
+            self.screen.line("")?;
+        }
+        let name = self.name(&wait.call);
+        self.remark(&format!("{name}: {}", answers::wait_end(end)))
     }
 
     fn say(&mut self, remark: &str) -> io::Result<()> {

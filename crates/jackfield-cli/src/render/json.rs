@@ -17,7 +17,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::{Wait, WaitEndKind, WaitKind};
+use jackfield_domain::wait::{Wait, WaitEnd, WaitEndKind, WaitKind};
 use jackfield_engine::{AnswerFit, CallReport, TurnReport};
 use serde_json::{Value, json};
 
@@ -225,6 +225,10 @@ impl<O: Write + Send> View for Json<O> {
     }
 
     fn ask(&mut self, _wait: &Wait, _manner: Manner) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn answered(&mut self, _wait: &Wait, _end: &WaitEnd, _manner: Manner) -> io::Result<()> {
         Ok(())
     }
 

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use jackfield_domain::wait::Wait;
+use jackfield_domain::wait::{Wait, WaitEnd};
 use jackfield_engine::{AnswerFit, TurnReport};
 use serde_json::{Value, json};
 
@@ -31,6 +31,10 @@ impl<O: Write + Send> View for Whole<O> {
 
     fn ask(&mut self, wait: &Wait, manner: Manner) -> io::Result<()> {
         self.told.ask(wait, manner)
+    }
+
+    fn answered(&mut self, wait: &Wait, end: &WaitEnd, manner: Manner) -> io::Result<()> {
+        self.told.answered(wait, end, manner)
     }
 
     fn say(&mut self, remark: &str) -> io::Result<()> {

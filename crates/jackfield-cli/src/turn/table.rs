@@ -4,15 +4,15 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use jackfield_domain::block::ToolCall;
-use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId, WaitId};
 use jackfield_domain::setup::Setup;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{
-    Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, Wait, WaitKind,
+    Answer, Approval, CancelCause, DeliveryBody, ElicitationAnswer, UnknownAnswer, Wait, WaitEnd,
+    WaitKind,
 };
-use jackfield_engine::Engine;
+use jackfield_engine::{Delivered, Engine};
 use serde_json::{Map, Value};
 
 use super::{Asks, Shown};
@@ -20,15 +20,19 @@ use crate::approval::{self, Choice};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::{Question, Said};
-use crate::render::{Manner, words};
+use crate::render::{Event, Manner, words};
 
 /// The questions that are on the table, and the one that a person is at.
 pub(super) struct Table<'a> {
+    /// What was answered here, until it is in the journal: whatever is asked next may be answered by it.
+    answered: Option<WaitId>,
     asked: Option<Asked>,
     asks: Asks<'a>,
     calls: Vec<Arc<ToolCall>>,
     cancelled: bool,
     engine: &'a Engine,
+    /// What was asked last.
+    last: Option<Wait>,
     open: VecDeque<Wait>,
     session: SessionId,
     setup: Option<Arc<Setup>>,
@@ -58,11 +62,13 @@ enum Understood {
 impl<'a> Table<'a> {
     pub(super) fn new(engine: &'a Engine, session: SessionId, asks: Asks<'a>) -> Self {
         Self {
+            answered: None,
             asked: None,
             asks,
             calls: Vec::new(),
             cancelled: false,
             engine,
+            last: None,
             open: VecDeque::new(),
             session,
             setup: None,
@@ -92,7 +98,7 @@ impl<'a> Table<'a> {
                 return Ok(());
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
-            Fact::WaitClosed { wait, .. } => self.open.retain(|open| open.id != *wait),
+            Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
             Fact::CallAccepted { .. }
             | Fact::CallClosed { .. }
             | Fact::CallLost { .. }
@@ -107,14 +113,69 @@ impl<'a> Table<'a> {
         self.ask_next(shown).await
     }
 
+    /// Whether this ends the question that a person is at: somebody else has answered it.
+    pub(super) fn is_settled_by(&self, event: &Event) -> bool {
+        let Event::Fact { fact, .. } = event else {
+            return false;
+        };
+        let Fact::WaitClosed { wait, .. } = &**fact else {
+            return false;
+        };
+        self.asked
+            .as_ref()
+            .is_some_and(|asked| asked.wait.id == *wait)
+    }
+
+    /// Takes the question back that a person is at, and says how it ended.
+    pub(super) async fn withdraw(&mut self, event: &Event, shown: &mut Shown<'_>) {
+        let (Some(asked), Asks::Person(person)) = (self.asked.take(), &mut self.asks) else {
+            return;
+        };
+        person.withdraw().await;
+        let manner = person.manner();
+        if let Event::Fact { fact, .. } = event
+            && let Fact::WaitClosed { end, .. } = &**fact
+        {
+            shown.with(|view| view.answered(&asked.wait, end, manner));
+        }
+    }
+
+    /// Forgets a question that is closed, and those that the same answer closes in the same step.
+    fn close(&mut self, id: &WaitId, end: &WaitEnd) {
+        self.answered.take_if(|answered| answered == id);
+        let closed = self.open.iter().position(|open| open.id == *id);
+        let call = closed
+            .and_then(|place| self.open.remove(place))
+            .or_else(|| self.last.take_if(|last| last.id == *id))
+            .map(|wait| wait.call);
+        if let WaitEnd::Answered {
+            answer:
+                Answer::Approval(Approval::Granted {
+                    for_session: true, ..
+                }),
+            ..
+        } = end
+        {
+            let calls = &self.calls;
+            let name = |id: &ToolCallId| {
+                let call = calls.iter().rev().find(|call| call.id == *id);
+                call.map(|call| call.name.as_str())
+            };
+            let name_of_it = call.as_ref().and_then(name);
+            self.open.retain(|open| {
+                !matches!(open.kind, WaitKind::Approval { .. }) || name(&open.call) != name_of_it
+            });
+        }
+    }
+
     /// Answers what needs nobody, and asks about the next of the rest.
     async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
-        while self.asked.is_none() && !self.cancelled {
+        while self.asked.is_none() && self.answered.is_none() && !self.cancelled {
             let Some(wait) = self.open.pop_front() else {
                 break;
             };
             if let Some(answer) = self.answer_without_asking(&wait) {
-                self.deliver(&wait, answer).await?;
+                self.deliver(&wait, answer, shown).await?;
                 continue;
             }
             let (Asks::Person(person), true) =
@@ -124,6 +185,7 @@ impl<'a> Table<'a> {
             };
             let manner = person.manner();
             shown.with(|view| view.ask(&wait, manner));
+            self.last = Some(wait.clone());
             person.ask(question(ANSWER, String::new()));
             self.asked = Some(Asked {
                 arguments: false,
@@ -136,7 +198,7 @@ impl<'a> Table<'a> {
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
         let nobody = matches!(self.asks, Asks::Nobody | Asks::Yes);
         match &wait.kind {
-            WaitKind::Approval { .. } if self.may_always(wait) => {
+            WaitKind::Approval { .. } if matches!(self.asks, Asks::Yes) => {
                 Some(Answer::Approval(Approval::Granted {
                     edited: None,
                     for_session: false,
@@ -155,17 +217,6 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Whether somebody has said yes to every call of this tool.
-    fn may_always(&self, wait: &Wait) -> bool {
-        match &self.asks {
-            Asks::Nobody => false,
-            Asks::Person(person) => self
-                .tool(wait)
-                .is_some_and(|tool| person.all.contains(&tool)),
-            Asks::Yes => true,
-        }
-    }
-
     /// What the person says, while one is asked.
     pub(super) async fn said(&mut self) -> Option<Said> {
         match (&self.asked, &mut self.asks) {
@@ -181,7 +232,9 @@ impl<'a> Table<'a> {
         };
         match self.understand(&asked, said) {
             Understood::Answer(answer) => {
-                self.deliver(&asked.wait, answer).await?;
+                self.deliver(&asked.wait, answer, shown).await?;
+                self.answered = Some(asked.wait.id);
+                return Ok(());
             }
             Understood::Cancel => {
                 self.cancel().await;
@@ -248,12 +301,7 @@ impl<'a> Table<'a> {
             };
         }
         match approval::parse(&line) {
-            Some(Choice::All) => {
-                if let (Some(tool), Asks::Person(person)) = (self.tool(wait), &mut self.asks) {
-                    person.all.insert(tool);
-                }
-                granted(None)
-            }
+            Some(Choice::All) => granted(None, true),
             Some(Choice::Deny(reason)) => Understood::Answer(Answer::Approval(Approval::Denied {
                 reason: reason.into(),
             })),
@@ -262,7 +310,7 @@ impl<'a> Table<'a> {
                 None => Understood::Unclear(Some(NOT_EDITED.to_owned())),
             },
             Some(Choice::Edit(arguments)) => self.edited(wait, &arguments),
-            Some(Choice::Once) => granted(None),
+            Some(Choice::Once) => granted(None, false),
             None => Understood::Unclear(None),
         }
     }
@@ -278,8 +326,8 @@ impl<'a> Table<'a> {
         }
         let (given, typed) = (JsonInput::parse(&raw), JsonInput::parse(arguments));
         match typed.object() {
-            Ok(fields) if given.object() == Ok(fields) => granted(None),
-            Ok(fields) => granted(Some(Arc::clone(fields))),
+            Ok(fields) if given.object() == Ok(fields) => granted(None, false),
+            Ok(fields) => granted(Some(Arc::clone(fields)), false),
             Err(_) => Understood::Unclear(Some(format!(
                 "these are no arguments, which are a JSON object: {arguments}"
             ))),
@@ -299,19 +347,25 @@ impl<'a> Table<'a> {
         found.map(|call| &**call)
     }
 
-    /// The tool of the call that is asked about, as it is defined.
-    fn tool(&self, wait: &Wait) -> Option<(String, Digest)> {
-        let name = self.call(wait)?.name.as_str();
-        let tool = self.setup.as_ref()?.catalog.tool(name)?;
-        Some((name.to_owned(), tool.digest))
-    }
-
-    async fn deliver(&self, wait: &Wait, answer: Answer) -> Result<(), Fault> {
+    async fn deliver(
+        &self,
+        wait: &Wait,
+        answer: Answer,
+        shown: &mut Shown<'_>,
+    ) -> Result<(), Fault> {
         let body = DeliveryBody::Answer {
             answer,
             wait: wait.id.clone(),
         };
-        self.put(wait.id.as_str(), body).await
+        match self.put(wait.id.as_str(), body).await? {
+            Delivered::Accepted | Delivered::AlreadyThere => {}
+            // How it ended is told when the turn has it.
+            Delivered::Closed { .. } => {
+                shown.with(|view| view.say("that comes too late: it was answered elsewhere"));
+            }
+            Delivered::NoSuchWait => shown.with(|view| view.say("nobody asks that any more")),
+        }
+        Ok(())
     }
 
     /// Ends the turn in one step; says whether there is a turn to end.
@@ -331,17 +385,20 @@ impl<'a> Table<'a> {
         self.put(&what, body).await.is_ok()
     }
 
-    async fn put(&self, what: &str, body: DeliveryBody) -> Result<(), Fault> {
+    async fn put(&self, what: &str, body: DeliveryBody) -> Result<Delivered, Fault> {
         let internal = |error: &(dyn std::error::Error + 'static)| {
             Fault::new(Exit::Internal, "the answer could not be delivered").because(error)
         };
-        let id = DeliveryId::parse(&format!("cli-{what}")).map_err(|error| internal(&error))?;
-        let by: Arc<str> = "the command line".into();
+        let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
+        let by: Arc<str> = match self.asks {
+            Asks::Nobody => "the command line".into(),
+            Asks::Person(_) => format!("{}, at the prompt", approval::user()).into(),
+            Asks::Yes => "--yes".into(),
+        };
         self.engine
             .deliver(&self.session, id, by, body)
             .await
-            .map_err(|error| internal(&error))?;
-        Ok(())
+            .map_err(|error| internal(&error))
     }
 }
 
@@ -359,10 +416,10 @@ const fn hint(wait: &Wait) -> &'static str {
     }
 }
 
-fn granted(edited: Option<Arc<Map<String, Value>>>) -> Understood {
+fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> Understood {
     Understood::Answer(Answer::Approval(Approval::Granted {
         edited,
-        for_session: false,
+        for_session,
     }))
 }
 

@@ -294,7 +294,7 @@ fn a_question_names_the_call() {
     }
     human.ask(&wait, Manner::Inline).unwrap();
     assert!(strip_str(&tty.text()).to_string().ends_with(
-        "? may ⚙ remove(path: \"a.txt\") run? yes, all of this tool, edit, or no and why: "
+        "? may ⚙ remove(path: \"a.txt\") run? yes, all in this session, edit, or no and why: "
     ));
 }
 

@@ -9,6 +9,7 @@ use crate::commands::servers;
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render::{self, words};
+use crate::withdrawal::Question;
 
 /// What is to be accepted.
 #[derive(Clone, Debug)]
@@ -97,7 +98,9 @@ async fn perform(server: &Server, accept: &Accept) -> Result<Exit, Fault> {
 /// Asks whether what stands above is accepted; anything but a yes is a no.
 pub fn confirmed(terminal: &mut Terminal, err: &mut impl Write) -> bool {
     let asked = write!(err, "accept this? [y/N] ").and_then(|()| err.flush());
-    let line = asked.ok().and_then(|()| terminal.line());
+    let line = asked
+        .ok()
+        .and_then(|()| terminal.line(&Question::for_good()));
     let word = line.unwrap_or_default().trim().to_lowercase();
     word == "y" || word == "yes"
 }

@@ -137,19 +137,13 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 format!("{WARM}?{WARM:#} nobody knows whether {label} took effect:"),
                 format!("{NAME}r{NAME:#}un it again, or {NAME}t{NAME:#}ell the model so?"),
             ),
-            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-                let scope = match manner {
-                    Manner::Below => "in this session",
-                    Manner::Inline => "of this tool",
-                };
-                (
-                    format!("{WARM}?{WARM:#} may {label} run?"),
-                    format!(
-                        "{NAME}y{NAME:#}es, {NAME}a{NAME:#}ll {scope}, {NAME}e{NAME:#}dit, \
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => (
+                format!("{WARM}?{WARM:#} may {label} run?"),
+                format!(
+                    "{NAME}y{NAME:#}es, {NAME}a{NAME:#}ll in this session, {NAME}e{NAME:#}dit, \
                          or {NAME}n{NAME:#}o and why:"
-                    ),
-                )
-            }
+                ),
+            ),
         };
         let whole = shown.map(|shown| in_full(&shown.input)).unwrap_or_default();
         match (manner, whole.is_empty()) {
