@@ -92,11 +92,7 @@ impl ReplyAccumulator {
     ///
     /// [`ProtocolViolation`] if it does not fit what came before; the accumulator is then as it was.
     pub fn push(&mut self, delta: &Delta) -> Result<(), ProtocolViolation> {
-        let size = match delta {
-            Delta::ArgumentsAppended { text, .. } | Delta::TextAppended { text, .. } => text.len(),
-            Delta::BlockEnded { .. } | Delta::BlockStarted { .. } => 1,
-            Delta::AnnotationAdded { .. } | Delta::StateSet { .. } => 0,
-        };
+        let size = delta.units();
         if self.units + size > Self::MAX_UNITS {
             return Err(ProtocolViolation::TooLong);
         }

@@ -107,4 +107,13 @@ impl Delta {
             Self::BlockEnded { .. } | Self::StateSet { .. } => false,
         }
     }
+
+    /// How much it adds to the length of a reply: a unit is a block's start, its end, or a byte of text.
+    pub(crate) fn units(&self) -> usize {
+        match self {
+            Self::ArgumentsAppended { text, .. } | Self::TextAppended { text, .. } => text.len(),
+            Self::BlockEnded { .. } | Self::BlockStarted { .. } => 1,
+            Self::AnnotationAdded { .. } | Self::StateSet { .. } => 0,
+        }
+    }
 }

@@ -21,6 +21,11 @@ pub const fn tokens(bytes: usize) -> u64 {
     (bytes as u64).div_ceil(BYTES_PER_TOKEN)
 }
 
+/// The most bytes that are so many tokens.
+pub(crate) fn bytes(tokens: u64) -> usize {
+    usize::try_from(tokens.saturating_mul(BYTES_PER_TOKEN)).unwrap_or(usize::MAX)
+}
+
 /// The tokens of a message.
 #[must_use]
 pub fn message(message: &Message) -> u64 {

@@ -26,6 +26,7 @@ pub mod opaque;
 pub mod outcome;
 pub mod policy;
 pub mod price;
+pub mod replay;
 pub mod reply;
 pub mod request;
 pub mod restrictions;

@@ -27,7 +27,7 @@ use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use crate::send_message::Base;
 use crate::setup::{Opening, Setup};
 use crate::time::{MonoTime, Now};
-use crate::turn::{CallState, Stage, Turn};
+use crate::turn::{Stage, Turn};
 
 mod action;
 mod approvals;
@@ -45,7 +45,8 @@ mod words;
 pub use self::action::Action;
 use self::decider::Decider;
 pub use self::input::Input;
-use self::live::Live;
+pub(crate) use self::live::Live;
+pub(crate) use self::words::edited_arguments;
 pub use crate::restrictions::{Restriction, Restrictions};
 
 /// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
@@ -109,6 +110,15 @@ impl ToolLoop {
         (begun, step)
     }
 
+    /// The turn as a record says that it stood, to be told again what came next.
+    pub(crate) const fn standing(session: SessionId, turn: Turn, live: Live) -> Self {
+        Self {
+            live,
+            session,
+            turn,
+        }
+    }
+
     /// Takes what has happened, and says what is to be done.
     pub fn handle(&mut self, input: Input, now: Now) -> Step {
         self.live.pass_time(now);
@@ -158,15 +168,7 @@ impl ToolLoop {
     }
 
     fn finish(&mut self, (facts, actions): (Vec<Fact>, Vec<Action>), now: Now) -> Step {
-        let busy = match &self.turn.stage {
-            Stage::Calling(_) => true,
-            Stage::Tools(batch) => batch
-                .calls
-                .iter()
-                .any(|call| matches!(call.state, CallState::Running(_))),
-            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) => false,
-        };
-        self.live.set_busy(busy, now);
+        self.live.set_busy(live::is_busy(&self.turn), now);
         Step {
             actions,
             facts,

@@ -6,10 +6,11 @@ use std::time::Duration;
 use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::time::{MonoTime, Now};
+use crate::turn::{CallState, Running, Stage, Turn};
 
 /// Beyond the durable state.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Live {
+pub(crate) struct Live {
     /// Time in which something was under way, so far.
     active: Duration,
     /// Since when something is under way.
@@ -21,11 +22,12 @@ pub(super) struct Live {
 #[derive(Clone, Debug)]
 struct LiveReply {
     accumulator: ReplyAccumulator,
+    attempt: ModelAttempt,
     heard: MonoTime,
 }
 
 impl Live {
-    pub(super) fn recovered(active: Duration) -> Self {
+    pub(crate) fn recovered(active: Duration) -> Self {
         Self {
             active,
             ..Self::default()
@@ -36,7 +38,7 @@ impl Live {
         self.active
     }
 
-    pub(super) fn pass_time(&mut self, now: Now) {
+    pub(crate) fn pass_time(&mut self, now: Now) {
         if let Some(since) = self.busy_since {
             self.active = self.active.saturating_add(now.mono.since(since));
             self.busy_since = Some(now.mono);
@@ -51,12 +53,13 @@ impl Live {
         let accumulator = ReplyAccumulator::new(turn, attempt);
         self.reply = Some(LiveReply {
             accumulator,
+            attempt,
             heard: now.mono,
         });
     }
 
     /// The reply under way, which was just heard of.
-    pub(super) fn hear_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
+    pub(crate) fn hear_reply(&mut self, now: Now) -> Option<&mut ReplyAccumulator> {
         self.reply.as_mut().map(|reply| {
             reply.heard = now.mono;
             &mut reply.accumulator
@@ -75,7 +78,7 @@ impl Live {
         self.reply.take().map(|reply| reply.accumulator)
     }
 
-    pub(super) fn heard(&self) -> Option<MonoTime> {
+    pub(crate) fn heard(&self) -> Option<MonoTime> {
         self.reply.as_ref().map(|reply| reply.heard)
     }
 
@@ -103,4 +106,46 @@ impl Live {
             .filter(|(_, deadline)| **deadline <= now.mono);
         late.map(|(attempt, _)| attempt.clone()).collect()
     }
+
+    /// Brings this to where a recorded step left it, whose facts made the turn what it is now.
+    ///
+    /// The pieces of a reply are not recorded: it stands as if nothing had come of it yet.
+    pub(crate) fn follow(&mut self, turn: &Turn, now: Now) {
+        match &turn.stage {
+            Stage::Calling(attempt) => {
+                if self.reply.as_ref().map(|reply| reply.attempt) != Some(*attempt) {
+                    self.begin_reply(turn.id.clone(), *attempt, now);
+                }
+            }
+            Stage::Ended(_) | Stage::Ready | Stage::Retrying(_) | Stage::Tools(_) => {
+                self.reply = None;
+            }
+        }
+        let runs = |attempt: &ToolAttempt| running(turn).any(|call| call.attempt == *attempt);
+        self.deadlines.retain(|attempt, _| runs(attempt));
+        for call in running(turn) {
+            let deadline = now.mono.after(call.time_limit);
+            self.deadlines
+                .entry(call.attempt.clone())
+                .or_insert(deadline);
+        }
+        self.set_busy(is_busy(turn), now);
+    }
+}
+
+/// Whether something of the turn is under way, so that its time counts.
+pub(super) fn is_busy(turn: &Turn) -> bool {
+    matches!(turn.stage, Stage::Calling(_)) || running(turn).next().is_some()
+}
+
+/// The calls that run.
+fn running(turn: &Turn) -> impl Iterator<Item = &Running> {
+    turn.calls().iter().filter_map(|call| match &call.state {
+        CallState::Running(running) => Some(running),
+        CallState::Closed(_)
+        | CallState::Granted(_)
+        | CallState::Lost
+        | CallState::Queued
+        | CallState::Waiting(_) => None,
+    })
 }

@@ -16,7 +16,7 @@ use crate::tool_loop::action::Action;
 use crate::tool_loop::decider::Decider;
 use crate::tool_loop::live::Live;
 use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
-use crate::turn::{CallState, Running, Stage};
+use crate::turn::{CallState, Running, Stage, Turn};
 use crate::wait::Delivery;
 
 impl ToolLoop {
@@ -33,6 +33,17 @@ impl ToolLoop {
     ) -> Option<(Self, Step)> {
         let folded = Session::fold(session.clone(), facts);
         let turn = folded.open_turn()?.clone();
+        Some(Self::take_up(session, turn, deliveries, now, restrictions))
+    }
+
+    /// Takes up this turn, which is open.
+    pub(crate) fn take_up(
+        session: &SessionId,
+        turn: Turn,
+        deliveries: &[Delivery],
+        now: Now,
+        restrictions: Restrictions,
+    ) -> (Self, Step) {
         let live = Live::recovered(turn.active);
         let mut recovered = Self {
             live,
@@ -43,7 +54,7 @@ impl ToolLoop {
         decider.recover(deliveries, restrictions);
         let parts = decider_parts(decider);
         let step = recovered.finish(parts, now);
-        Some((recovered, step))
+        (recovered, step)
     }
 }
 

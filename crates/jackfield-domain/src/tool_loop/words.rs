@@ -126,9 +126,14 @@ pub(super) fn lost(disposition: Disposition, message: &str) -> ToolResult {
     })
 }
 
+/// What a model is told of arguments that were not its own.
+pub(crate) fn edited_arguments(arguments: &str) -> String {
+    format!("[called with arguments that an approver changed: {arguments}]")
+}
+
 /// Adds that the arguments were not the model's own.
 pub(super) fn with_edited_arguments(mut result: ToolResult, arguments: &str) -> ToolResult {
-    let note = format!("[called with arguments that an approver changed: {arguments}]");
+    let note = edited_arguments(arguments);
     result
         .content
         .insert(0, crate::outcome::OutcomePart::Text(note.into()));

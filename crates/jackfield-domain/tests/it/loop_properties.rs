@@ -21,6 +21,7 @@ properties! {
     cancel_ends_the_turn_in_one_step_from_any_state => CancelEndsInOneStep,
     every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,
     every_request_says_what_the_setup_says => RequestsFollowTheSetup,
+    every_step_is_decided_the_same_in_a_replay => ReplayIsTheSame,
     every_turn_ends_within_its_limits => EveryTurnEnds,
     every_fork_is_a_conversation_that_can_go_on => ForksAreValid,
     folding_the_facts_gives_the_live_state => FactsFoldIntoTheLiveState,

@@ -11,6 +11,7 @@ mod examples;
 mod limits;
 mod loop_properties;
 mod recovery;
+mod replay;
 mod replies;
 mod retries;
 mod rules;

@@ -10,14 +10,14 @@ use std::time::Duration;
 
 use jackfield_domain::approval::Grants;
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, WaitId};
 use jackfield_domain::message::Message;
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
-use jackfield_domain::tool_loop::{Action, Input, Restrictions, Step, ToolLoop};
+use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Restrictions, Step, ToolLoop};
 use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
 
 mod answers;
@@ -26,11 +26,13 @@ mod explore;
 mod forks;
 mod ledger;
 mod oracle;
+mod replayed;
 mod scenario;
 
 pub(crate) use self::checks::Property;
 pub(crate) use self::explore::{Class, explored};
 use self::ledger::Ledger;
+pub(crate) use self::replayed::CHANGES;
 pub(crate) use self::scenario::setup;
 
 /// Something that the world does to the loop, or to itself. Numbers are taken modulo what there is.
@@ -93,6 +95,8 @@ pub(crate) struct World {
     pub(crate) seen: usize,
     session: SessionId,
     pub(crate) setup: Arc<Setup>,
+    /// What was committed, as a journal keeps it.
+    pub(crate) steps: Vec<Envelope>,
     told: Vec<Input>,
     pub(crate) violations: Vec<(Property, String)>,
 }
@@ -128,11 +132,12 @@ impl World {
             seen: 0,
             session,
             setup,
+            steps: Vec::new(),
             told: Vec::new(),
             violations: Vec::new(),
         };
         world.check_step(&step, None);
-        world.commit(step);
+        world.commit(step, InputKind::Began);
         world
     }
 
@@ -236,8 +241,9 @@ impl World {
         }
         self.check_step(&step, Some((&before, &input)));
         self.ledger.tell(&input);
+        let kind = input.kind();
         self.told.push(input);
-        self.commit(step);
+        self.commit(step, kind);
     }
 
     /// A zombie, or a network, tells something a second time.
@@ -256,7 +262,7 @@ impl World {
         self.check_repeated(&before, &input, &step);
         self.check_step(&step, Some((&before, &input)));
         self.ledger.tell(&input);
-        self.commit(step);
+        self.commit(step, input.kind());
     }
 
     pub(crate) fn deliver(&mut self, body: DeliveryBody, consumed: bool) {
@@ -318,7 +324,7 @@ impl World {
     }
 
     /// Commits, then acts: or dies somewhere in between.
-    fn commit(&mut self, step: Step) {
+    fn commit(&mut self, step: Step, input: InputKind) {
         if step.facts.is_empty() && step.actions.is_empty() {
             return self.ledger.commit();
         }
@@ -326,6 +332,15 @@ impl World {
         if crash == Some(CrashPoint::BeforeCommit) {
             self.ledger.lose();
             return self.crash_and_recover();
+        }
+        if !step.facts.is_empty() {
+            self.steps.push(Envelope {
+                facts: step.facts.clone(),
+                input,
+                now: self.now,
+                step: self.steps.len() as u64,
+                version: LOOP_VERSION,
+            });
         }
         self.committed.extend(step.facts);
         self.ledger.commit();
@@ -374,6 +389,7 @@ impl World {
             self.machine = fresh.machine;
             self.committed = fresh.committed;
             self.ledger = fresh.ledger;
+            self.steps = fresh.steps;
             self.asked = fresh.asked;
             self.in_flight = fresh.in_flight;
             return;
@@ -394,7 +410,7 @@ impl World {
         self.machine = machine;
         self.recovering = true;
         self.check_step(&step, None);
-        self.commit(step);
+        self.commit(step, InputKind::Recovered);
         self.recovering = false;
     }
 

@@ -210,7 +210,7 @@ impl World {
             kind => {
                 self.land(&flying);
                 let result = match kind {
-                    6 => ToolResult::text("long ".repeat(20)),
+                    6 => ToolResult::text("long ".repeat(20 + usize::from(variant / 12 % 2) * 40)),
                     7 => ToolResult::error("the tool says no"),
                     // Different each time, so that the guard against repetition stays quiet.
                     _ => ToolResult::text(format!("fine {} {}", attempt.call, variant / 12 % 3)),

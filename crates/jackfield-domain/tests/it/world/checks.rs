@@ -34,6 +34,7 @@ pub(crate) enum Property {
     PaysForWhatItBegins,
     RecoveryFollowsTheTable,
     RepeatsOnlyWhatMayBeRepeated,
+    ReplayIsTheSame,
     RequestsFollowTheSetup,
     ShownIsWhatTheJournalSays,
     SpendingAddsUp,

@@ -7,6 +7,7 @@ use jackfield_domain::setup::Setup;
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
+use super::replayed::Replays;
 use super::scenario::{ops, setups};
 use super::{Op, Property, World};
 
@@ -94,6 +95,8 @@ impl Class {
 pub(crate) struct Explored {
     /// In how many scenarios each class was reached.
     pub(crate) classes: BTreeMap<Class, u32>,
+    /// What the replays of all scenarios came to.
+    pub(crate) replays: Replays,
     /// The shortest scenario that violates each property, and how.
     pub(crate) violations: BTreeMap<Property, String>,
 }
@@ -110,13 +113,15 @@ fn explore() -> Explored {
     let scenarios = (setups(), ops());
     let mut classes = BTreeMap::new();
     let mut failing: BTreeMap<Property, (Arc<Setup>, Vec<Op>)> = BTreeMap::new();
-    for _ in 0..SCENARIOS {
+    let mut replays = Replays::default();
+    for nth in 0..SCENARIOS {
         let (setup, ops) = scenarios
             .new_tree(&mut runner)
             .expect("a scenario")
             .current();
         let setup = Arc::new(setup);
         let world = play(&setup, &ops);
+        world.replay_changed(nth as usize, &mut replays);
         for class in &world.classes {
             *classes.entry(*class).or_insert(0) += 1;
         }
@@ -144,6 +149,7 @@ fn explore() -> Explored {
     });
     Explored {
         classes,
+        replays,
         violations: violations.collect(),
     }
 }
@@ -154,6 +160,7 @@ fn play(setup: &Arc<Setup>, ops: &[Op]) -> World {
         world.run(*op);
     }
     world.play_out();
+    world.check_replay();
     world
 }
 

@@ -1,0 +1,207 @@
+//! Replay: what each recorded step answered is rebuilt, decided again, and compared with the record.
+//!
+//! Nothing is asked of anybody: no provider, no tool, no clock. Each step is decided at its recorded
+//! instant, on top of the *recorded* facts before it, so that it is judged on its own: a step that
+//! differs does not make those after it differ.
+//!
+//! ```text
+//! let mut replay = Replay::new(session, &deliveries);
+//! for step in &steps {
+//!     let replayed = replay.step(step);   // same, or where it differs first
+//! }
+//! ```
+//!
+//! What an input was is told by the facts that it led to, see [`Rebuilt`]. Where facts leave more
+//! than one input possible, such as whether anything but text had been seen of a reply that broke,
+//! a step is the same if it is for one of them.
+
+use std::sync::Arc;
+
+use crate::fact::{Envelope, Fact, InputKind};
+use crate::ids::SessionId;
+use crate::send_message::{Base, SendMessageUseCase};
+use crate::session::Session;
+use crate::time::{MonoTime, Now};
+use crate::tool_loop::{Input, LOOP_VERSION, Live, Step, ToolLoop};
+use crate::wait::Delivery;
+
+mod difference;
+mod outcome;
+mod pieces;
+mod rebuild;
+
+pub use self::difference::Difference;
+pub use self::rebuild::{Missing, Rebuilt};
+
+/// What came of deciding a step again.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Verdict {
+    /// It comes out otherwise, and another version of the loop decided it: the rules have changed.
+    DecidedDifferentlySince(Difference),
+    /// It comes out otherwise, under the same rules: the record or the loop is damaged.
+    Differs(Difference),
+    /// The record does not say what it answered.
+    NotRebuilt(Missing),
+    /// It comes out the same.
+    Same,
+}
+
+/// A step, decided again.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Replayed {
+    /// What is decided today; nothing where the input could not be rebuilt.
+    pub decided: Option<Step>,
+    /// What kind of input the record says that it answered.
+    pub input: InputKind,
+    /// What it answered, as far as it could be rebuilt.
+    pub rebuilt: Option<Rebuilt>,
+    /// Its number within the session.
+    pub step: u64,
+    /// What came of it.
+    pub verdict: Verdict,
+    /// The version of the loop that decided it.
+    pub version: u32,
+}
+
+/// Decides the steps of a session again, one after another.
+#[derive(Clone, Debug)]
+pub struct Replay<'a> {
+    deliveries: &'a [Delivery],
+    live: Live,
+    session: Session,
+}
+
+impl<'a> Replay<'a> {
+    /// Begins before the first step of a session, with everything that was ever delivered to it.
+    #[must_use]
+    pub fn new(session: SessionId, deliveries: &'a [Delivery]) -> Self {
+        Self {
+            deliveries,
+            live: Live::default(),
+            session: Session::new(session),
+        }
+    }
+
+    /// Decides the next step again, and then goes on from what is recorded of it.
+    pub fn step(&mut self, recorded: &Envelope) -> Replayed {
+        let replayed = self.judge(recorded);
+        self.follow(recorded);
+        replayed
+    }
+
+    fn judge(&self, recorded: &Envelope) -> Replayed {
+        let replayed = |rebuilt, decided, verdict| Replayed {
+            decided,
+            input: recorded.input,
+            rebuilt,
+            step: recorded.step,
+            verdict,
+            version: recorded.version,
+        };
+        let candidates = match rebuild::inputs(&self.session, self.deliveries, recorded) {
+            Ok(candidates) => candidates,
+            Err(missing) => return replayed(None, None, Verdict::NotRebuilt(missing)),
+        };
+        let mut first = None;
+        for rebuilt in candidates {
+            let Some(step) = self.decide(&rebuilt, recorded.now) else {
+                continue;
+            };
+            match Difference::between(&recorded.facts, &step.facts) {
+                None => return replayed(Some(rebuilt), Some(step), Verdict::Same),
+                Some(difference) => _ = first.get_or_insert((rebuilt, step, difference)),
+            }
+        }
+        match first {
+            None => replayed(None, None, Verdict::NotRebuilt(Missing::Turn)),
+            Some((rebuilt, step, difference)) => {
+                let verdict = if recorded.version == LOOP_VERSION {
+                    Verdict::Differs(difference)
+                } else {
+                    Verdict::DecidedDifferentlySince(difference)
+                };
+                replayed(Some(rebuilt), Some(step), verdict)
+            }
+        }
+    }
+
+    /// What the loop answers to this today; nothing if there is no turn to tell it to.
+    fn decide(&self, rebuilt: &Rebuilt, now: Now) -> Option<Step> {
+        let session = self.session.id();
+        match rebuilt {
+            Rebuilt::Began { opening, setup } => {
+                let base = Base {
+                    grants: self.session.grants().clone(),
+                    messages: Arc::clone(self.session.messages()),
+                    ordinal: self.session.turns().saturating_add(1),
+                    session: session.clone(),
+                };
+                let (_, step) =
+                    SendMessageUseCase::begin(base, opening.clone(), Arc::clone(setup), now);
+                Some(step)
+            }
+            Rebuilt::Forked(fact) => Some(Step {
+                facts: vec![Fact::clone(fact)],
+                ..Step::default()
+            }),
+            Rebuilt::Recovered {
+                deliveries,
+                restrictions,
+            } => {
+                let turn = self.session.open_turn()?.clone();
+                let today = restrictions.clone();
+                Some(ToolLoop::take_up(session, turn, deliveries, now, today).1)
+            }
+            Rebuilt::Told { input, pieces } => {
+                let turn = self.session.last_turn()?.clone();
+                let mut live = self.live.clone();
+                // The clock alone ends a reply only if that was silent for as long as it may be.
+                let heard = match (&**input, live.heard()) {
+                    (Input::Woke, Some(began)) => {
+                        let idle = turn.setup().limits.model_idle;
+                        let silent = now.mono.elapsed().saturating_sub(idle);
+                        began.max(MonoTime::from_start(silent))
+                    }
+                    (_, _) => now.mono,
+                };
+                let heard = Now { mono: heard, ..now };
+                if let Some(reply) = live.hear_reply(heard) {
+                    for piece in pieces {
+                        // Pieces of a record that was tampered with may not fit; the facts will not, then.
+                        let _broken = reply.push(piece);
+                    }
+                }
+                let mut machine = ToolLoop::standing(session.clone(), turn, live);
+                Some(machine.handle(Input::clone(input), now))
+            }
+        }
+    }
+
+    /// Goes on from what is recorded.
+    fn follow(&mut self, recorded: &Envelope) {
+        match recorded.input {
+            InputKind::Began => self.live = Live::default(),
+            InputKind::Recovered => {
+                let turn = self.session.open_turn();
+                let active = turn.map(|turn| turn.active).unwrap_or_default();
+                self.live = Live::recovered(active);
+            }
+            InputKind::Delivered
+            | InputKind::Forked
+            | InputKind::ReplyDelta
+            | InputKind::ReplyEnded
+            | InputKind::ReplyFailed
+            | InputKind::ToolAccepted
+            | InputKind::ToolAsked
+            | InputKind::ToolFailed
+            | InputKind::ToolFinished
+            | InputKind::Woke => self.live.pass_time(recorded.now),
+        }
+        for fact in &recorded.facts {
+            self.session.apply(fact);
+        }
+        if let Some(turn) = self.session.last_turn() {
+            self.live.follow(turn, recorded.now);
+        }
+    }
+}

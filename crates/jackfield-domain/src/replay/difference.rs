@@ -1,0 +1,182 @@
+//! Differences: the first place where a step comes out otherwise, in words.
+
+use std::fmt;
+
+use crate::fact::{Fact, Late};
+
+/// The first place where what is decided today is not what is recorded.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Difference {
+    /// What is decided, as text; where it is long, the part in which it differs.
+    pub decided: String,
+    /// Which fact of the step, counted from 0.
+    pub fact: usize,
+    /// Which field of it; none if the facts are of different kinds, or one of them is missing.
+    pub field: Option<&'static str>,
+    /// The kind of the recorded fact, or of the decided one where none is recorded.
+    pub kind: &'static str,
+    /// What is recorded, in the same way.
+    pub recorded: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            decided,
+            fact,
+            field,
+            kind,
+            recorded,
+        } = self;
+        write!(f, "fact {fact}, {kind}")?;
+        if let Some(field) = field {
+            write!(f, ", {field}")?;
+        }
+        write!(f, ": recorded {recorded}, decided {decided}")
+    }
+}
+
+impl Difference {
+    /// The first difference between these; `None` if there is none.
+    pub(super) fn between(recorded: &[Fact], decided: &[Fact]) -> Option<Self> {
+        let most = recorded.len().max(decided.len());
+        (0..most).find_map(|place| Self::at(place, recorded.get(place), decided.get(place)))
+    }
+
+    fn at(fact: usize, recorded: Option<&Fact>, decided: Option<&Fact>) -> Option<Self> {
+        if recorded == decided {
+            return None;
+        }
+        let (was, is) = (recorded.map(parts), decided.map(parts));
+        let name = |parts: &Option<Parts>| match parts {
+            Some((kind, _)) => *kind,
+            None => "nothing",
+        };
+        let (kind, other) = (name(&was), name(&is));
+        let whole = |recorded: &str, decided: &str| Self {
+            decided: decided.to_owned(),
+            fact,
+            field: None,
+            kind: if was.is_some() { kind } else { other },
+            recorded: recorded.to_owned(),
+        };
+        let (Some((_, was)), Some((_, is))) = (&was, &is) else {
+            return Some(whole(kind, other));
+        };
+        if kind != other {
+            return Some(whole(kind, other));
+        }
+        let mut fields = was.iter().zip(is);
+        let Some(((field, was), (_, is))) = fields.find(|(was, is)| was != is) else {
+            return Some(whole("another value", "one that looks the same"));
+        };
+        let (recorded, decided) = around(was, is);
+        Some(Self {
+            decided,
+            fact,
+            field: Some(field),
+            kind,
+            recorded,
+        })
+    }
+}
+
+/// A fact's kind, under the name that it is stored by, and its fields as text.
+type Parts = (&'static str, Vec<(&'static str, String)>);
+
+fn parts(fact: &Fact) -> Parts {
+    macro_rules! fields {
+        ($($field:ident),*) => { vec![$((stringify!($field), format!("{:?}", $field))),*] };
+    }
+    match fact {
+        Fact::CallAccepted { attempt, handle } => ("call_accepted", fields![attempt, handle]),
+        Fact::CallClosed {
+            call,
+            end,
+            result,
+            shown,
+        } => ("call_closed", fields![call, end, result, shown]),
+        Fact::CallLost {
+            attempt,
+            disposition,
+            kind,
+            message,
+            then,
+        } => (
+            "call_lost",
+            fields![attempt, disposition, kind, message, then],
+        ),
+        Fact::CallStarted {
+            approval,
+            attempt,
+            edited,
+            may_repeat,
+            time_limit,
+        } => (
+            "call_started",
+            fields![approval, attempt, edited, may_repeat, time_limit],
+        ),
+        Fact::Late(Late::Outcome {
+            attempt,
+            is_error,
+            size,
+        }) => ("late outcome", fields![attempt, is_error, size]),
+        Fact::Late(Late::Usage { attempt, usage }) => ("late usage", fields![attempt, usage]),
+        Fact::ModelCallEnded {
+            attempt,
+            partial,
+            retry_at,
+            usage,
+            why,
+        } => (
+            "model_call_ended",
+            fields![attempt, partial, retry_at, usage, why],
+        ),
+        Fact::ModelCallStarted {
+            active,
+            attempt,
+            tools,
+        } => ("model_call_started", fields![active, attempt, tools]),
+        Fact::ReplyReceived { attempt, reply } => ("reply_received", fields![attempt, reply]),
+        Fact::SessionForked { at, from, messages } => {
+            ("session_forked", fields![at, from, messages])
+        }
+        Fact::TurnEnded { end } => ("turn_ended", fields![end]),
+        Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup,
+            turn,
+        } => ("turn_opened", fields![opening, ordinal, setup, turn]),
+        Fact::TurnResumed { nth, restrictions } => ("turn_resumed", fields![nth, restrictions]),
+        Fact::WaitClosed { end, subject, wait } => ("wait_closed", fields![end, subject, wait]),
+        Fact::WaitOpened { wait } => ("wait_opened", fields![wait]),
+    }
+}
+
+/// Both texts, or so much of them as shows where they part.
+fn around(one: &str, other: &str) -> (String, String) {
+    let same = one.chars().zip(other.chars());
+    let same = same.take_while(|(one, other)| one == other).count();
+    let from = if one.len().max(other.len()) <= WHOLE {
+        0
+    } else {
+        same.saturating_sub(BEFORE)
+    };
+    let cut = |text: &str| {
+        let mut part: String = text.chars().skip(from).take(WHOLE).collect();
+        if text.chars().nth(from + WHOLE).is_some() {
+            part.push('…');
+        }
+        if from > 0 {
+            part.insert(0, '…');
+        }
+        part
+    };
+    (cut(one), cut(other))
+}
+
+/// How much of a value is told.
+const WHOLE: usize = 200;
+/// How much of it is told before the place where it differs.
+const BEFORE: usize = 60;

@@ -1,0 +1,439 @@
+//! Rebuilding: what a step answered, told by the facts that it led to.
+
+use std::sync::Arc;
+
+use thiserror::Error;
+
+use crate::delta::Delta;
+use crate::fact::{CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, TurnEnd};
+use crate::failure::{ModelFailure, ToolFailure};
+use crate::ids::{DeliveryId, ModelAttempt, ToolAttempt, ToolCallId};
+use crate::message::Message;
+use crate::reply::{FinishReason, ReplyEnd};
+use crate::session::Session;
+use crate::setup::{Opening, Setup};
+use crate::tool_loop::{Input, Restrictions};
+use crate::usage::Usage;
+use crate::wait::{Delivery, DeliveryBody, WaitEnd, WaitKind};
+
+use super::{outcome, pieces};
+
+/// What a step answered.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Rebuilt {
+    /// A turn began.
+    Began {
+        /// With what.
+        opening: Opening,
+        /// Every decision made for it before.
+        setup: Arc<Setup>,
+    },
+    /// The session began as a fork of another one, as this fact says. The loop decides nothing of that.
+    Forked(Box<Fact>),
+    /// A process took up a turn that another one had left.
+    Recovered {
+        /// What it found in the inbox and had an effect.
+        deliveries: Vec<Delivery>,
+        /// What that day forbade.
+        restrictions: Restrictions,
+    },
+    /// The loop was told something.
+    Told {
+        /// What.
+        input: Box<Input>,
+        /// What had come of the reply by then, as far as the facts tell.
+        pieces: Vec<Delta>,
+    },
+}
+
+/// What a record lacks to rebuild what a step answered.
+#[derive(Clone, Debug, Eq, Error, PartialEq)]
+#[non_exhaustive]
+pub enum Missing {
+    /// The cancel that ended the turn.
+    #[error("the cancel that ended the turn is not among the deliveries")]
+    Cancel,
+    /// A delivery.
+    #[error("the delivery {id} is not in the record")]
+    Delivery {
+        /// Which.
+        id: DeliveryId,
+    },
+    /// A fact that says what the step answered.
+    #[error("none of its facts says what it answered")]
+    Fact,
+    /// The bytes of an outcome that was too long to be kept.
+    #[error("an outcome of {size} bytes was not kept, and is too long to stand in for")]
+    Outcome {
+        /// Its size.
+        size: usize,
+    },
+    /// A turn.
+    #[error("no turn is open that could have been told")]
+    Turn,
+}
+
+/// Everything that a step may have answered, the likeliest first; never nothing.
+pub(super) fn inputs(
+    session: &Session,
+    deliveries: &[Delivery],
+    recorded: &Envelope,
+) -> Result<Vec<Rebuilt>, Missing> {
+    let facts = &recorded.facts;
+    let rebuilder = Rebuilder {
+        deliveries,
+        facts,
+        session,
+    };
+    match recorded.input {
+        InputKind::Began => rebuilder.began(),
+        InputKind::Delivered => rebuilder.delivered(),
+        InputKind::Forked => rebuilder.forked(),
+        InputKind::Recovered => rebuilder.recovered(),
+        InputKind::ReplyDelta => rebuilder.reply_delta(),
+        InputKind::ReplyEnded => rebuilder.reply_ended(),
+        InputKind::ReplyFailed => rebuilder.reply_failed(),
+        InputKind::ToolAccepted => rebuilder.tool_accepted(),
+        InputKind::ToolAsked => rebuilder.tool_asked(),
+        InputKind::ToolFailed => rebuilder.tool_failed(),
+        InputKind::ToolFinished => rebuilder.tool_finished(),
+        InputKind::Woke => Ok(rebuilder.woke()),
+    }
+}
+
+/// The facts of one step, and what stood before it.
+struct Rebuilder<'a> {
+    deliveries: &'a [Delivery],
+    facts: &'a [Fact],
+    session: &'a Session,
+}
+
+impl Rebuilder<'_> {
+    fn began(&self) -> Result<Vec<Rebuilt>, Missing> {
+        self.find(|fact| {
+            let Fact::TurnOpened { opening, setup, .. } = fact else {
+                return None;
+            };
+            Some(Rebuilt::Began {
+                opening: opening.clone(),
+                setup: Arc::clone(setup),
+            })
+        })
+    }
+
+    fn delivered(&self) -> Result<Vec<Rebuilt>, Missing> {
+        let told = self.consumed()?.into_iter().next();
+        // Whatever its facts say, something was delivered.
+        let told = told.or_else(|| self.cancel());
+        let Some(told) = told else {
+            let cancelled = self.facts.iter().any(is_cancel);
+            return Err(if cancelled {
+                Missing::Cancel
+            } else {
+                Missing::Fact
+            });
+        };
+        let input = Input::Delivered(told);
+        Ok(match self.ended_reply() {
+            Some(said) => said.before(&input, &[]),
+            None => vec![told_alone(input)],
+        })
+    }
+
+    fn forked(&self) -> Result<Vec<Rebuilt>, Missing> {
+        self.find(|fact| {
+            let Fact::SessionForked { .. } = fact else {
+                return None;
+            };
+            Some(Rebuilt::Forked(Box::new(fact.clone())))
+        })
+    }
+
+    /// Deliveries that were there and changed nothing are not told by any fact, and change nothing.
+    fn recovered(&self) -> Result<Vec<Rebuilt>, Missing> {
+        let deliveries = self.consumed()?;
+        self.find(|fact| {
+            let Fact::TurnResumed { restrictions, .. } = fact else {
+                return None;
+            };
+            Some(Rebuilt::Recovered {
+                deliveries: deliveries.clone(),
+                restrictions: restrictions.as_deref().cloned().unwrap_or_default(),
+            })
+        })
+    }
+
+    /// Only a piece that broke the rules leads to facts.
+    fn reply_delta(&self) -> Result<Vec<Rebuilt>, Missing> {
+        let (said, failure) = self.failed_reply().ok_or(Missing::Fact)?;
+        let attempt = said.attempt;
+        let (before, delta) = pieces::that_break(&failure.message);
+        Ok(said.before(&Input::ReplyDelta { attempt, delta }, &before))
+    }
+
+    fn reply_ended(&self) -> Result<Vec<Rebuilt>, Missing> {
+        let whole = self.find(|fact| {
+            let Fact::ReplyReceived { attempt, reply } = fact else {
+                return None;
+            };
+            let (attempt, mut end) = (*attempt, Box::new(reply.end.clone()));
+            // What nobody counted is estimated again.
+            end.usage = end.usage.filter(|usage| usage.estimated() == 0);
+            let input = Box::new(Input::ReplyEnded { attempt, end });
+            let pieces = pieces::of_whole(&reply.message);
+            Some(Rebuilt::Told { input, pieces })
+        });
+        if whole.is_ok() {
+            return whole;
+        }
+        if let Some((said, failure)) = self.failed_reply() {
+            let (attempt, end) = (said.attempt, ended(said.usage));
+            let open = pieces::left_open(&failure.message);
+            return Ok(said.before(&Input::ReplyEnded { attempt, end }, &open));
+        }
+        self.find(|fact| {
+            let Fact::Late(Late::Usage { attempt, usage }) = fact else {
+                return None;
+            };
+            let (attempt, end) = (*attempt, ended(Some(*usage)));
+            Some(told_alone(Input::ReplyEnded { attempt, end }))
+        })
+    }
+
+    fn reply_failed(&self) -> Result<Vec<Rebuilt>, Missing> {
+        let (said, failure) = self.failed_reply().ok_or(Missing::Fact)?;
+        let (attempt, failure) = (said.attempt, failure.clone());
+        Ok(said.before(&Input::ReplyFailed { attempt, failure }, &[]))
+    }
+
+    fn tool_accepted(&self) -> Result<Vec<Rebuilt>, Missing> {
+        self.find(|fact| {
+            let Fact::CallAccepted { attempt, handle } = fact else {
+                return None;
+            };
+            let (attempt, handle) = (attempt.clone(), handle.clone());
+            Some(told_alone(Input::ToolAccepted { attempt, handle }))
+        })
+    }
+
+    fn tool_asked(&self) -> Result<Vec<Rebuilt>, Missing> {
+        self.find(|fact| {
+            let Fact::WaitOpened { wait } = fact else {
+                return None;
+            };
+            let WaitKind::Elicitation { handle, question } = &wait.kind else {
+                return None;
+            };
+            Some(told_alone(Input::ToolAsked {
+                attempt: self.attempt_at(&wait.call),
+                handle: handle.clone(),
+                question: question.clone(),
+            }))
+        })
+    }
+
+    fn tool_failed(&self) -> Result<Vec<Rebuilt>, Missing> {
+        self.find(|fact| {
+            let Fact::CallLost {
+                attempt,
+                disposition,
+                kind,
+                message,
+                ..
+            } = fact
+            else {
+                return None;
+            };
+            Some(told_alone(Input::ToolFailed {
+                attempt: attempt.clone(),
+                failure: ToolFailure {
+                    disposition: *disposition,
+                    kind: *kind,
+                    message: message.to_string(),
+                },
+            }))
+        })
+    }
+
+    fn tool_finished(&self) -> Result<Vec<Rebuilt>, Missing> {
+        for fact in self.facts {
+            if let Fact::CallClosed { call, result, .. } = fact {
+                let attempt = self.attempt_at(call);
+                let results = outcome::before_it_was_kept(self.session, call, result)?;
+                let input = |result| {
+                    let attempt = attempt.clone();
+                    told_alone(Input::ToolFinished { attempt, result })
+                };
+                return Ok(results.into_iter().map(input).collect());
+            }
+            if let Fact::Late(Late::Outcome {
+                attempt,
+                is_error,
+                size,
+            }) = fact
+            {
+                let result = outcome::of_size(*size, *is_error)?;
+                let attempt = attempt.clone();
+                return Ok(vec![told_alone(Input::ToolFinished { attempt, result })]);
+            }
+        }
+        Err(Missing::Fact)
+    }
+
+    fn woke(&self) -> Vec<Rebuilt> {
+        match self.ended_reply() {
+            Some(said) => said.before(&Input::Woke, &[]),
+            None => vec![told_alone(Input::Woke)],
+        }
+    }
+
+    /// The deliveries that the facts of this step are the consequence of, in the order of the inbox.
+    fn consumed(&self) -> Result<Vec<Delivery>, Missing> {
+        let mut ids = Vec::new();
+        let mut cancelled = false;
+        for fact in self.facts {
+            if let Fact::WaitClosed {
+                end: WaitEnd::Answered { delivery, .. },
+                ..
+            } = fact
+            {
+                ids.push(delivery);
+            }
+            cancelled |= is_cancel(fact);
+        }
+        let mut consumed = Vec::with_capacity(ids.len());
+        let cancel = if cancelled { self.cancel() } else { None };
+        for delivery in self.deliveries {
+            if let Some(place) = ids.iter().position(|id| **id == delivery.id) {
+                ids.swap_remove(place);
+                consumed.push(delivery.clone());
+            } else if cancel
+                .as_ref()
+                .is_some_and(|cancel| cancel.id == delivery.id)
+            {
+                consumed.push(delivery.clone());
+            }
+        }
+        match ids.first() {
+            Some(id) => Err(Missing::Delivery { id: (*id).clone() }),
+            None => Ok(consumed),
+        }
+    }
+
+    /// The first cancel of the open turn: the one that ends it.
+    fn cancel(&self) -> Option<Delivery> {
+        let open = self.session.open_turn()?.id();
+        let cancels = |delivery: &&Delivery| matches!(&delivery.body, DeliveryBody::Cancel { turn, .. } if turn == open);
+        self.deliveries.iter().find(cancels).cloned()
+    }
+
+    /// The model call that this step ended without a reply, if it ended one.
+    fn ended_reply(&self) -> Option<Said<'_>> {
+        self.facts.iter().find_map(Said::by)
+    }
+
+    /// The model call that failed in this step, and how.
+    fn failed_reply(&self) -> Option<(Said<'_>, &ModelFailure)> {
+        self.facts.iter().find_map(|fact| {
+            let Fact::ModelCallEnded {
+                why: ModelCallEnd::Failed(failure),
+                ..
+            } = fact
+            else {
+                return None;
+            };
+            Some((Said::by(fact)?, failure))
+        })
+    }
+
+    /// The try at a call that is under way.
+    fn attempt_at(&self, call: &ToolCallId) -> ToolAttempt {
+        let calls = self
+            .session
+            .last_turn()
+            .map_or(&[][..], |turn| turn.calls());
+        let open = calls.iter().find(|open| open.call.id == *call);
+        ToolAttempt {
+            call: call.clone(),
+            attempt: open.map_or(0, |open| open.attempts),
+        }
+    }
+
+    fn find(&self, rebuilt: impl Fn(&Fact) -> Option<Rebuilt>) -> Result<Vec<Rebuilt>, Missing> {
+        let found = self.facts.iter().find_map(rebuilt);
+        found.map(|rebuilt| vec![rebuilt]).ok_or(Missing::Fact)
+    }
+}
+
+/// Whether only a cancel leads to this.
+const fn is_cancel(fact: &Fact) -> bool {
+    matches!(
+        fact,
+        Fact::CallClosed {
+            end: CallEnd::Cancelled,
+            ..
+        } | Fact::ModelCallEnded {
+            why: ModelCallEnd::Cancelled,
+            ..
+        } | Fact::TurnEnded {
+            end: TurnEnd::Cancelled(_)
+        } | Fact::WaitClosed {
+            end: WaitEnd::Cancelled | WaitEnd::Superseded,
+            ..
+        }
+    )
+}
+
+/// What is known of a reply that never came to its end.
+struct Said<'a> {
+    attempt: ModelAttempt,
+    partial: Option<&'a Message>,
+    usage: Option<Usage>,
+}
+
+impl<'a> Said<'a> {
+    fn by(fact: &'a Fact) -> Option<Self> {
+        let Fact::ModelCallEnded {
+            attempt,
+            partial,
+            usage,
+            ..
+        } = fact
+        else {
+            return None;
+        };
+        Some(Self {
+            attempt: *attempt,
+            partial: partial.as_deref(),
+            usage: *usage,
+        })
+    }
+
+    /// The input, after so much of the reply. Where it had no text, something else may have been seen of
+    /// it, such as the beginning of a call, or not.
+    fn before(&self, input: &Input, then: &[Delta]) -> Vec<Rebuilt> {
+        let seen: &[bool] = match self.partial {
+            Some(_) => &[true],
+            None => &[false, true],
+        };
+        let possible = seen.iter().map(|seen| Rebuilt::Told {
+            input: Box::new(input.clone()),
+            pieces: pieces::of_partial(self.partial, self.usage, *seen, then),
+        });
+        possible.collect()
+    }
+}
+
+fn told_alone(input: Input) -> Rebuilt {
+    Rebuilt::Told {
+        input: Box::new(input),
+        pieces: Vec::new(),
+    }
+}
+
+fn ended(usage: Option<Usage>) -> Box<ReplyEnd> {
+    Box::new(ReplyEnd {
+        usage,
+        ..ReplyEnd::new(FinishReason::Stop)
+    })
+}
