@@ -13,6 +13,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_engine::{DirectCall, Engine, Offered, SendMessage, Standing, TurnOptions};
+use jackfield_ports::journal::Journal;
 use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
 use jackfield_provider_kit::transport::{Transport, TransportSettings};
 use jackfield_provider_openai::client::OpenAi;
@@ -56,6 +57,31 @@ impl Ours {
         base_url: &str,
         server: &[String],
     ) -> anyhow::Result<Self> {
+        let journal = Arc::new(MemoryJournal::default());
+        Self::start_as(journal, settings, base_url, server).await
+    }
+
+    /// The same as [`start`](Self::start), on this journal.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not start.
+    pub async fn start_on(
+        journal: Arc<dyn Journal>,
+        base_url: &str,
+        server: &[String],
+    ) -> anyhow::Result<Self> {
+        let mut settings = TransportSettings::default();
+        settings.keep_plain = true;
+        Self::start_as(journal, settings, base_url, server).await
+    }
+
+    async fn start_as(
+        journal: Arc<dyn Journal>,
+        settings: TransportSettings,
+        base_url: &str,
+        server: &[String],
+    ) -> anyhow::Result<Self> {
         let toolbox = toolbox("echo", server)?;
         toolbox.start().await?;
         let mut config = OpenAiConfig::new(base_url)?;
@@ -66,7 +92,7 @@ impl Ours {
             prefix: None,
             trusted: true,
         };
-        let engine = Engine::builder(Arc::new(MemoryJournal::default()))
+        let engine = Engine::builder(journal)
             .model("bench", Arc::new(model))
             .toolbox_as(Arc::<McpToolbox>::clone(&toolbox), standing)
             .build();

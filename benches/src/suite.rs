@@ -1,14 +1,16 @@
 //! All cases, one after another, and what their figures are held against.
 
+use std::time::Duration;
+
 use anyhow::ensure;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cold::Home;
-use crate::measure::Series;
+use crate::measure::{Series, ratio};
 use crate::plan::Plan;
 use crate::report::{Report, compared, rows, shown};
 use crate::turn::Manner;
-use crate::{call, catalog, crowd, servers, turn};
+use crate::{call, catalog, crowd, journal, servers, turn};
 
 /// How much is measured.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -61,6 +63,8 @@ const CASES: &[(&str, Case)] = &[
     ("calls", calls),
     ("servers", servers),
     ("catalog", catalog),
+    ("journal", in_a_file),
+    ("appends", appends),
     ("cold", cold),
     ("slow", slow),
     ("binary", binary),
@@ -174,6 +178,53 @@ fn catalog(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     ];
     let about = format!("A catalog of {} tools of one server.", catalog::TOOLS);
     report.table(&about, ["", "time"], &rows);
+    Ok(())
+}
+
+fn in_a_file(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = journal::turns::measure(&ours()?, amount.times(200))?;
+    let sync = journal::syncs(journal::folder()?.path(), amount.times(200))?;
+    let mut table = rows("a turn", &took.file, &took.memory, ["", ""]);
+    let more = took.file.wall.p50().saturating_sub(took.memory.wall.p50());
+    let of_disk = sync.p50() * u32::try_from(took.appends).unwrap_or(u32::MAX);
+    // What is not the disk's own time.
+    table.push(compared(
+        "what the file adds, against the disk's own time for as many syncs",
+        more,
+        of_disk,
+        "",
+    ));
+    let about = format!(
+        "The same turn with its journal in a file, {} commits each synced, against a journal in memory. One sync of the disk itself takes {}.",
+        took.appends,
+        shown(sync.p50())
+    );
+    report.table(
+        &about,
+        ["", "ratio", "aim", "in a file", "in memory"],
+        &table,
+    );
+    Ok(())
+}
+
+fn appends(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let took = journal::appends::measure(&ours()?, amount.times(300))?;
+    let a_second = |what: &str, each: Duration, aim: &str| {
+        let rate = ratio(took.plain, each);
+        let shown = format!("{:.0}", 1.0 / each.as_secs_f64());
+        [what.to_owned(), format!("{rate:.2}"), aim.to_owned(), shown]
+    };
+    let together = format!("{} turns at once", journal::appends::AT_ONCE);
+    let rows = [
+        a_second("one turn", took.alone, ""),
+        a_second(&together, took.together, "4"),
+        a_second("the floor", took.plain, ""),
+    ];
+    report.table(
+        "Appends, each synced before it is answered, against one writer of rows into a plain SQLite table with the same durability on the same disk.",
+        ["", "ratio", "aim", "a second"],
+        &rows,
+    );
     Ok(())
 }
 

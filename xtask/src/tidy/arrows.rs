@@ -243,7 +243,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
     (
         "rusqlite",
-        &["jackfield-mcp-server", "jackfield-store-sqlite"],
+        &[
+            "jackfield-benches",
+            "jackfield-mcp-server",
+            "jackfield-store-sqlite",
+        ],
     ),
 ];
 

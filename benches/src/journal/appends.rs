@@ -1,0 +1,119 @@
+//! Appends a second: alone, and of many turns at once, against rows of a plain SQLite table with the same
+//! durability, which one writer inserts, a transaction each.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use anyhow::ensure;
+use futures_util::future::try_join_all;
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId};
+use jackfield_domain::time::Now;
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::journal::{Append, Appended, Journal as _};
+use jackfield_store_sqlite::{Options, SqliteJournal};
+use rusqlite::Connection;
+use serde_json::{Value, json};
+use tokio::runtime::Runtime;
+
+/// What an append took, on the average.
+#[derive(Clone, Copy, Debug)]
+pub struct Appends {
+    /// One turn after the other.
+    pub alone: Duration,
+    /// A row of a plain table.
+    pub plain: Duration,
+    /// [`AT_ONCE`] turns at once.
+    pub together: Duration,
+}
+
+/// Appends so often in each way.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn measure(runtime: &Runtime, times: usize) -> anyhow::Result<Appends> {
+    let folder = super::folder()?;
+    let plain = plain(&folder.path().join("plain.db"), times)?;
+    let (alone, together) = runtime.block_on(async {
+        let file = folder.path().join("journal.db");
+        let journal = Arc::new(SqliteJournal::open(file, Options::default())?);
+        let started = Instant::now();
+        append(Arc::clone(&journal), "alone".to_owned(), times).await?;
+        let alone = each(started.elapsed(), times);
+        let started = Instant::now();
+        let turns = (0..AT_ONCE).map(|nth| {
+            let journal = Arc::clone(&journal);
+            tokio::spawn(append(journal, format!("turn_{nth}"), times))
+        });
+        for appended in try_join_all(turns).await? {
+            appended?;
+        }
+        let together = each(started.elapsed(), times * AT_ONCE);
+        journal.close().await;
+        anyhow::Ok((alone, together))
+    })?;
+    Ok(Appends {
+        alone,
+        plain,
+        together,
+    })
+}
+
+/// The floor: as much in a row as an append has in its record.
+fn plain(file: &std::path::Path, times: usize) -> anyhow::Result<Duration> {
+    let connection = Connection::open(file)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.execute_batch("CREATE TABLE rows (record BLOB NOT NULL)")?;
+    let record = jackfield_record::encode_envelope(&step(0)?)?;
+    let mut insert = connection.prepare("INSERT INTO rows VALUES (?1)")?;
+    let started = Instant::now();
+    for _ in 0..times {
+        insert.execute([&record])?;
+    }
+    Ok(each(started.elapsed(), times))
+}
+
+async fn append(journal: Arc<SqliteJournal>, session: String, times: usize) -> anyhow::Result<()> {
+    let session = SessionId::parse(&session)?;
+    let epoch = journal.own(&session).await?;
+    for position in 0..u64::try_from(times)? {
+        let append = Append {
+            epoch,
+            position,
+            seen: 0,
+            session: session.clone(),
+            steps: vec![step(position)?],
+        };
+        let appended = journal.append(&append).await;
+        ensure!(matches!(appended, Appended::Committed), "{appended:?}");
+    }
+    Ok(())
+}
+
+/// A step of about as many bytes as one with an outcome has.
+fn step(position: u64) -> anyhow::Result<Envelope> {
+    let words: Value = json!({ "text": "x".repeat(500) });
+    Ok(Envelope {
+        facts: vec![Fact::CallAccepted {
+            attempt: ToolAttempt {
+                attempt: 1,
+                call: ToolCallId::parse(&format!("call_{position}"))?,
+            },
+            handle: JobHandle(Arc::new(words)),
+        }],
+        input: InputKind::ToolAccepted,
+        now: Now::default(),
+        step: position,
+        version: 1,
+    })
+}
+
+fn each(whole: Duration, times: usize) -> Duration {
+    whole / u32::try_from(times).unwrap_or(u32::MAX).max(1)
+}
+
+/// How many turns append at once.
+pub const AT_ONCE: usize = 64;

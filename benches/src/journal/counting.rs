@@ -1,0 +1,93 @@
+//! A journal that counts what it writes.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+
+/// A journal, and how many appends it got.
+pub struct Counting<J> {
+    appends: AtomicU64,
+    journal: Arc<J>,
+}
+
+impl<J> Counting<J> {
+    /// Counts what this one gets.
+    #[must_use]
+    pub const fn new(journal: Arc<J>) -> Self {
+        Self {
+            appends: AtomicU64::new(0),
+            journal,
+        }
+    }
+
+    /// How many appends there were.
+    #[must_use]
+    pub fn appends(&self) -> u64 {
+        self.appends.load(Ordering::Relaxed)
+    }
+}
+
+#[async_trait]
+impl<J: Journal> Journal for Counting<J> {
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+        self.journal.own(session).await
+    }
+
+    async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
+        self.journal.release(session, epoch).await
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        self.journal.load(session).await
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        self.appends.fetch_add(1, Ordering::Relaxed);
+        self.journal.append(append).await
+    }
+
+    async fn deliver(
+        &self,
+        session: &SessionId,
+        id: DeliveryId,
+        by: Arc<str>,
+        body: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        self.journal.deliver(session, id, by, body).await
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        self.journal.inbox(session, from).await
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        self.journal.follow(session, from).await
+    }
+
+    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        self.journal.sessions(query).await
+    }
+
+    async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.journal.delete(session).await
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        self.journal.due(now, most).await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        self.journal.open_waits(query).await
+    }
+}
