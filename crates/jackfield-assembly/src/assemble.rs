@@ -178,7 +178,8 @@ impl Registry {
             builder = builder.builtins(Arc::new(Builtins::default()));
         }
         let (mut missing_keys, mut problems) = (BTreeMap::new(), Vec::new());
-        let (options, mut dialects) = (config.options.clone(), BTreeMap::new());
+        let (mut options, mut dialects) = (config.options.clone(), BTreeMap::new());
+        options.prices = Arc::new(config.prices());
         let (mut keys_found, mut providers) = (BTreeSet::new(), BTreeMap::new());
         for (name, provider) in &config.providers {
             if provider.is_default() && !self.providers.contains_key(name) {

@@ -8,12 +8,14 @@ use std::time::Duration;
 
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::Extension;
+use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_engine::TurnOptions;
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
+use crate::file::prices::{self, CURRENCY, Prices};
 use crate::journal::JournalConfig;
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
@@ -31,6 +33,10 @@ pub struct Config {
     pub builtins: bool,
     /// Where what may be deleted is kept; nowhere by default.
     pub cache: Option<PathBuf>,
+    /// The currency of a budget, where it was written beside the amount, and where.
+    pub(crate) cost_place: Option<(Arc<str>, Place)>,
+    /// The currency of prices and budgets.
+    pub currency: Arc<str>,
     /// Where what has to stay is kept, such as which definitions of tools are accepted; nowhere by
     /// default.
     pub data: Option<PathBuf>,
@@ -47,6 +53,8 @@ pub struct Config {
     pub network: Network,
     /// What turns are sent with.
     pub options: TurnOptions,
+    /// The prices that files say.
+    pub(crate) prices: Prices,
     /// The providers, by name.
     pub providers: BTreeMap<Arc<str>, ProviderConfig>,
     /// What was found and is not used, and what to do about that.
@@ -126,6 +134,8 @@ impl Default for Config {
             aliases: BTreeMap::new(),
             builtins: true,
             cache: None,
+            cost_place: None,
+            currency: CURRENCY.into(),
             data: None,
             extensions: Vec::new(),
             files: Vec::new(),
@@ -133,6 +143,7 @@ impl Default for Config {
             model_place: Origin::Default.into(),
             network: Network::default(),
             options,
+            prices: Prices::new(),
             providers: providers.collect(),
             remarks: Vec::new(),
             said: Said::default(),
@@ -171,6 +182,48 @@ impl Config {
         };
         self.provider(&model, place)?;
         Ok(model)
+    }
+
+    /// What models cost, as far as that is known: what files say, over the prices of the vendors themselves.
+    ///
+    /// Those count where nothing but the vendor is asked, in the way that its list is made for: not at
+    /// an address of one's own, not in another class of service, and not in another currency.
+    #[must_use]
+    pub fn prices(&self) -> PriceList {
+        let mut list = PriceList::default();
+        let tier = self.options.settings.service_tier.as_deref();
+        let is_usual = tier.is_none_or(|tier| USUAL_TIERS.contains(&tier));
+        if &*self.currency == CURRENCY && is_usual {
+            let built_in = prices::built_in();
+            for (name, provider) in &self.providers {
+                let kind = provider.kind.as_ref().map_or(name, |(kind, _)| kind);
+                let own = built_in
+                    .iter()
+                    .filter(|(model, _)| model.provider == *kind && provider.base_url.is_none());
+                for (model, listed) in own {
+                    let price = listed.price(&self.currency);
+                    list.set(Arc::clone(name), Arc::clone(&model.model), price);
+                }
+            }
+        }
+        for (model, listed) in &self.prices {
+            let price = listed.price(&self.currency);
+            list.set(Arc::clone(&model.provider), Arc::clone(&model.model), price);
+        }
+        list
+    }
+
+    /// Checks that a budget is in the currency of the prices.
+    pub(crate) fn check_currency(&self) -> Option<Problem> {
+        let (written, place) = self.cost_place.as_ref()?;
+        (*written != self.currency).then(|| {
+            let message = format!(
+                "prices and budgets are in {}, not in {written}",
+                self.currency
+            );
+            let help = "there is one currency: `currency` under [budget] names it";
+            Problem::new(place.clone(), message).with_help(help)
+        })
     }
 
     /// Checks that the provider of a model is there.
@@ -241,6 +294,9 @@ pub(crate) fn system_prompt(origin: PartOrigin, text: &str) -> SystemPrompt {
         },
     }
 }
+
+/// The classes of service that cost what the lists of the vendors say.
+const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
 /// The provider and the model that are used where nothing is said.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");

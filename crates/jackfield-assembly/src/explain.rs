@@ -9,6 +9,7 @@ use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
 use crate::config::{Config, DEFAULT_PROMPT};
+use crate::file::prices::CURRENCY;
 use crate::journal::JournalKind;
 use crate::place::{Origin, Place};
 use crate::redact;
@@ -94,6 +95,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         JournalKind::Sqlite => "sqlite",
     };
     vec![
+        ("budget.currency", json!(CURRENCY)),
         ("journal.kind", json!(kind)),
         ("limits.approval", time(approval)),
         ("limits.client_tool", time(client_tool)),

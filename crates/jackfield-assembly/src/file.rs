@@ -1,6 +1,7 @@
 //! One configuration file, read over what holds so far.
 
 mod extensions;
+pub(crate) mod prices;
 mod providers;
 mod response_format;
 mod sections;
@@ -86,7 +87,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
 /// Every key that may be in a file, with `NAME` where a name is free.
 #[must_use]
 pub fn keys() -> Vec<String> {
-    let sample = "[aliases]\nNAME = \"a/b\"\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+    let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
                   [web.tools.NAME.parameters.NAME]\n";
     let mut draft = Draft::default();
     let mut keys = read(
@@ -126,9 +127,10 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     aliases(draft, root.section("aliases"), mine);
     mcp(draft, root.section("mcp"), trust);
     let config = &mut draft.config;
+    prices::read(&mut config.prices, root.section("prices"), trust);
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
-    sections::budget(&mut config.options.allowance, root.section("budget"));
+    sections::budget(config, root.section("budget"));
     sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);

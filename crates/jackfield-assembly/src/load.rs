@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::price::Money;
 use jackfield_domain::system_prompt::PartOrigin;
 
 use serde_json::Value;
@@ -24,6 +25,8 @@ pub struct Flags {
     pub allow: Vec<String>,
     /// The file that is read in place of all others.
     pub config: Option<PathBuf>,
+    /// The most that a turn may cost, in the currency of the prices.
+    pub cost: Option<Money>,
     /// The file that conversations are kept in.
     pub db: Option<PathBuf>,
     /// Patterns of tools that may not run; they win over those that may.
@@ -82,6 +85,7 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
             .map(|model| config.provider(model, &place));
         problems.extend(known.and_then(Result::err));
     }
+    problems.extend(config.check_currency());
     ConfigError::check(problems)?;
     let cache = surroundings.cache_directory.as_ref();
     config.cache = cache.map(|cache| cache.join("jackfield"));
@@ -285,6 +289,10 @@ fn say_flags(draft: &mut Draft, flags: &Flags) {
         let origin = Origin::Flag("--system");
         say(draft, "system.prompt", system.as_str(), origin);
     }
+    if let Some(cost) = flags.cost {
+        let origin = Origin::Flag("--max-cost");
+        say(draft, "budget.cost", cost.to_string(), origin);
+    }
     if let Some(rounds) = flags.rounds {
         say(draft, "limits.rounds", rounds, Origin::Flag("--max-rounds"));
     }
@@ -306,6 +314,10 @@ fn say_flags(draft: &mut Draft, flags: &Flags) {
 
 fn apply(draft: &mut Draft, flags: &Flags) {
     say_flags(draft, flags);
+    if let Some(cost) = flags.cost {
+        draft.config.options.allowance.cost = Some(cost);
+        draft.config.cost_place = None;
+    }
     let options = &mut draft.config.options;
     if let Some(model) = &flags.model {
         draft.model = Some((model.as_str().into(), Origin::Flag("--model").into()));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::price::Money;
 use serde_json::Value;
 use toml::de::DeValue;
 
@@ -81,6 +82,16 @@ pub(crate) fn between(low: f64, high: f64) -> impl FnOnce(&DeValue<'_>) -> Resul
             Err(format!("{number} is not between {low} and {high}"))
         }
     }
+}
+
+/// An amount of money: a decimal number, kept exactly.
+pub(crate) fn money(value: &DeValue<'_>) -> Result<Money, String> {
+    let digits = match (value.as_float(), value.as_integer()) {
+        (Some(number), _) => number.as_str().replace('_', ""),
+        (None, Some(_)) => whole::<u64>(value)?.to_string(),
+        (None, None) => return Err(expected("an amount such as 0.50", value)),
+    };
+    Money::parse(&digits).map_err(|error| error.to_string())
 }
 
 /// A length of time such as "30s" or "1h 30m".

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::price::Money;
 
 pub use self::ask::Ask;
 pub use self::chat::Chat;
@@ -88,6 +89,9 @@ pub enum Command {
 /// What a turn may do.
 #[derive(Clone, Debug, clap::Args)]
 pub struct Bounds {
+    /// The most that a turn may cost, such as 0.50, in the currency of the prices.
+    #[arg(long, value_name = "AMOUNT", value_parser = Money::parse)]
+    pub max_cost: Option<Money>,
     /// The most rounds, the last one without tools.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub max_rounds: Option<u32>,

@@ -1,10 +1,12 @@
 //! The tables of limits, budget, policy and settings.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
-use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
 use jackfield_engine::TurnOptions;
@@ -17,12 +19,18 @@ use crate::file::{Trust, extensions, response_format, trust_help};
 use crate::journal::{JournalConfig, JournalKind};
 use crate::place::{Place, Problem};
 use crate::values::{
-    at_least_one, between, duration, filled, flag, one_of, shared, size, texts, whole,
+    at_least_one, between, duration, filled, flag, money, one_of, shared, size, texts, whole,
 };
 
 /// `[budget]`
-pub(crate) fn budget(allowance: &mut Allowance, mut section: Section<'_>) {
+pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
+    let allowance = &mut config.options.allowance;
     section.set("active", duration, &mut allowance.active);
+    if let Some(((cost, currency), place)) = section.take("cost", cost) {
+        allowance.cost = Some(cost);
+        config.cost_place = currency.map(|currency| (currency, place));
+    }
+    section.set("currency", currency, &mut config.currency);
     section.set("tokens", whole::<u64>, &mut allowance.tokens);
     section.finish();
 }
@@ -50,6 +58,34 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     }
     section.set("kind", kind, &mut journal.kind);
     section.finish();
+}
+
+/// An amount of money, with its currency if that is written beside it.
+fn cost(value: &DeValue<'_>) -> Result<(Money, Option<Arc<str>>), String> {
+    let Some(text) = value.as_str() else {
+        return money(value).map(|cost| (cost, None));
+    };
+    let (amount, unit) = match text.trim().split_once(' ') {
+        Some((amount, unit)) => (amount, Some(code(unit.trim())?)),
+        None => (text.trim(), None),
+    };
+    let amount = Money::parse(amount).map_err(|error| error.to_string())?;
+    Ok((amount, unit))
+}
+
+/// The code of a currency.
+fn currency(value: &DeValue<'_>) -> Result<Arc<str>, String> {
+    code(&filled(value)?)
+}
+
+fn code(text: &str) -> Result<Arc<str>, String> {
+    if text.len() == 3 && text.bytes().all(|byte| byte.is_ascii_uppercase()) {
+        Ok(text.into())
+    } else {
+        Err(format!(
+            "`{text}` is not the code of a currency, such as \"USD\""
+        ))
+    }
 }
 
 /// `[limits]`

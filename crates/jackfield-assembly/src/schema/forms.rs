@@ -4,6 +4,8 @@ use serde_json::{Value, json};
 
 /// What may stand as a value, with an example of it.
 pub(crate) enum Form {
+    /// An amount of money.
+    Amount,
     /// Any value.
     Any,
     /// A length of time.
@@ -12,6 +14,8 @@ pub(crate) enum Form {
     Flag,
     /// A table of tables, free in their names.
     Free,
+    /// An amount of money, perhaps with its currency.
+    Money,
     /// A number between two others.
     Number(f64, f64),
     /// Whether a parameter is required, or what of it is.
@@ -46,6 +50,7 @@ impl Form {
 
     fn bare(&self) -> Value {
         match self {
+            Self::Amount => json!({ "type": "number", "minimum": 0, "examples": [2.5] }),
             Self::Any => json!({}),
             Self::Duration(example) => json!({ "type": "string", "examples": [example] }),
             Self::Flag => json!({ "type": "boolean" }),
@@ -53,6 +58,10 @@ impl Form {
                 "type": "object",
                 "additionalProperties": { "type": "object" },
             }),
+            Self::Money => json!({ "oneOf": [
+                { "type": "number", "minimum": 0 },
+                { "type": "string", "pattern": "^[0-9]+([.][0-9]+)?( [A-Z]{3})?$" },
+            ], "examples": [0.5, "0.50 USD"] }),
             Self::Number(low, high) => json!({
                 "type": "number", "minimum": low, "maximum": high, "examples": [high],
             }),

@@ -1,8 +1,8 @@
 //! The keys of `jackfield.toml`.
 
 use super::forms::Form::{
-    Any, Duration, Flag, Free, Number, ResponseFormat, Size, Strict, Text, Texts, Thinking, Whole,
-    Words,
+    Amount, Any, Duration, Flag, Free, Money, Number, ResponseFormat, Size, Strict, Text, Texts,
+    Thinking, Whole, Words,
 };
 use super::{Entry, entry};
 
@@ -27,6 +27,12 @@ pub(super) const SETTINGS: &[Entry] = &[
         "budget.active",
         Duration("5m"),
         "The time in which something is under way",
+    ),
+    entry("budget.cost", Money, "Money, in the currency of the prices"),
+    entry(
+        "budget.currency",
+        Text("USD"),
+        "The currency of prices and budgets",
     ),
     entry(
         "budget.tokens",
@@ -147,6 +153,36 @@ pub(super) const SETTINGS: &[Entry] = &[
         "policy.unknown",
         Words(&["ask", "report", "retry"]),
         "What to do about a call of which nobody knows whether it took effect",
+    ),
+    entry(
+        "prices.NAME.cache_read",
+        Amount,
+        "What a million input tokens cost that are read from a cache",
+    ),
+    entry(
+        "prices.NAME.cache_write",
+        Amount,
+        "What a million input tokens cost that are written to a cache",
+    ),
+    entry(
+        "prices.NAME.date",
+        Text("2026-11-01"),
+        "The day on which the price was read",
+    ),
+    entry(
+        "prices.NAME.input",
+        Amount,
+        "What a million input tokens cost",
+    ),
+    entry(
+        "prices.NAME.output",
+        Amount,
+        "What a million output tokens cost",
+    ),
+    entry(
+        "prices.NAME.source",
+        Text("https://prices.example"),
+        "Where the price was read",
     ),
     entry(
         "settings.effort",

@@ -8,6 +8,7 @@ use jackfield_assembly::{Flags, load};
 use jackfield_domain::limits::OnLimit;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Verdict;
+use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::UnknownPolicy;
@@ -65,7 +66,15 @@ fn everything_that_can_be_said_is_understood() {
         proxy = "http://proxy.example:8080"
         [budget]
         active = "10m"
+        cost = "0.50 EUR"
+        currency = "EUR"
         tokens = 50_000
+        [prices."proxy/claude-haiku-5-5"]
+        cache_read = 0.01
+        date = "2026-11-01"
+        input = 0.1
+        output = 1
+        source = "a contract"
         [policy]
         unknown = "ask"
         tools_after_first_round = false
@@ -100,6 +109,23 @@ fn everything_that_can_be_said_is_understood() {
     assert_eq!((limits.shown, limits.stored), (65_536, 1_000));
     assert_eq!(limits.on_limit, OnLimit::Error);
     assert_eq!(options.allowance.tokens, Some(50_000));
+    assert_eq!(options.allowance.cost, Money::parse("0.5").ok());
+    let price = config.prices().of(&options.model).cloned().unwrap();
+    let picos = |money: Money| money.as_picos();
+    assert_eq!(
+        (
+            picos(price.input),
+            picos(price.output),
+            picos(price.cache_read)
+        ),
+        (100_000, 1_000_000, 10_000)
+    );
+    // Where nothing is said, cached input costs what other input costs.
+    assert_eq!(price.cache_write, price.input);
+    assert_eq!(
+        (&*price.currency, &*price.date, &*price.source),
+        ("EUR", "2026-11-01", "a contract")
+    );
     assert_eq!(options.allowance.active, Some(Duration::from_secs(600)));
     assert_eq!(options.when_unknown, UnknownPolicy::Ask);
     assert!(!options.tools_after_first_round);
@@ -167,6 +193,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
     let flags = Flags {
         allow: vec!["*".to_owned()],
         config: None,
+        cost: Money::parse("0.25").ok(),
         db: None,
         deny: vec!["x".to_owned()],
         mcp_config: None,
@@ -177,6 +204,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         tools: Some(false),
     };
     let config = world.load_with(&flags).unwrap();
+    assert_eq!(config.options.allowance.cost, flags.cost);
     assert_eq!(config.options.strict, None);
     assert_eq!(
         (

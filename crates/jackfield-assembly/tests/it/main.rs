@@ -7,6 +7,7 @@ mod layers;
 mod openai;
 #[cfg(unix)]
 mod pins;
+mod prices;
 mod registry;
 mod schema;
 mod servers;

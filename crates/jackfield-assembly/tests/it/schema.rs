@@ -125,7 +125,13 @@ fn what_the_schema_takes_the_reader_takes_and_the_other_way_round() {
         }
         let key = key.replace("NAME", "x");
         let takes = |value: &Value| {
-            let line = format!("{key} = {value}\n");
+            let mut line = format!("{key} = {value}\n");
+            // A price is whole, or none.
+            for needed in ["prices.x.input", "prices.x.output"] {
+                if key.starts_with("prices.") && key != needed {
+                    line += &format!("{needed} = 0\n");
+                }
+            }
             let world = World::new()
                 .with(".config/jackfield/mcp-servers.json", "{}")
                 .with_user(&line);

@@ -276,6 +276,7 @@ pub fn flags_of(source: &Source) -> Flags {
 
 /// Adds what the turn may do.
 pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
+    flags.cost = bounds.max_cost;
     flags.rounds = bounds.max_rounds;
     flags.strict = match bounds.strict {
         Some(strict) => Some(strict.effect()),

@@ -59,6 +59,7 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     config.servers.insert(tools.id.clone(), tools);
     config.options.tools = !demo.bounds.no_tools;
     config.options.strict = demo.bounds.strict.and_then(Strict::effect);
+    config.options.allowance.cost = demo.bounds.max_cost;
     if let Some(rounds) = demo.bounds.max_rounds {
         config.options.limits.rounds = rounds;
     }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::fact::{Fact, Late, ToolUse, TurnEnd};
+use jackfield_domain::fact::{Fact, ToolUse, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, TurnId};
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::rules;
@@ -176,13 +176,13 @@ fn check(outcome: &Outcome, script: &Script) {
         Arc::new(report.messages.clone()),
         "{script:#?}"
     );
-    let used = committed.iter().filter_map(|fact| match fact {
-        Fact::ReplyReceived { reply, .. } => reply.end.usage,
-        Fact::Late(Late::Usage { usage, .. }) => Some(*usage),
-        _ => None,
-    });
-    let used = used.fold(Usage::default(), |mut sum, usage| {
-        sum += usage;
+    let mut last = BTreeMap::new();
+    for (attempt, usage) in committed.iter().filter_map(Fact::usage) {
+        // A count that comes late takes the place of its estimate.
+        last.insert(attempt, usage);
+    }
+    let used = last.values().fold(Usage::default(), |mut sum, usage| {
+        sum += *usage;
         sum
     });
     assert_eq!(report.usage, used, "{script:#?}");

@@ -1,0 +1,115 @@
+//! The table of prices, the user's and the built-in one alike: per million tokens, each with its date and source.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::request::ModelRef;
+
+use crate::config::parse_model;
+use crate::document::{Reader, Section};
+use crate::file::{Trust, trust_help};
+use crate::place::Problem;
+use crate::values::{filled, money};
+
+/// What a model's tokens cost, as it stands in a table, in whatever currency holds in the end.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    cache_read: Option<Money>,
+    cache_write: Option<Money>,
+    date: Arc<str>,
+    input: Money,
+    output: Money,
+    source: Arc<str>,
+}
+
+impl Listed {
+    /// The price, in this currency. Input that is cached costs what other input costs, where nothing is said.
+    pub(crate) fn price(&self, currency: &Arc<str>) -> Price {
+        Price {
+            cache_read: self.cache_read.unwrap_or(self.input),
+            cache_write: self.cache_write.unwrap_or(self.input),
+            currency: Arc::clone(currency),
+            date: Arc::clone(&self.date),
+            input: self.input,
+            output: self.output,
+            source: Arc::clone(&self.source),
+        }
+    }
+}
+
+/// Prices by model.
+pub(crate) type Prices = BTreeMap<ModelRef, Listed>;
+
+/// `[prices]`
+pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
+    if let (Trust::Found, Some(place)) = (trust, section.first_place()) {
+        let help = trust_help(&place);
+        let message = "a file that was merely found does not say what anything costs";
+        section.problem(Problem::new(place, message).with_help(help));
+    }
+    let names = section.again();
+    for entry in section.entries() {
+        let mut table = Section::of(&names, &entry);
+        let mut amount = |name| table.take(name, per_million).map(|(money, _)| money);
+        let (cache_read, cache_write) = (amount("cache_read"), amount("cache_write"));
+        let (input, output) = (amount("input"), amount("output"));
+        let mut text = |name, default: &str| {
+            let taken = table.take(name, filled);
+            taken.map_or_else(|| default.into(), |(text, _)| text)
+        };
+        let (date, source) = (text("date", UNDATED), text("source", OWN));
+        table.finish();
+        let (Some(input), Some(output)) = (input, output) else {
+            let problem = Problem::new(entry.place, "a price has `input` and `output`");
+            names.problem(problem.with_help(
+                "write what a million tokens of each cost; 0 is a price, and no table is none",
+            ));
+            continue;
+        };
+        // Without a slash it is the price of all models of a provider.
+        let model = parse_model(&entry.name).unwrap_or_else(|| ModelRef {
+            model: PriceList::ANY.into(),
+            provider: entry.name,
+        });
+        let listed = Listed {
+            cache_read,
+            cache_write,
+            date,
+            input,
+            output,
+            source,
+        };
+        prices.insert(model, listed);
+    }
+}
+
+/// The prices that come with Jackfield, in US dollars, by kind of provider and model.
+pub(crate) fn built_in() -> Prices {
+    let mut prices = Prices::new();
+    let reader = Reader::new(Path::new("prices.toml"), BUILT_IN);
+    let _read = reader.read(|root| read(&mut prices, root, Trust::Own));
+    prices
+}
+
+/// An amount for a million tokens, as one for a single token.
+fn per_million(value: &toml::de::DeValue<'_>) -> Result<Money, String> {
+    let amount = money(value)?;
+    let picos = amount.as_picos();
+    if picos.is_multiple_of(MILLION) {
+        Ok(Money::from_picos(picos / MILLION))
+    } else {
+        Err(format!("{amount} has more than six decimals"))
+    }
+}
+
+/// The currency of [`built_in`].
+pub(crate) const CURRENCY: &str = "USD";
+
+const BUILT_IN: &str = include_str!("../prices.toml");
+const MILLION: u64 = 1_000_000;
+/// The source of a price for which a file names none.
+const OWN: &str = "configuration";
+/// The date of a price for which a file names none.
+const UNDATED: &str = "undated";
