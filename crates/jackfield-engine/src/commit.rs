@@ -74,6 +74,14 @@ impl Ledger {
         committed
     }
 
+    /// Lets go of the session. Where that fails it stays owned until this process ends.
+    pub(crate) async fn release(&self) {
+        if let Err(error) = self.journal.release(&self.session, self.epoch).await {
+            let (session, error) = (&self.session, chain(&error));
+            tracing::warn!(%session, %error, "a session could not be let go of");
+        }
+    }
+
     /// Appends, and asks again where the answer got lost: the journal recognises the repetition.
     async fn append(&self, append: &Append) -> Committed {
         let mut pause = FIRST_PAUSE;

@@ -12,6 +12,7 @@ use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Action, Input, LONGEST_SLEEP, LOOP_VERSION, Step, ToolLoop};
 use jackfield_domain::wait::Delivery;
 use jackfield_ports::journal::{Epoch, Loaded, Refusal};
+use tokio::sync::watch;
 
 use crate::commit::{Committed, Ledger};
 use crate::crash;
@@ -19,6 +20,7 @@ use crate::engine::Shared;
 use crate::error::EngineError;
 use crate::events::Event;
 use crate::news::{News, Observer};
+use crate::occupied::{Busy, Progress};
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
 use crate::resume::{Driven, Waiting};
@@ -29,6 +31,8 @@ pub(crate) struct Driver<'o> {
     inbox: Option<Inbox>,
     ledger: Ledger,
     observer: &'o mut dyn Observer,
+    /// Tells the rest of the process how far the turn is.
+    progress: watch::Sender<Progress>,
     reloads: u32,
     reporter: Reporter,
     shared: Arc<Shared>,
@@ -50,12 +54,14 @@ enum Happened {
 
 impl<'o> Driver<'o> {
     pub(crate) fn new(
-        shared: Arc<Shared>,
+        shared: &Arc<Shared>,
         turn: ToolLoop,
         epoch: Epoch,
         loaded: &Loaded,
         observer: &'o mut dyn Observer,
+        busy: &Busy,
     ) -> Self {
+        let shared = Arc::clone(shared);
         let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), epoch, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
         let speaker = shared.speeches.begin(turn.session(), &loaded.steps);
@@ -64,6 +70,7 @@ impl<'o> Driver<'o> {
             inbox: None,
             ledger,
             observer,
+            progress: busy.progress.clone(),
             reloads: 0,
             reporter: Reporter::default(),
             shared,
@@ -86,9 +93,26 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// Drives the turn from this step on, to its end, or, unless it is to stay, until it only waits.
+    /// Drives the turn from this step on, to its end, or, unless it is to stay, until it only waits;
+    /// then lets go of the session.
     pub(crate) async fn run(
         mut self,
+        first: Step,
+        input: InputKind,
+        now: Now,
+        stay: bool,
+    ) -> Result<Driven, EngineError> {
+        let driven = self.drive(first, input, now, stay).await;
+        if driven.is_err() {
+            // Nothing may be at work any more when the next owner begins.
+            self.workers.abort_all().await;
+        }
+        self.ledger.release().await;
+        driven
+    }
+
+    async fn drive(
+        &mut self,
         first: Step,
         input: InputKind,
         now: Now,
@@ -101,7 +125,7 @@ impl<'o> Driver<'o> {
             if let Some(end) = self.turn.turn().end().cloned() {
                 return Ok(Driven::Over(Box::new(self.finish(end))));
             }
-            if !stay && self.turn.only_waits() {
+            if !stay && self.turn.only_waits() && !self.is_overdue() {
                 return Ok(Driven::Waits(Waiting {
                     session: self.turn.session().clone(),
                     turn: self.turn.turn().id().clone(),
@@ -112,9 +136,16 @@ impl<'o> Driver<'o> {
         }
     }
 
-    fn finish(self, end: TurnEnd) -> TurnReport {
+    /// Whether an instant has passed that was waited for.
+    fn is_overdue(&self) -> bool {
+        let now = self.shared.clock.now().mono;
+        self.wake.is_some_and(|wake| wake <= now)
+    }
+
+    fn finish(&mut self, end: TurnEnd) -> TurnReport {
         let session = self.turn.session().clone();
-        self.reporter.finish(session, self.turn.turn(), end)
+        let reporter = std::mem::take(&mut self.reporter);
+        reporter.finish(session, self.turn.turn(), end)
     }
 
     /// Commits a batch, then performs it, then tells it.
@@ -126,6 +157,18 @@ impl<'o> Driver<'o> {
                 Committed::No { refusal, why } => batch = self.reload(batch, refusal, why).await?,
             }
         }
+        self.progress.send_if_modified(|known| {
+            let turn = self.turn.turn();
+            let (only_waits, id) = (turn.only_waits(), Some(turn.id()));
+            let is_new = known.only_waits != only_waits || known.turn.as_ref() != id;
+            if is_new {
+                *known = Progress {
+                    only_waits,
+                    turn: id.cloned(),
+                };
+            }
+            is_new
+        });
         self.workers.perform(std::mem::take(&mut batch.actions));
         crash::point("before-tell");
         self.tell(&batch);

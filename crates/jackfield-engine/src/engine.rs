@@ -1,11 +1,10 @@
 //! The engine: models, toolboxes and a journal under one roof, and the turns that run on them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
-use jackfield_domain::fact::InputKind;
-use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::NoteEffect;
@@ -13,26 +12,22 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
-use jackfield_domain::send_message::{Base, SendMessageUseCase};
-use jackfield_domain::session::Session;
 use jackfield_domain::settings::Settings;
-use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{CatalogEntry, ToolChoice, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
-use jackfield_ports::journal::{Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{Delivered, Journal};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clock::{Clock, SystemClock};
 use crate::direct::DirectCall;
-use crate::driver::Driver;
 use crate::error::EngineError;
-use crate::news::{News, Observer};
-use crate::report::TurnReport;
-use crate::resume::Driven;
+use crate::occupied::Occupied;
+use crate::send::SecondMessage;
 use crate::validate::Validators;
 use crate::watch::Speeches;
 
@@ -43,11 +38,13 @@ pub struct Engine {
 }
 
 pub(crate) struct Shared {
-    pub(crate) busy: Mutex<BTreeSet<SessionId>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) looked: catalog::Looked,
     pub(crate) models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
+    /// Told when something was delivered by this process.
+    pub(crate) delivered: tokio::sync::Notify,
+    pub(crate) occupied: Arc<Occupied>,
     pub(crate) speeches: Arc<Speeches>,
     pub(crate) toolboxes: Vec<Registered>,
     pub(crate) validators: Validators,
@@ -132,14 +129,15 @@ impl EngineBuilder {
             models,
             toolboxes,
         } = self;
-        let (busy, validators) = (Mutex::default(), Validators::default());
+        let validators = Validators::default();
         Engine {
             shared: Arc::new(Shared {
-                busy,
                 clock,
                 journal,
                 looked: catalog::Looked::default(),
                 models,
+                delivered: tokio::sync::Notify::new(),
+                occupied: Arc::default(),
                 speeches: Arc::default(),
                 toolboxes,
                 validators,
@@ -165,6 +163,8 @@ pub struct TurnOptions {
     pub policy: Policy,
     /// What models cost, as far as that is known.
     pub prices: Arc<PriceList>,
+    /// What becomes of the message if the session is at work already.
+    pub second: SecondMessage,
     /// Settings of the model calls.
     pub settings: Settings,
     /// The least effect of a [`Note`] for which the turn fails instead of losing what the note is about;
@@ -194,6 +194,7 @@ impl TurnOptions {
             model,
             policy: Policy::default(),
             prices: Arc::default(),
+            second: SecondMessage::default(),
             settings: Settings::default(),
             strict: None,
             system: SystemPrompt::default(),
@@ -226,92 +227,6 @@ impl Engine {
         }
     }
 
-    /// Sends a message and drives its turn to the end.
-    ///
-    /// Cancelled in order by [`Engine::deliver`] of a cancel: the turn then ends in one step with
-    /// everything paired. Dropping the future instead is what a crash is: whatever runs is aborted,
-    /// and the turn stays open in its journal.
-    ///
-    /// # Errors
-    ///
-    /// [`EngineError`] if the turn could not be driven; a turn that failed is a report.
-    pub async fn send(
-        &self,
-        message: SendMessage,
-        observer: &mut dyn Observer,
-    ) -> Result<TurnReport, EngineError> {
-        let SendMessage {
-            opening,
-            options,
-            session,
-        } = message;
-        self.model(&options.model.provider)?;
-        let price = options.prices.of(&options.model).cloned();
-        if options.allowance.cost.is_some() && price.is_none() {
-            let model = options.model;
-            return Err(EngineError::Unpriced { model });
-        }
-        let Some(_busy) = self.occupy(&session) else {
-            return Err(self.busy(session).await);
-        };
-        let offered = self.tools(&options).await;
-        let journal = &self.shared.journal;
-        let epoch = self.own(&session).await?;
-        let loaded = journal.load(&session).await?;
-        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-        let folded = Session::fold(session.clone(), facts);
-        if let Some(turn) = folded.open_turn() {
-            return Err(EngineError::LeftOpen {
-                session,
-                turn: turn.id().clone(),
-            });
-        }
-        let base = Base {
-            grants: folded.grants().clone(),
-            messages: Arc::clone(folded.messages()),
-            ordinal: folded.turns() + 1,
-            session,
-        };
-        let mut system = options.system;
-        system.parts.extend(offered.instructions);
-        let setup = Arc::new(Setup {
-            allowance: options.allowance,
-            can_supersede: options.can_supersede,
-            catalog: Arc::new(offered.catalog),
-            choice: options.choice,
-            limits: options.limits,
-            model: options.model,
-            price,
-            settings: Arc::new(options.settings),
-            strict: options.strict,
-            system: Arc::new(system),
-            tools_after_first_round: options.tools_after_first_round,
-        });
-        for problem in &offered.problems {
-            observer.tell(News::Unavailable { problem });
-        }
-        let now = self.shared.clock.now();
-        let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
-        let driver = Driver::new(Arc::clone(&self.shared), turn, epoch, &loaded, observer);
-        match driver.run(step, InputKind::Began, now, true).await? {
-            Driven::Over(report) => Ok(*report),
-            // Only who does not stay lets go of a turn that waits.
-            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
-                session: waiting.session,
-                turn: waiting.turn,
-            }),
-        }
-    }
-
-    /// Takes the ownership of a session; one that another process is at work on is busy.
-    pub(crate) async fn own(&self, session: &SessionId) -> Result<Epoch, EngineError> {
-        match self.shared.journal.own(session).await {
-            Ok(epoch) => Ok(epoch),
-            Err(JournalError::Owned { session }) => Err(self.busy(session).await),
-            Err(error) => Err(error.into()),
-        }
-    }
-
     /// Puts an answer or a cancel into a session's inbox; whoever drives the session consumes it.
     ///
     /// # Errors
@@ -324,11 +239,10 @@ impl Engine {
         by: impl Into<Arc<str>> + Send,
         body: DeliveryBody,
     ) -> Result<Delivered, EngineError> {
-        Ok(self
-            .shared
-            .journal
-            .deliver(session, id, by.into(), body)
-            .await?)
+        let journal = &self.shared.journal;
+        let delivered = journal.deliver(session, id, by.into(), body).await?;
+        self.shared.delivered.notify_waiters();
+        Ok(delivered)
     }
 
     /// What a provider's model can do; `None` if there is no such provider.
@@ -417,49 +331,5 @@ impl Engine {
                 known: self.shared.models.keys().map(ToString::to_string).collect(),
                 name: Arc::clone(provider),
             })
-    }
-
-    /// Marks a session as driven here until the guard is dropped; `None` if it is already.
-    pub(crate) fn occupy(&self, session: &SessionId) -> Option<Busy> {
-        let mut busy = self
-            .shared
-            .busy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        busy.insert(session.clone()).then(|| Busy {
-            session: session.clone(),
-            shared: Arc::clone(&self.shared),
-        })
-    }
-
-    /// Says on which turn a session is at work: the open one, or the one that is about to begin.
-    pub(crate) async fn busy(&self, session: SessionId) -> EngineError {
-        let loaded = match self.shared.journal.load(&session).await {
-            Ok(loaded) => loaded,
-            Err(JournalError::UnknownSession { .. }) => Loaded::default(),
-            Err(error) => return error.into(),
-        };
-        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-        let folded = Session::fold(session.clone(), facts);
-        let open = folded.open_turn().map(|turn| turn.id().clone());
-        let turn = open.unwrap_or_else(|| TurnId::derive(&session, folded.turns() + 1));
-        EngineError::Busy { session, turn }
-    }
-}
-
-/// Marks a session as driven here.
-pub(crate) struct Busy {
-    session: SessionId,
-    shared: Arc<Shared>,
-}
-
-impl Drop for Busy {
-    fn drop(&mut self) {
-        let mut busy = self
-            .shared
-            .busy
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
-        busy.remove(&self.session);
     }
 }

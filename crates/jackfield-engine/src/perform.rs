@@ -53,6 +53,11 @@ impl Workers {
 
     /// Aborts all tasks, and gives them a moment to end before anything is run again.
     pub(crate) async fn stop(mut self) {
+        self.abort_all().await;
+    }
+
+    /// The same, of tasks that others may follow.
+    pub(crate) async fn abort_all(&mut self) {
         let ended = tokio::time::timeout(STOPPING, self.tasks.shutdown()).await;
         if ended.is_err() {
             tracing::warn!("a task does not heed that it was aborted");

@@ -1,20 +1,20 @@
 //! Resuming: taking up a turn that another process left, or that only waited.
 
-use std::sync::Arc;
-
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::policy::Policy;
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::session::Session;
-use jackfield_domain::time::WallTime;
-use jackfield_domain::tool_loop::ToolLoop;
+use jackfield_domain::time::{Now, WallTime};
+use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody, Wait};
+use jackfield_ports::journal::{Epoch, Loaded};
 
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::{EngineError, Parked};
 use crate::news::Observer;
+use crate::occupied::Busy;
 use crate::report::TurnReport;
 use crate::today;
 
@@ -93,12 +93,45 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<Driven, EngineError> {
         let session = resume.session.clone();
-        let Some(_busy) = self.occupy(&session) else {
+        let Ok(busy) = self.shared.occupied.take(&session) else {
             return Err(self.busy(session).await);
         };
         // To own a session makes it: one that does not exist must not begin by being resumed.
         let _exists = self.shared.journal.load(&session).await?;
         let epoch = self.own(&session).await?;
+        self.take_up(resume, epoch, &busy, observer).await
+    }
+
+    /// Takes up the open turn of a session that is owned, and lets go of it in the end.
+    pub(crate) async fn take_up(
+        &self,
+        resume: ResumeSession,
+        epoch: Epoch,
+        busy: &Busy,
+        observer: &mut dyn Observer,
+    ) -> Result<Driven, EngineError> {
+        let Recovered {
+            loaded,
+            now,
+            step,
+            turn,
+        } = match self.recover(&resume).await {
+            Ok(recovered) => recovered,
+            Err(error) => {
+                self.release(&resume.session, epoch).await;
+                return Err(error);
+            }
+        };
+        let mut driver = Driver::new(&self.shared, turn, epoch, &loaded, observer, busy);
+        driver.remember(&loaded.steps);
+        driver
+            .run(step, InputKind::Recovered, now, resume.stay)
+            .await
+    }
+
+    /// Recovers the open turn of a session; nothing is committed yet.
+    async fn recover(&self, resume: &ResumeSession) -> Result<Recovered, EngineError> {
+        let session = resume.session.clone();
         let loaded = self.shared.journal.load(&session).await?;
         let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(session.clone(), facts());
@@ -126,13 +159,21 @@ impl Engine {
         let Some((turn, step)) = recovered else {
             return Err(EngineError::NothingOpen { session });
         };
-        let shared = Arc::clone(&self.shared);
-        let mut driver = Driver::new(shared, turn, epoch, &loaded, observer);
-        driver.remember(&loaded.steps);
-        driver
-            .run(step, InputKind::Recovered, now, resume.stay)
-            .await
+        Ok(Recovered {
+            loaded,
+            now,
+            step,
+            turn,
+        })
     }
+}
+
+/// A turn that is taken up, and its first step, which is not committed yet.
+struct Recovered {
+    loaded: Loaded,
+    now: Now,
+    step: Step,
+    turn: ToolLoop,
 }
 
 /// Whether somebody has said that this turn is to end.

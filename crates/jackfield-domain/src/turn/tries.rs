@@ -6,6 +6,9 @@ use super::{CallState, Turn};
 use crate::restrictions::Restrictions;
 
 impl Turn {
+    /// How often a turn is taken up without coming further before it is left to a person.
+    pub const MOST_FRUITLESS: u32 = 3;
+
     /// How many replies were lost with the process that waited for them.
     #[must_use]
     pub const fn lost_replies(&self) -> u32 {
@@ -28,17 +31,25 @@ impl Turn {
     /// Whether it was taken up so often without coming further that a person has to say what now.
     #[must_use]
     pub const fn is_parked(&self) -> bool {
-        self.fruitless >= MOST_FRUITLESS
+        self.fruitless >= Self::MOST_FRUITLESS
     }
 
-    /// Whether it only waits for somebody outside: nothing runs, nothing is scheduled.
+    /// Whether it only waits for somebody outside: nothing runs, nothing is scheduled, nothing can start.
     #[must_use]
     pub fn only_waits(&self) -> bool {
-        let calls = self.calls();
-        !calls.is_empty()
-            && calls
-                .iter()
-                .all(|call| matches!(call.state, CallState::Closed(_) | CallState::Waiting(_)))
+        let slots = self.setup.limits.parallel_calls.max(1) as usize;
+        let (mut asked, mut held, mut queued) = (false, 0, false);
+        for call in self.calls() {
+            held += usize::from(call.holds_slot());
+            match &call.state {
+                CallState::Closed(_) => {}
+                CallState::Granted(_) | CallState::Queued => queued = true,
+                CallState::Lost | CallState::Running(_) => return false,
+                CallState::Waiting(_) => asked = true,
+            }
+        }
+        // What is queued behind questions that tools have asked cannot start before they are answered.
+        asked && (!queued || held >= slots)
     }
 
     /// What the day forbids on which it was taken up last.
@@ -56,6 +67,3 @@ impl Turn {
         self.resumed = nth;
     }
 }
-
-/// How often a turn is taken up without coming further before it is left to a person.
-const MOST_FRUITLESS: u32 = 3;

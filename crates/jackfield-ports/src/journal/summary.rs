@@ -8,17 +8,18 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::RanBy;
-use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
+use jackfield_domain::fact::{AfterLoss, Envelope, Fact};
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::time::WallTime;
+use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 
 use super::sessions::OpenTurn;
 
 /// How often a turn is taken up in vain before nobody takes it up by itself any more.
-pub const TRIES: u32 = 3;
+pub const TRIES: u32 = Turn::MOST_FRUITLESS;
 
 /// The most characters of a title.
 pub const TITLE: usize = 80;
@@ -191,7 +192,7 @@ impl Open {
     }
 
     fn apply(&mut self, fact: &Fact) {
-        if gets_on(fact) {
+        if fact.is_progress() {
             self.tries = 0;
         }
         match fact {
@@ -220,14 +221,18 @@ impl Open {
                     .map(|call| (call.id.clone(), CallPlace::Queued))
                     .collect();
             }
-            Fact::TurnResumed { .. } => self.tries = self.tries.saturating_add(1),
+            // That it only waited is no try.
+            Fact::TurnResumed { .. } if !self.only_waits() => {
+                self.tries = self.tries.saturating_add(1);
+            }
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
             Fact::WaitOpened { wait } => self.put(&wait.call, asked(wait)),
             Fact::CallAccepted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. } => {}
+            | Fact::TurnOpened { .. }
+            | Fact::TurnResumed { .. } => {}
         }
     }
 
@@ -255,29 +260,6 @@ impl Open {
                 | WaitEnd::Superseded => CallPlace::Going,
             };
         }
-    }
-}
-
-/// Whether a turn of which this is said has got on, and not only been taken up again.
-fn gets_on(fact: &Fact) -> bool {
-    match fact {
-        Fact::CallAccepted { .. }
-        | Fact::CallClosed { .. }
-        | Fact::ReplyReceived { .. }
-        | Fact::SessionForked { .. }
-        | Fact::TurnEnded { .. }
-        | Fact::TurnOpened { .. }
-        | Fact::WaitClosed { .. }
-        | Fact::WaitOpened { .. } => true,
-        Fact::ModelCallEnded { why, .. } => match why {
-            ModelCallEnd::Cancelled | ModelCallEnd::Failed(_) => true,
-            ModelCallEnd::Lost => false,
-        },
-        Fact::CallLost { .. }
-        | Fact::CallStarted { .. }
-        | Fact::Late(_)
-        | Fact::ModelCallStarted { .. }
-        | Fact::TurnResumed { .. } => false,
     }
 }
 

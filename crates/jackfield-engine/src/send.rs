@@ -1,0 +1,223 @@
+//! Sending: a message to a session, which may be at work already.
+
+use std::sync::Arc;
+
+use jackfield_domain::fact::InputKind;
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::policy::Policy;
+use jackfield_domain::send_message::{Base, SendMessageUseCase};
+use jackfield_domain::session::Session;
+use jackfield_domain::setup::Setup;
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_ports::journal::{Epoch, JournalError, Loaded};
+
+use crate::catalog::Offered;
+use crate::driver::Driver;
+use crate::engine::{Engine, SendMessage, TurnOptions};
+use crate::error::EngineError;
+use crate::news::{News, Observer};
+use crate::occupied::{Busy, Progress};
+use crate::report::TurnReport;
+use crate::resume::{Driven, ResumeSession};
+
+/// What becomes of a message to a session whose turn runs. Where the turn only waits for somebody
+/// outside, the message takes its place in any case.
+#[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
+pub enum SecondMessage {
+    /// The turn is cancelled, and the message begins the next one.
+    Cancel,
+    /// It waits until the turn is over, behind those that came before it.
+    Queue,
+    /// It is refused, with the id of the turn.
+    #[default]
+    Refuse,
+}
+
+impl Engine {
+    /// Sends a message and drives its turn to the end.
+    ///
+    /// If the session is at work already, the [`TurnOptions`] say what becomes of the message. A turn
+    /// that only waits is superseded, whoever left it. One that nobody is at work on, because its
+    /// process ended, is not recovered by this: unless it is to be cancelled, the message is refused.
+    ///
+    /// Cancelled in order by [`Engine::deliver`] of a cancel: the turn then ends in one step with
+    /// everything paired. Dropping the future instead is what a crash is: whatever runs is aborted,
+    /// and the turn stays open in its journal.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Busy`] and [`EngineError::LeftOpen`] if the session has a turn that is not over,
+    /// any other [`EngineError`] if the turn could not be driven; a turn that failed is a report.
+    pub async fn send(
+        &self,
+        message: SendMessage,
+        observer: &mut dyn Observer,
+    ) -> Result<TurnReport, EngineError> {
+        let SendMessage {
+            opening,
+            options,
+            session,
+        } = message;
+        self.model(&options.model.provider)?;
+        if options.allowance.cost.is_some() && options.prices.of(&options.model).is_none() {
+            let model = options.model;
+            return Err(EngineError::Unpriced { model });
+        }
+        let busy = self.enter(&session, options.second).await?;
+        let offered = self.tools(&options).await;
+        let (epoch, loaded) = self.own_at_rest(&session, options.second, &busy).await?;
+        for problem in &offered.problems {
+            observer.tell(News::Unavailable { problem });
+        }
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let base = Base {
+            grants: folded.grants().clone(),
+            messages: Arc::clone(folded.messages()),
+            ordinal: folded.turns() + 1,
+            session: session.clone(),
+        };
+        let now = self.shared.clock.now();
+        let setup = setup(options, offered);
+        let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
+        let driver = Driver::new(&self.shared, turn, epoch, &loaded, observer, &busy);
+        match driver.run(step, InputKind::Began, now, true).await? {
+            Driven::Over(report) => Ok(*report),
+            // Only who does not stay lets go of a turn that waits.
+            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
+                session,
+                turn: waiting.turn,
+            }),
+        }
+    }
+
+    /// Marks a session as driven here, as soon as it is not.
+    async fn enter(&self, session: &SessionId, second: SecondMessage) -> Result<Busy, EngineError> {
+        let occupied = &self.shared.occupied;
+        let queue = occupied.queue(session);
+        let _first = match second {
+            SecondMessage::Queue => Some(queue.lock().await),
+            SecondMessage::Cancel | SecondMessage::Refuse => None,
+        };
+        loop {
+            let mut driven = match occupied.take(session) {
+                Ok(busy) => return Ok(busy),
+                Err(driven) => driven,
+            };
+            let Progress { only_waits, turn } = driven.borrow_and_update().clone();
+            match (second, turn) {
+                (_, Some(turn)) if only_waits => {
+                    self.end(session, &turn, CancelCause::Superseded).await?;
+                }
+                (SecondMessage::Cancel, Some(turn)) => {
+                    self.end(session, &turn, CancelCause::Asked).await?;
+                }
+                (SecondMessage::Cancel, None) | (SecondMessage::Queue, _) => {}
+                (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
+            }
+            // It has come further, or is driven no more.
+            let _over = driven.changed().await;
+        }
+    }
+
+    /// Takes the ownership of a session that has no open turn, or whose open turn may be ended for the
+    /// message.
+    async fn own_at_rest(
+        &self,
+        session: &SessionId,
+        second: SecondMessage,
+        busy: &Busy,
+    ) -> Result<(Epoch, Loaded), EngineError> {
+        loop {
+            let epoch = self.own(session).await?;
+            let loaded = self.shared.journal.load(session).await?;
+            let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+            let folded = Session::fold(session.clone(), facts);
+            let Some(turn) = folded.open_turn() else {
+                return Ok((epoch, loaded));
+            };
+            let cause = match second {
+                _ if turn.only_waits() => CancelCause::Superseded,
+                SecondMessage::Cancel => CancelCause::Asked,
+                SecondMessage::Queue | SecondMessage::Refuse => {
+                    let turn = turn.id().clone();
+                    self.release(session, epoch).await;
+                    let session = session.clone();
+                    return Err(EngineError::LeftOpen { session, turn });
+                }
+            };
+            self.end(session, turn.id(), cause).await?;
+            // That it is cancelled is in its inbox: no policy is asked any more.
+            let resume = ResumeSession::new(session.clone(), Policy::default());
+            self.take_up(resume, epoch, busy, &mut ()).await?;
+        }
+    }
+
+    /// Says that a turn is to end for a message that came after it.
+    async fn end(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        cause: CancelCause,
+    ) -> Result<(), EngineError> {
+        // Of many such messages to one turn, one is enough.
+        let Ok(id) = DeliveryId::parse(&format!("second-{turn}")) else {
+            return Ok(());
+        };
+        let turn = turn.clone();
+        let body = DeliveryBody::Cancel { cause, turn };
+        self.deliver(session, id, "a later message", body).await?;
+        Ok(())
+    }
+
+    /// Says on which turn a session is at work: the open one, or the one that is about to begin.
+    pub(crate) async fn busy(&self, session: SessionId) -> EngineError {
+        let loaded = match self.shared.journal.load(&session).await {
+            Ok(loaded) => loaded,
+            Err(JournalError::UnknownSession { .. }) => Loaded::default(),
+            Err(error) => return error.into(),
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let open = folded.open_turn().map(|turn| turn.id().clone());
+        let turn = open.unwrap_or_else(|| TurnId::derive(&session, folded.turns() + 1));
+        EngineError::Busy { session, turn }
+    }
+
+    /// Takes the ownership of a session; one that another process is at work on is busy.
+    pub(crate) async fn own(&self, session: &SessionId) -> Result<Epoch, EngineError> {
+        match self.shared.journal.own(session).await {
+            Ok(epoch) => Ok(epoch),
+            Err(JournalError::Owned { session }) => Err(self.busy(session).await),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Lets go of a session. Where that fails it stays owned until this process ends.
+    pub(crate) async fn release(&self, session: &SessionId, epoch: Epoch) {
+        if let Err(error) = self.shared.journal.release(session, epoch).await {
+            let error = crate::perform::chain(&error);
+            tracing::warn!(%session, %error, "a session could not be let go of");
+        }
+    }
+}
+
+/// Everything that is decided for a turn before it begins.
+fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
+    let price = options.prices.of(&options.model).cloned();
+    let mut system = options.system;
+    system.parts.extend(offered.instructions);
+    Arc::new(Setup {
+        allowance: options.allowance,
+        can_supersede: options.can_supersede,
+        catalog: Arc::new(offered.catalog),
+        choice: options.choice,
+        limits: options.limits,
+        model: options.model,
+        price,
+        settings: Arc::new(options.settings),
+        strict: options.strict,
+        system: Arc::new(system),
+        tools_after_first_round: options.tools_after_first_round,
+    })
+}

@@ -1,0 +1,449 @@
+//! Keeping: what is due is taken up, and nothing else is touched.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Policy;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool::Safety;
+use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait, WaitEnd};
+use jackfield_engine::{
+    Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
+};
+use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::toolbox::Toolbox;
+use jackfield_store_memory::MemoryJournal;
+use tokio::sync::{Notify, mpsc};
+
+use crate::fixture::{Log, OneTool, Paused, Rounds, message, options, session};
+
+fn model(log: &Log) -> Rounds {
+    Rounds {
+        calls: 1,
+        log: log.clone(),
+        rounds: 1,
+        tool: "box__act",
+    }
+}
+
+fn engine(journal: Arc<dyn Journal>, tool: impl Toolbox + 'static) -> Engine {
+    Engine::builder(journal)
+        .clock(Arc::new(Paused::default()))
+        .model("provider", Arc::new(model(&Log::default())))
+        .toolbox(Arc::new(tool))
+        .build()
+}
+
+/// A journal by the clock of its engine.
+fn by_one_clock() -> (Arc<MemoryJournal>, Engine) {
+    let clock = Arc::new(Paused::default());
+    let now = Arc::clone(&clock);
+    let journal = Arc::new(MemoryJournal::with_clock(move || now.wall()));
+    let engine = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
+        .clock(clock)
+        .model("provider", Arc::new(model(&Log::default())))
+        .toolbox(Arc::new(done()))
+        .build();
+    (journal, engine)
+}
+
+fn done() -> impl Toolbox {
+    let mut tool = OneTool::new(&Log::default(), |_| async { ToolResult::text("done") });
+    tool.spec.safety = Safety::ReadOnly;
+    tool
+}
+
+fn named(name: &str) -> SessionId {
+    SessionId::parse(name).expect("a valid id")
+}
+
+/// A keeper, and what it tells.
+fn keep(engine: &Engine, options: KeeperOptions) -> (Keeper, mpsc::UnboundedReceiver<Kept>) {
+    let (sender, kept) = mpsc::unbounded_channel();
+    let keeper = engine.keep(options, move |kept| {
+        let _gone = sender.send(kept);
+    });
+    (keeper, kept)
+}
+
+fn allows() -> KeeperOptions {
+    KeeperOptions::new(options().policy)
+}
+
+fn asks() -> Policy {
+    Policy {
+        can_ask: true,
+        rules: Vec::new(),
+    }
+}
+
+/// Leaves a session as a process does that dies while a tool is at work.
+async fn crash(journal: &Arc<MemoryJournal>, session: &SessionId) {
+    let called = Arc::new(Notify::new());
+    let at_work = Arc::clone(&called);
+    let mut tool = OneTool::new(&Log::default(), move |_| {
+        at_work.notify_one();
+        std::future::pending::<ToolResult>()
+    });
+    tool.spec.safety = Safety::ReadOnly;
+    let engine = engine(Arc::clone(journal) as Arc<dyn Journal>, tool);
+    let message = SendMessage {
+        session: session.clone(),
+        ..message(options())
+    };
+    let mut nobody = ();
+    tokio::select! {
+        report = engine.send(message, &mut nobody) => panic!("it ended: {report:?}"),
+        () = called.notified() => {}
+    }
+    let_go(journal, session).await;
+}
+
+/// What the end of its owner does to a session.
+async fn let_go(journal: &MemoryJournal, session: &SessionId) {
+    let epoch = journal.own(session).await.expect("nobody else is there");
+    journal.release(session, epoch).await.expect("let go");
+}
+
+/// Leaves a session with a turn that waits for a person, and says what it waits for.
+async fn left_waiting(journal: &Arc<MemoryJournal>, engine: &Engine) -> Vec<Wait> {
+    let mut asking = options();
+    asking.policy = asks();
+    let waits = async {
+        loop {
+            tokio::task::yield_now().await;
+            if let Ok(loaded) = journal.load(&session()).await
+                && !waits(&loaded.steps).is_empty()
+            {
+                return waits(&loaded.steps);
+            }
+        }
+    };
+    let mut nobody = ();
+    let waits = tokio::select! {
+        report = engine.send(message(asking), &mut nobody) => panic!("it ended: {report:?}"),
+        waits = waits => waits,
+    };
+    let_go(journal, &session()).await;
+    waits
+}
+
+fn waits(steps: &[Envelope]) -> Vec<Wait> {
+    let facts = steps.iter().flat_map(|step| &step.facts);
+    let waits = facts.filter_map(|fact| match fact {
+        Fact::WaitOpened { wait } => Some(wait.clone()),
+        _ => None,
+    });
+    waits.collect()
+}
+
+fn end(kept: Kept) -> TurnEnd {
+    match kept.driven.expect("it was driven") {
+        Driven::Over(report) => report.end,
+        Driven::Waits(waiting) => panic!("it waits: {waiting:?}"),
+    }
+}
+
+const ANSWERED: TurnEnd = TurnEnd::Answered(FinishReason::Stop);
+
+#[tokio::test(start_paused = true)]
+async fn what_was_left_is_taken_up_so_many_at_a_time() {
+    let journal = Arc::new(MemoryJournal::default());
+    let left: BTreeSet<SessionId> = (0..7).map(|n| named(&format!("s{n}"))).collect();
+    for session in &left {
+        crash(&journal, session).await;
+    }
+    let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (running, highest) = (Arc::clone(&now), Arc::clone(&most));
+    let mut tool = OneTool::new(&Log::default(), move |_| {
+        let (running, highest) = (Arc::clone(&running), Arc::clone(&highest));
+        async move {
+            highest.fetch_max(running.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
+            tokio::time::sleep(Duration::from_secs(5)).await;
+            running.fetch_sub(1, Ordering::SeqCst);
+            ToolResult::text("done")
+        }
+    });
+    tool.spec.safety = Safety::ReadOnly;
+    let engine = engine(Arc::clone(&journal) as Arc<dyn Journal>, tool);
+    let options = KeeperOptions {
+        at_once: 3,
+        ..allows()
+    };
+    let (_keeper, mut kept) = keep(&engine, options);
+    let mut taken = BTreeSet::new();
+    for _ in 0..left.len() {
+        let kept = kept.recv().await.expect("the keeper lives");
+        taken.insert(kept.session.clone());
+        assert_eq!(end(kept), ANSWERED);
+    }
+    assert_eq!(taken, left);
+    assert_eq!(most.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_answer_is_heard_at_once_and_nothing_is_touched_before() {
+    let (journal, engine) = by_one_clock();
+    let waits = left_waiting(&journal, &engine).await;
+    let (_keeper, mut kept) = keep(&engine, allows());
+    let early = tokio::time::timeout(Duration::from_secs(3600), kept.recv()).await;
+    assert!(early.is_err(), "it was touched: {early:?}");
+    let steps = journal.load(&session()).await.expect("a session").steps;
+    let wait = waits.first().expect("a wait").id.clone();
+    let body = DeliveryBody::Answer {
+        answer: Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        }),
+        wait,
+    };
+    let id = DeliveryId::parse("yes").expect("a valid id");
+    let asked = tokio::time::Instant::now();
+    let delivered = engine.deliver(&session(), id, "somebody", body).await;
+    assert_eq!(delivered.expect("it is taken"), Delivered::Accepted);
+    let kept = kept.recv().await.expect("the keeper lives");
+    assert_eq!(end(kept), ANSWERED);
+    assert!(
+        asked.elapsed() < Duration::from_millis(100),
+        "it was not told"
+    );
+    assert!(
+        journal
+            .load(&session())
+            .await
+            .expect("a session")
+            .steps
+            .len()
+            > steps.len()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_session_is_told_once_and_does_not_keep_the_others_out() {
+    let journal = Arc::new(MemoryJournal::default());
+    crash(&journal, &named("a-parked")).await;
+    let nothing = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
+        .clock(Arc::new(Paused::default()))
+        .model("provider", Arc::new(model(&Log::default())))
+        .build();
+    let options = KeeperOptions {
+        at_once: 1,
+        ..allows()
+    };
+    let (_keeper, mut kept) = keep(&nothing, options);
+    let parked = kept.recv().await.expect("the keeper lives");
+    let error = parked.driven.expect_err("it is parked");
+    assert!(matches!(error, EngineError::Parked { .. }), "{error}");
+    // One without tools is not kept out by it.
+    let other = named("b-other");
+    let mut plain = crate::fixture::options();
+    plain.tools = false;
+    let cancelled = async {
+        let message = SendMessage {
+            session: other.clone(),
+            ..message(plain)
+        };
+        let mut nobody = ();
+        tokio::select! {
+            biased;
+            () = opened(&journal, &other) => {}
+            report = nothing.send(message, &mut nobody) => panic!("it ended: {report:?}"),
+        }
+    };
+    cancelled.await;
+    let_go(&journal, &other).await;
+    let next = tokio::time::timeout(Duration::from_secs(60), kept.recv()).await;
+    let next = next.expect("it is taken up").expect("the keeper lives");
+    assert_eq!(next.session, other);
+    let again = tokio::time::timeout(Duration::from_secs(300), kept.recv()).await;
+    assert!(again.is_err(), "told again: {again:?}");
+}
+
+async fn opened(journal: &MemoryJournal, session: &SessionId) {
+    while !journal
+        .load(session)
+        .await
+        .is_ok_and(|loaded| !loaded.steps.is_empty())
+    {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_deadline_is_heard_while_it_is_kept_and_while_nobody_was_there() {
+    for is_kept in [true, false] {
+        let (journal, engine) = by_one_clock();
+        left_waiting(&journal, &engine).await;
+        if is_kept {
+            let (_keeper, mut kept) = keep(&engine, allows());
+            let kept = kept.recv().await.expect("the keeper lives");
+            assert_eq!(end(kept), ANSWERED);
+        } else {
+            tokio::time::advance(Duration::from_secs(25 * 3600)).await;
+            let resume = ResumeSession::new(session(), options().policy);
+            let driven = engine.resume(resume, &mut ()).await.expect("it is driven");
+            assert!(matches!(driven, Driven::Over(_)), "{driven:?}");
+        }
+        let steps = journal.load(&session()).await.expect("a session").steps;
+        let mut facts = steps.iter().flat_map(|step| &step.facts);
+        let expired = |fact: &Fact| {
+            let end = WaitEnd::Expired;
+            matches!(fact, Fact::WaitClosed { end: known, .. } if *known == end)
+        };
+        assert!(facts.any(expired));
+    }
+}
+
+/// A hundred thousand sessions that wait, of which a few have their answer.
+struct Vast {
+    asked: AtomicUsize,
+    answered: BTreeSet<SessionId>,
+    due: Mutex<BTreeMap<WallTime, BTreeSet<SessionId>>>,
+    epochs: AtomicUsize,
+    template: Vec<Envelope>,
+    touched: Mutex<BTreeSet<SessionId>>,
+}
+
+impl Vast {
+    fn touch(&self, session: &SessionId) {
+        let mut touched = self.touched.lock().expect("no panic under the lock");
+        touched.insert(session.clone());
+    }
+}
+
+#[async_trait]
+impl Journal for Vast {
+    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
+        self.touch(session);
+        let epoch = self.epochs.fetch_add(1, Ordering::SeqCst);
+        Ok(Epoch(epoch as u64))
+    }
+
+    async fn release(&self, session: &SessionId, _: Epoch) -> Result<(), JournalError> {
+        self.touch(session);
+        Ok(())
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        self.touch(session);
+        let denied = |wait: Wait| Delivery {
+            at: WallTime::from_millis(0),
+            body: DeliveryBody::Answer {
+                answer: Answer::Approval(Approval::Denied {
+                    reason: "no".into(),
+                }),
+                wait: wait.id,
+            },
+            by: "somebody".into(),
+            id: DeliveryId::parse("no").expect("a valid id"),
+        };
+        let is_answered = self.answered.contains(session);
+        let waits = waits(&self.template).into_iter();
+        Ok(Loaded {
+            deliveries: waits.filter(|_| is_answered).map(denied).collect(),
+            steps: self.template.clone(),
+        })
+    }
+
+    async fn append(&self, append: &Append) -> Appended {
+        self.touch(&append.session);
+        let mut facts = append.steps.iter().flat_map(|step| &step.facts);
+        if facts.any(|fact| matches!(fact, Fact::TurnEnded { .. })) {
+            let mut due = self.due.lock().expect("no panic under the lock");
+            for sessions in due.values_mut() {
+                sessions.remove(&append.session);
+            }
+            due.retain(|_, sessions| !sessions.is_empty());
+        }
+        Appended::Committed
+    }
+
+    async fn deliver(
+        &self,
+        _: &SessionId,
+        _: DeliveryId,
+        _: Arc<str>,
+        _: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        Ok(Delivered::NoSuchWait)
+    }
+
+    async fn inbox(&self, _: &SessionId, _: u64) -> Result<Vec<Delivery>, JournalError> {
+        std::future::pending().await
+    }
+
+    async fn follow(&self, _: &SessionId, _: u64) -> Result<Vec<Envelope>, JournalError> {
+        std::future::pending().await
+    }
+
+    async fn sessions(&self, _: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+        Ok(Vec::new())
+    }
+
+    async fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
+        let due = self.due.lock().expect("no panic under the lock");
+        let sessions = due.range(..=now).flat_map(|(_, sessions)| sessions);
+        let next = due.range(now..).map(|(at, _)| *at).find(|at| *at > now);
+        Ok(Due {
+            next,
+            sessions: sessions.take(most).cloned().collect(),
+        })
+    }
+
+    async fn open_waits(&self, _: &WaitQuery) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        Ok(Vec::new())
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_a_hundred_thousand_waiting_turns_only_those_are_touched_that_are_due() {
+    let memory = Arc::new(MemoryJournal::default());
+    let before = engine(Arc::clone(&memory) as Arc<dyn Journal>, done());
+    left_waiting(&memory, &before).await;
+    let template = memory.load(&session()).await.expect("a session").steps;
+    let clock = Paused::default();
+    let start = clock.wall();
+    let all = (0..100_000).map(|n| named(&format!("s{n}")));
+    let answered: BTreeSet<SessionId> = ["s7", "s70707", "s99999"].map(named).into();
+    let mut due: BTreeMap<WallTime, BTreeSet<SessionId>> = BTreeMap::new();
+    for session in all {
+        let wait = if answered.contains(&session) {
+            3
+        } else {
+            80_000
+        };
+        let at = start.after(Duration::from_secs(wait));
+        due.entry(at).or_default().insert(session);
+    }
+    let journal = Arc::new(Vast {
+        asked: AtomicUsize::new(0),
+        answered: answered.clone(),
+        due: Mutex::new(due),
+        epochs: AtomicUsize::new(0),
+        template,
+        touched: Mutex::default(),
+    });
+    let engine = engine(Arc::clone(&journal) as Arc<dyn Journal>, done());
+    let (_keeper, mut kept) = keep(&engine, allows());
+    for _ in 0..answered.len() {
+        assert_eq!(end(kept.recv().await.expect("the keeper lives")), ANSWERED);
+    }
+    tokio::time::sleep(Duration::from_secs(600)).await;
+    assert_eq!(*journal.touched.lock().expect("no panic"), answered);
+    let asked = journal.asked.load(Ordering::SeqCst);
+    assert!(asked < 1000, "it asked {asked} times in ten minutes");
+}
