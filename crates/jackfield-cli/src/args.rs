@@ -6,10 +6,12 @@ mod completions;
 pub mod config;
 mod demo;
 mod doctor;
+pub mod export;
 mod man;
 mod mcp;
 mod models;
 mod tools;
+pub mod watch;
 
 use std::path::PathBuf;
 
@@ -23,10 +25,12 @@ pub use self::completions::Completions;
 pub use self::config::Config;
 pub use self::demo::Demo;
 pub use self::doctor::Doctor;
+pub use self::export::{Export, ExportFormat};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
 pub use self::models::{Models, Providers};
 pub use self::tools::Tools;
+pub use self::watch::Watch;
 use crate::exit;
 
 /// Asks language models questions, and lets them use tools to answer.

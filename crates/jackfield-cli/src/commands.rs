@@ -7,6 +7,7 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
+pub mod export;
 mod init;
 pub(crate) mod kept;
 pub mod man;
@@ -17,6 +18,7 @@ mod printed;
 pub(crate) mod reach;
 mod servers;
 pub mod tools;
+pub mod watch;
 
 use jackfield_assembly::Registry;
 

@@ -8,6 +8,7 @@ pub mod args;
 pub mod commands;
 mod editor;
 pub mod exit;
+pub mod export;
 pub mod fault;
 mod log;
 pub mod person;

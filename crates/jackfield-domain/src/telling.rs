@@ -16,7 +16,7 @@ use crate::time::Now;
 
 mod text;
 
-pub use self::text::{Piece, Said, Started};
+pub use self::text::{Piece, Said, Started, TextKind};
 use self::text::{Place, ReplyText};
 
 /// What a watcher is told.

@@ -34,7 +34,7 @@ pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
 pub use self::error::{EngineError, Parked};
 pub use self::keeper::{Keeper, KeeperOptions, Kept};
 pub use self::news::{News, Observer};
-pub use self::report::{CallReport, TurnReport};
+pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::{Driven, ResumeSession, Waiting};
 pub use self::send::SecondMessage;
 pub use self::validate::AnswerFit;

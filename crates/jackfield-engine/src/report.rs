@@ -4,12 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::ToolCall;
-use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
+use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::price::Cost;
+use jackfield_domain::session::Session;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::turn::Turn;
@@ -49,6 +50,39 @@ impl TurnReport {
             .find(|message| message.role == Role::Assistant);
         last.map(|message| message.to_text()).unwrap_or_default()
     }
+}
+
+/// The reports of a session's turns that are over, as its steps tell them.
+#[must_use]
+pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
+    let mut reports = Vec::new();
+    let mut folded = Session::new(session.clone());
+    let mut open: Option<(Turn, Reporter)> = None;
+    for (fact, now) in steps
+        .iter()
+        .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)))
+    {
+        if let Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup,
+            turn,
+        } = fact
+        {
+            let turn = Turn::open(turn.clone(), *ordinal, folded.messages(), opening, setup);
+            open = Some((turn, Reporter::default()));
+        } else if let Some((turn, reporter)) = &mut open {
+            turn.apply(fact);
+            reporter.see(fact, now);
+        }
+        folded.apply(fact);
+        if let Fact::TurnEnded { end } = fact
+            && let Some((turn, reporter)) = open.take()
+        {
+            reports.push(reporter.finish(session.clone(), &turn, end.clone()));
+        }
+    }
+    reports
 }
 
 /// What came of a tool call.

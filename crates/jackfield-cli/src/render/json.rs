@@ -53,7 +53,15 @@ impl<O: Write + Send> Json<O> {
         self.out
     }
 
-    fn line(&mut self, event: &Value) -> io::Result<()> {
+    /// The stream, with a new one in its place.
+    pub(crate) fn take(&mut self) -> O
+    where
+        O: Default,
+    {
+        std::mem::take(&mut self.out)
+    }
+
+    pub(crate) fn line(&mut self, event: &Value) -> io::Result<()> {
         let mut line = words::escaped(serde_json::to_string(event)?);
         line.push('\n');
         self.out.write_all(line.as_bytes())?;
@@ -184,12 +192,7 @@ impl<O: Write + Send> Json<O> {
                 "expires_in_ms": millis(wait.deadline.since(now.wall)),
             })),
             Fact::WaitClosed { end, wait, .. } => {
-                let how = match end.kind() {
-                    WaitEndKind::Answered => "answered",
-                    WaitEndKind::Cancelled => "cancelled",
-                    WaitEndKind::Expired => "expired",
-                    WaitEndKind::Superseded => "superseded",
-                };
+                let how = wait_end(end.kind());
                 self.line(&json!({ "event": "wait_ended", "id": wait.as_str(), "how": how }))
             }
             Fact::CallAccepted { .. }
@@ -288,7 +291,7 @@ fn call_event(attempt: ModelAttempt, block: u64, call: &ToolCall) -> Value {
 }
 
 /// The arguments as an object, or the text that is none.
-fn arguments(input: &ToolInput) -> Value {
+pub(crate) fn arguments(input: &ToolInput) -> Value {
     match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => Value::Object(serde_json::Map::clone(fields)),
@@ -310,7 +313,7 @@ fn call_report(report: &CallReport) -> Value {
     with(call, outcome(&report.result))
 }
 
-fn end(end: &TurnEnd) -> Value {
+pub(crate) fn end(end: &TurnEnd) -> Value {
     match end {
         TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
         TurnEnd::Cancelled(_) => json!({ "kind": "cancelled" }),
@@ -325,7 +328,7 @@ fn end(end: &TurnEnd) -> Value {
     }
 }
 
-fn finish(reason: &FinishReason) -> &str {
+pub(crate) fn finish(reason: &FinishReason) -> &str {
     match reason {
         FinishReason::ContentFilter => "content_filter",
         FinishReason::ContextFull => "context_full",
@@ -339,7 +342,7 @@ fn finish(reason: &FinishReason) -> &str {
     }
 }
 
-fn failure(failure: &ModelFailure) -> Value {
+pub(crate) fn failure(failure: &ModelFailure) -> Value {
     let kind = match failure.kind {
         ModelFailureKind::ContextTooLong { .. } => "context_too_long",
         ModelFailureKind::Forbidden => "forbidden",
@@ -367,7 +370,7 @@ const fn limit_kind(limit: LimitKind) -> &'static str {
     }
 }
 
-const fn wait_kind(kind: &WaitKind) -> &'static str {
+pub(crate) const fn wait_kind(kind: &WaitKind) -> &'static str {
     match kind {
         WaitKind::Approval { .. } => "approval",
         WaitKind::ClientResult => "client_result",
@@ -376,12 +379,22 @@ const fn wait_kind(kind: &WaitKind) -> &'static str {
     }
 }
 
+/// How a question ended, for programs.
+pub(crate) const fn wait_end(kind: WaitEndKind) -> &'static str {
+    match kind {
+        WaitEndKind::Answered => "answered",
+        WaitEndKind::Cancelled => "cancelled",
+        WaitEndKind::Expired => "expired",
+        WaitEndKind::Superseded => "superseded",
+    }
+}
+
 /// What a note is about: every round has it anew, and a turn is told once.
 fn subject(note: &Note) -> (String, String) {
     (note.code.to_string(), note.path.clone())
 }
 
-fn note(note: &Note) -> Value {
+pub(crate) fn note(note: &Note) -> Value {
     json!({
         "code": note.code,
         "kind": words::note_kind(note.kind),
@@ -391,14 +404,14 @@ fn note(note: &Note) -> Value {
 }
 
 /// The first fields, and then the others.
-fn with(mut first: Value, others: Value) -> Value {
+pub(crate) fn with(mut first: Value, others: Value) -> Value {
     if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
         first.extend(others);
     }
     first
 }
 
-fn usage(usage: &Usage) -> Value {
+pub(crate) fn usage(usage: &Usage) -> Value {
     json!({
         "input_tokens": usage.input,
         "output_tokens": usage.output,
@@ -408,7 +421,7 @@ fn usage(usage: &Usage) -> Value {
     })
 }
 
-fn model(model: &ModelRef) -> String {
+pub(crate) fn model(model: &ModelRef) -> String {
     format!("{}/{}", model.provider, model.model)
 }
 

@@ -10,6 +10,7 @@ mod commands;
 mod configuration;
 mod doctor;
 mod exits;
+mod exporting;
 mod help;
 mod listing;
 mod markdown;

@@ -28,8 +28,26 @@ pub enum Said {
     Ended,
     /// Its start.
     Started(Started),
-    /// More of its text: words, or the raw arguments of a tool call.
-    Text(Arc<str>),
+    /// More of its text.
+    Text {
+        /// What the text is.
+        of: TextKind,
+        /// The text.
+        text: Arc<str>,
+    },
+}
+
+/// What a text of a reply is.
+#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
+pub enum TextKind {
+    /// The raw arguments of a tool call.
+    Arguments,
+    /// The words of a refusal.
+    Refusal,
+    /// The words of the answer.
+    Text,
+    /// Reasoning.
+    Thinking,
 }
 
 /// What started with a block.
@@ -125,7 +143,9 @@ impl ReplyText<'_> {
             let more = rest.get(..rest.floor_char_boundary(LONGEST))?;
             place.inside += more.len();
             place.units += more.len();
-            Said::Text(more.into())
+            let of = self.kind_of(place.block)?;
+            let text = more.into();
+            Said::Text { of, text }
         } else if ended {
             place.block += 1;
             place.inside = 0;
@@ -149,6 +169,16 @@ impl ReplyText<'_> {
         match self {
             Self::SoFar(reply) => reply.text_of(place),
             Self::Whole(message) => message.blocks.get(place).map(|block| (text(block), true)),
+        }
+    }
+
+    fn kind_of(self, place: usize) -> Option<TextKind> {
+        match self.start_of(place)? {
+            Started::Call { .. } => Some(TextKind::Arguments),
+            Started::Refusal => Some(TextKind::Refusal),
+            Started::Text => Some(TextKind::Text),
+            Started::Thinking { .. } => Some(TextKind::Thinking),
+            Started::Whole(_) => None,
         }
     }
 

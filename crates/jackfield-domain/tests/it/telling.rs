@@ -1,12 +1,13 @@
 //! Telling: whoever watches is told the same, live or later, from wherever it goes on.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::Block;
 use jackfield_domain::cursor::{Cursor, InvalidCursor};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse};
+use jackfield_domain::fact::{Envelope, Fact, InputKind, Late, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
@@ -95,7 +96,7 @@ fn units(told: &Told) -> Vec<Unit> {
             piece:
                 Piece {
                     block,
-                    said: Said::Text(text),
+                    said: Said::Text { text, .. },
                 },
             ..
         } => text.bytes().map(|byte| Unit::Byte(*block, byte)).collect(),
@@ -236,6 +237,27 @@ proptest! {
     }
 
     #[test]
+    fn cursors_grow_over_turns((opening, setup) in (arb::opening(), arb::setup()), turns in 2..4_u32) {
+        let one = |ordinal| {
+            let opened = Fact::TurnOpened {
+                opening: opening.clone(),
+                ordinal,
+                setup: Arc::new(setup.clone()),
+                turn: turn(),
+            };
+            let end = TurnEnd::ClientExpired;
+            [step(vec![opened, started(FIRST)]), step(vec![Fact::TurnEnded { end }])]
+        };
+        let steps: Vec<Envelope> = (1..=turns).flat_map(one).collect();
+        let whole = told(&steps, Cursor::START);
+        prop_assert!(grow(&whole), "{:?}", whole);
+        for (at, (cursor, _)) in whole.iter().enumerate() {
+            prop_assert_eq!(cursor.facts(), at as u64 + 1);
+            prop_assert_eq!(told(&steps, *cursor), &whole[at + 1..]);
+        }
+    }
+
+    #[test]
     fn any_number_is_a_cursor_or_is_refused(steps in arb::envelopes(0, 6), facts in 0..12_u64, units in 0..1_usize << 24) {
         let mut teller = Teller::new(cursor(facts, units));
         steps.iter().cloned().for_each(|step| teller.feed(step));
@@ -356,7 +378,7 @@ fn a_long_text_comes_in_few_pieces_and_ends_between_characters() {
             Told::Text {
                 piece:
                     Piece {
-                        said: Said::Text(text),
+                        said: Said::Text { text, .. },
                         ..
                     },
                 ..

@@ -1,6 +1,7 @@
 //! Watchers: live, slow, late, many, and back again.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
@@ -9,7 +10,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::telling::{Said, Told};
-use jackfield_engine::{Engine, EngineError, Watcher};
+use jackfield_engine::{Driven, Engine, EngineError, ResumeSession, Watcher};
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
@@ -59,11 +60,17 @@ async fn watch(engine: &Engine, cursor: Cursor) -> Watcher {
     }
 }
 
+/// The next piece of news, which has to come; the clock runs ahead where nothing else happens.
+async fn next(watcher: &mut Watcher) -> (Cursor, Told) {
+    let next = tokio::time::timeout(Duration::from_secs(60), watcher.next());
+    next.await.expect("there is news").expect("news")
+}
+
 /// Everything up to the end of the turn.
 async fn to_the_end(watcher: &mut Watcher) -> Seen {
     let mut seen = Seen::new();
     loop {
-        let news = watcher.next().await.expect("news");
+        let news = next(watcher).await;
         let is_over =
             matches!(&news.1, Told::Fact { fact, .. } if matches!(**fact, Fact::TurnEnded { .. }));
         seen.push(news);
@@ -74,13 +81,13 @@ async fn to_the_end(watcher: &mut Watcher) -> Seen {
 }
 
 fn is_text(told: &Told) -> bool {
-    matches!(told, Told::Text { piece, .. } if matches!(piece.said, Said::Text(_)))
+    matches!(told, Told::Text { piece, .. } if matches!(piece.said, Said::Text { .. }))
 }
 
 fn text(seen: &[(Cursor, Told)]) -> String {
     let texts = seen.iter().filter_map(|(_, told)| match told {
         Told::Text { piece, .. } => match &piece.said {
-            Said::Text(text) => Some(&**text),
+            Said::Text { text, .. } => Some(&**text),
             Said::Ended | Said::Started(_) => None,
         },
         Told::Fact { .. } | Told::Superseded { .. } => None,
@@ -114,7 +121,7 @@ async fn text_is_told_before_the_reply_has_ended() {
     let mut watcher = watch(&engine, Cursor::START).await;
     let mut seen = Seen::new();
     while text(&seen) != "half" {
-        seen.push(watcher.next().await.expect("news"));
+        seen.push(next(&mut watcher).await);
     }
     assert!(!turn.is_finished());
     gate.open();
@@ -253,4 +260,60 @@ async fn what_is_no_cursor_of_the_session_is_refused() {
         unknown,
         EngineError::Journal(JournalError::UnknownSession { .. })
     ));
+}
+
+/// What a watcher in the process of the driver sees, what one elsewhere sees, and what comes after a
+/// crash in the middle of the reply, from wherever each goes on.
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_the_lost_text_is_superseded_and_the_rest_comes_once() {
+    let journal = journal();
+    let gate = Gate::new();
+    // In the middle of its second text, four bytes of which are there.
+    let half = ScriptedReply::text("one").saying("二").held_after(7, &gate);
+    let first = engine(&journal, vec![half]);
+    let turn = drive(&first);
+    let mut here = watch(&first, Cursor::START).await;
+    let mut seen = Seen::new();
+    while text(&seen) != "one二" {
+        seen.push(next(&mut here).await);
+    }
+    let mut elsewhere = watch(&engine(&journal, Vec::new()), Cursor::START).await;
+    let mut seen_elsewhere = Seen::new();
+    while let Some(news) = elsewhere.next_so_far() {
+        seen_elsewhere.push(news);
+    }
+    assert_eq!(text(&seen_elsewhere), "", "it is not recorded");
+    // What a crash is.
+    turn.abort();
+    assert!(turn.await.expect_err("aborted").is_cancelled());
+    drop((here, first));
+    let second = engine(&journal, vec![ScriptedReply::text("whole")]);
+    let resume = ResumeSession::new(session(), options().policy);
+    let driven = second.resume(resume, &mut ()).await.expect("driven");
+    assert!(matches!(driven, Driven::Over(_)), "{driven:?}");
+    seen_elsewhere.extend(to_the_end(&mut elsewhere).await);
+    let whole = to_the_end(&mut watch(&second, Cursor::START).await).await;
+    assert_eq!(seen_elsewhere, whole);
+    assert_eq!(text(&whole), "whole");
+    // From every place that the one who saw it live had come to, also inside the text that is lost.
+    for (at, (cursor, _)) in seen.iter().enumerate() {
+        let rest = to_the_end(&mut watch(&second, *cursor).await).await;
+        let both = [&seen[..=at], &rest[..]].concat();
+        let facts = |seen: &[(Cursor, Told)]| {
+            let facts = seen.iter();
+            let facts = facts.filter(|(_, told)| !matches!(told, Told::Text { .. }));
+            facts.cloned().collect::<Seen>()
+        };
+        assert_eq!(facts(&both), facts(&whole), "from {cursor}");
+        assert!(
+            both.is_sorted_by(|(one, _), (two, _)| one < two),
+            "{both:?}"
+        );
+        let superseded = both
+            .iter()
+            .position(|(_, told)| matches!(told, Told::Superseded { .. }));
+        let superseded = superseded.expect("the lost reply is marked");
+        // Nothing of the lost reply comes after its mark, and all of the other one.
+        assert_eq!(text(&both[superseded..]), "whole");
+    }
 }

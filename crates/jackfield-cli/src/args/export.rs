@@ -1,0 +1,53 @@
+//! What can be asked of `jackfield sessions export`.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+
+use super::Source;
+
+/// `jackfield sessions export`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Export {
+    /// The session: an id, the beginning of one, or `last`.
+    #[arg(value_name = "ID")]
+    pub session: String,
+    /// As what: json, one document with everything; or markdown, to be read.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "FORMAT",
+        hide_possible_values = true
+    )]
+    pub format: ExportFormat,
+    /// Write this file, which only you can read, instead of standard output.
+    #[arg(short, long, value_name = "FILE")]
+    pub output: Option<PathBuf>,
+    /// Leave out what tools were given and gave back, files, reasoning, and what looks like a key.
+    #[arg(long)]
+    pub redact: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+}
+
+/// As what a session is exported.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum ExportFormat {
+    /// One JSON document.
+    #[default]
+    Json,
+    /// Markdown.
+    Markdown,
+}
+
+/// The examples.
+pub const EXAMPLES: &str = "\
+Examples:
+  jackfield sessions export k3f9 > session.json
+  jackfield sessions export k3f9 --format markdown --output session.md
+  jackfield sessions export k3f9 --redact | jq '.turns[].calls[] | {name, status}'
+
+With --redact, what people and models said stays, but for what looks like a key: read it before you
+hand it on.";

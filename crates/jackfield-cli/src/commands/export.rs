@@ -1,0 +1,65 @@
+//! `jackfield sessions export`: a session as one document.
+
+use std::io::{self, Write as _};
+use std::path::Path;
+
+use jackfield_domain::ids::SessionId;
+use jackfield_engine::Engine;
+
+use crate::args::{Export, ExportFormat};
+use crate::commands::printed;
+use crate::exit::Exit;
+use crate::export::{Format, document};
+use crate::fault::Fault;
+
+/// Writes the document.
+///
+/// # Errors
+///
+/// A [`Fault`] if there is no such session, it cannot be read, or the document cannot be written.
+pub async fn run(engine: &Engine, session: &SessionId, asked: &Export) -> Result<Exit, Fault> {
+    let loaded = engine.load(session).await?;
+    let format = match asked.format {
+        ExportFormat::Json => Format::Json,
+        ExportFormat::Markdown => Format::Markdown,
+    };
+    let document = document(session, &loaded.steps, format, asked.redact);
+    let Some(file) = &asked.output else {
+        let mut out = io::stdout().lock();
+        let written = out
+            .write_all(document.as_bytes())
+            .and_then(|()| out.flush());
+        return printed::ended(written, Exit::Answered);
+    };
+    let cannot = |error: io::Error| {
+        let message = format!("{} cannot be written", file.display());
+        Fault::new(Exit::Internal, message).because(&error)
+    };
+    write_whole(file, document.as_bytes()).map_err(cannot)?;
+    Ok(Exit::Answered)
+}
+
+/// Writes a file of which nobody sees a part, and which nobody else can read.
+fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    let mut hidden = std::ffi::OsString::from(".");
+    hidden.push(name);
+    hidden.push(format!(".{}.new", std::process::id()));
+    let beside = file.with_file_name(hidden);
+    let written = write_new(&beside, bytes).and_then(|()| std::fs::rename(&beside, file));
+    if written.is_err() {
+        // What is left of it is of no use; that it cannot be removed is no news beside the error.
+        let _removed = std::fs::remove_file(&beside);
+    }
+    written
+}
+
+fn write_new(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut open = options.open(file)?;
+    open.write_all(bytes)?;
+    open.sync_all()
+}

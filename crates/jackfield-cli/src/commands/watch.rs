@@ -1,0 +1,178 @@
+//! `jackfield sessions watch`: a session as it goes on, whoever drives it.
+
+mod replies;
+mod shown;
+
+use std::io;
+
+use jackfield_domain::fact::{Fact, ModelCallEnd};
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::setup::Opening;
+use jackfield_domain::telling::Told;
+use jackfield_domain::time::Now;
+use jackfield_engine::{Engine, EngineError, reports};
+
+use self::replies::Replies;
+use self::shown::Shown;
+use crate::args::Watch;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::Event;
+use crate::signals::{self, Interrupts};
+
+/// Shows the session until it is at rest, where that is wanted, or until Ctrl-C.
+///
+/// # Errors
+///
+/// A [`Fault`] if there is no such session, it cannot be read, or the cursor is none of it.
+pub async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> Result<Exit, Fault> {
+    let watched = Watched {
+        engine,
+        replies: Replies::default(),
+        session,
+        shown: Shown::new(asked.json, asked.verbose),
+        turn: None,
+    };
+    let ended = watched.follow(asked).await;
+    match ended {
+        Ok(exit) => Ok(exit),
+        // Whoever read it went away with what they wanted.
+        Err(Stopped::Unread(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+            Ok(Exit::Answered)
+        }
+        Err(Stopped::Unread(error)) => {
+            Err(Fault::new(Exit::Internal, "the session cannot be shown").because(&error))
+        }
+        Err(Stopped::Unreadable(error)) => Err(error.into()),
+    }
+}
+
+/// What stops the watching.
+enum Stopped {
+    Unread(io::Error),
+    Unreadable(EngineError),
+}
+
+impl From<io::Error> for Stopped {
+    fn from(error: io::Error) -> Self {
+        Self::Unread(error)
+    }
+}
+
+impl From<EngineError> for Stopped {
+    fn from(error: EngineError) -> Self {
+        Self::Unreadable(error)
+    }
+}
+
+/// A session that is shown.
+struct Watched<'e> {
+    engine: &'e Engine,
+    replies: Replies,
+    session: SessionId,
+    shown: Shown,
+    /// The turn that was opened last while it was shown.
+    turn: Option<TurnId>,
+}
+
+impl Watched<'_> {
+    async fn follow(mut self, asked: &Watch) -> Result<Exit, Stopped> {
+        let mut watcher = self.engine.watch(self.session.clone(), asked.from).await?;
+        let mut interrupts = Interrupts::watch();
+        loop {
+            if asked.until_done && watcher.is_at_rest() {
+                return Ok(Exit::Answered);
+            }
+            let (cursor, told) = tokio::select! {
+                biased;
+                signal = interrupts.asked() => {
+                    signals::remember(signal);
+                    return Ok(Exit::Cancelled);
+                }
+                told = watcher.next() => told?,
+            };
+            let superseded = matches!(told, Told::Superseded { .. });
+            match told {
+                Told::Fact { fact, now } => self.fact(fact, now).await?,
+                Told::Superseded { fact, now, .. } => self.superseded(fact, now)?,
+                Told::Text { attempt, piece } => {
+                    for event in self.replies.take(attempt, piece) {
+                        self.shown.event(&event)?;
+                    }
+                }
+            }
+            self.shown.told(cursor, superseded)?;
+        }
+    }
+
+    async fn fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), Stopped> {
+        match &*fact {
+            Fact::TurnOpened { opening, turn, .. } => {
+                self.turn = Some(turn.clone());
+                if let Opening::UserMessage(message) = opening {
+                    self.shown.message(&message.to_text())?;
+                }
+            }
+            // What it came to is kept, and may never have been told as text.
+            Fact::ModelCallEnded {
+                attempt,
+                partial: Some(partial),
+                retry_at: None,
+                ..
+            } => {
+                for event in self.replies.partial(*attempt, partial) {
+                    self.shown.event(&event)?;
+                }
+            }
+            Fact::TurnEnded { .. } => {
+                self.shown.event(&Event::Fact { fact, now })?;
+                return self.ended().await;
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::ReplyReceived { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+        Ok(self.shown.event(&Event::Fact { fact, now })?)
+    }
+
+    fn superseded(&mut self, fact: Box<Fact>, now: Now) -> Result<(), Stopped> {
+        let is_lost = matches!(
+            &*fact,
+            Fact::ModelCallEnded {
+                why: ModelCallEnd::Lost,
+                ..
+            }
+        );
+        self.shown.event(&Event::Fact { fact, now })?;
+        if is_lost {
+            self.shown.say(
+                "the reply was lost with the process that waited for it; nothing of it above holds",
+            )?;
+        }
+        Ok(())
+    }
+
+    /// What came of the turn that has just ended.
+    async fn ended(&mut self) -> Result<(), Stopped> {
+        let loaded = self.engine.load(&self.session).await?;
+        let mut reports = reports(&self.session, &loaded.steps).into_iter();
+        let report = match &self.turn {
+            Some(turn) => reports.find(|report| report.turn == *turn),
+            // It began before the cursor: it is the one that a turn after it would have followed.
+            None => reports.next_back(),
+        };
+        if let Some(report) = report {
+            self.shown.finish(&report)?;
+        }
+        Ok(())
+    }
+}

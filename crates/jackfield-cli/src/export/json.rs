@@ -1,0 +1,307 @@
+//! A session for programs: one JSON document, as docs/cli.md describes it.
+
+use jackfield_domain::block::{Annotation, Block, Content};
+use jackfield_domain::fact::{AfterLoss, ModelCallEnd};
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::wait::{
+    Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
+};
+use serde_json::{Value, json};
+
+use super::instant::written;
+use super::secrets;
+use super::story::{CallStory, Forked, Said, Story, TryStory, TurnStory, WaitStory};
+use crate::render::json::{self as values, with};
+use crate::render::words::{self, Status};
+
+/// The document.
+pub(super) fn document(story: &Story, redacted: bool) -> String {
+    let mut document = json!({
+        "format": "jackfield.session",
+        "version": 1,
+        "redacted": redacted,
+        "session": story.session.as_str(),
+        "forked_from": story.forked.as_ref().map(forked),
+        "turns": story.turns.iter().map(turn).collect::<Vec<_>>(),
+    });
+    if redacted {
+        secrets::hide(&mut document);
+    }
+    let text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    words::escaped(text) + "\n"
+}
+
+fn forked(forked: &Forked) -> Value {
+    json!({
+        "session": forked.from.as_str(),
+        "turn": forked.ordinal,
+        "round": forked.round,
+        "messages": forked.messages.iter().map(|one| message(one)).collect::<Vec<_>>(),
+    })
+}
+
+fn turn(turn: &TurnStory) -> Value {
+    let tools = turn.setup.catalog.iter();
+    let tools: Vec<&str> = tools.map(|tool| tool.definition.name.as_str()).collect();
+    let (ended, end) = match &turn.ended {
+        Some((at, end)) => (Some(written(*at)), Some(values::end(end))),
+        None => (None, None),
+    };
+    json!({
+        "turn": turn.turn.as_str(),
+        "number": turn.ordinal,
+        "began": written(turn.began),
+        "ended": ended,
+        "end": end,
+        "resumed": turn.resumed,
+        "model": values::model(&turn.setup.model),
+        "system": turn.system,
+        "tools": tools,
+        "usage": values::usage(&turn.usage()),
+        "messages": turn.said.iter().map(said).collect::<Vec<_>>(),
+        "calls": turn.calls.iter().map(call).collect::<Vec<_>>(),
+    })
+}
+
+fn said(said: &Said) -> Value {
+    match said {
+        Said::Opening(opening) => message(opening),
+        Said::Reply { at, attempt, reply } => {
+            let end = &reply.end;
+            with(
+                message(&reply.message),
+                json!({
+                    "at": written(*at),
+                    "round": attempt.round,
+                    "attempt": attempt.attempt,
+                    "finish": values::finish(&end.finish),
+                    "model": end.model,
+                    "usage": end.usage.as_ref().map(values::usage),
+                    "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
+                }),
+            )
+        }
+        Said::Ended {
+            at,
+            attempt,
+            partial,
+            retry_at,
+            why,
+        } => {
+            let (why, failure) = match why {
+                ModelCallEnd::Cancelled => ("cancelled", None),
+                ModelCallEnd::Failed(failure) => ("failed", Some(values::failure(failure))),
+                ModelCallEnd::Lost => ("lost", None),
+            };
+            let blocks = partial.iter().flat_map(|message| &message.blocks);
+            json!({
+                "role": "assistant",
+                "at": written(*at),
+                "round": attempt.round,
+                "attempt": attempt.attempt,
+                // What is asked for again, or was lost, is no part of the conversation.
+                "superseded": retry_at.is_some() || why == "lost",
+                "why": why,
+                "failure": failure,
+                "blocks": blocks.map(block).collect::<Vec<_>>(),
+            })
+        }
+    }
+}
+
+fn message(message: &Message) -> Value {
+    json!({
+        "role": match message.role {
+            Role::Assistant => "assistant",
+            Role::System => "system",
+            Role::Tool => "tool",
+            Role::User => "user",
+        },
+        "blocks": message.blocks.iter().map(block).collect::<Vec<_>>(),
+    })
+}
+
+fn block(block: &Block) -> Value {
+    match &block.content {
+        Content::Audio(audio) => with(
+            json!({ "type": "audio", "transcript": audio.transcript }),
+            media(&audio.source),
+        ),
+        Content::Document(document) => with(
+            json!({ "type": "document", "title": document.title, "context": document.context }),
+            media(&document.source),
+        ),
+        Content::Image(image) => with(json!({ "type": "image" }), media(&image.source)),
+        Content::Opaque(opaque) => json!({
+            "type": "other",
+            "kind": opaque.kind,
+            "text": opaque.fallback,
+        }),
+        Content::Refusal(text) => json!({ "type": "refusal", "text": text }),
+        Content::Text(text) => {
+            let sources: Vec<Value> = text.annotations.iter().map(source).collect();
+            json!({ "type": "text", "text": text.text, "sources": sources })
+        }
+        Content::Thinking(thinking) => json!({
+            "type": "thinking",
+            "text": thinking.text,
+            "hidden": thinking.redacted,
+        }),
+        Content::ToolCall(call) => json!({
+            "type": "tool_call",
+            "id": call.id.as_str(),
+            "name": call.name.as_str(),
+            "arguments": values::arguments(&call.input),
+        }),
+        Content::ToolOutcome(outcome) => with(
+            json!({ "type": "tool_result", "id": outcome.call.as_str() }),
+            result(&outcome.result),
+        ),
+    }
+}
+
+fn source(annotation: &Annotation) -> Value {
+    json!({ "title": annotation.title, "url": annotation.url })
+}
+
+fn media(source: &MediaSource) -> Value {
+    match source {
+        MediaSource::Base64 { data, media_type } => {
+            json!({ "media_type": media_type, "base64": data })
+        }
+        MediaSource::File { id, .. } => json!({ "file": id }),
+        MediaSource::Text(text) => json!({ "media_type": "text/plain", "content": text }),
+        MediaSource::Url(url) => json!({ "url": url }),
+    }
+}
+
+fn call(story: &CallStory) -> Value {
+    let closed = story.closed.as_ref();
+    let status = closed.map(|closed| Status::of(closed.end, closed.result.is_error).code());
+    let outcome = closed.map(|closed| {
+        with(
+            json!({ "at": written(closed.at), "shown_bytes": closed.shown }),
+            result(&closed.result),
+        )
+    });
+    let late = story.late.iter().map(|late| {
+        json!({
+            "at": written(late.at),
+            "attempt": late.attempt,
+            "is_error": late.is_error,
+            "bytes": late.size,
+        })
+    });
+    json!({
+        "id": story.call.id.as_str(),
+        "name": story.call.name.as_str(),
+        "toolbox": story.origin.as_ref().map(|origin| origin.toolbox.as_str()),
+        "arguments": values::arguments(&story.call.input),
+        "status": status,
+        "attempts": story.tries.iter().map(attempt).collect::<Vec<_>>(),
+        "questions": story.waits.iter().map(wait).collect::<Vec<_>>(),
+        "outcome": outcome,
+        "late_outcomes": late.collect::<Vec<_>>(),
+    })
+}
+
+fn attempt(this: &TryStory) -> Value {
+    let lost = this.lost.as_ref().map(|lost| {
+        json!({
+            "at": written(lost.at),
+            "disposition": match lost.disposition {
+                Disposition::Landed => "landed",
+                Disposition::NotSent => "not_sent",
+                Disposition::Unknown => "unknown",
+            },
+            "kind": match lost.kind {
+                ToolFailureKind::Cancelled => "cancelled",
+                ToolFailureKind::Crashed => "crashed",
+                ToolFailureKind::InvalidArguments => "invalid_arguments",
+                ToolFailureKind::ProtocolViolation => "protocol_violation",
+                ToolFailureKind::Timeout => "timeout",
+                ToolFailureKind::Unavailable => "unavailable",
+                ToolFailureKind::UnknownTool => "unknown_tool",
+            },
+            "message": lost.message,
+            "then": match lost.then {
+                AfterLoss::Ask => "ask",
+                AfterLoss::Repeat => "repeat",
+                AfterLoss::Report => "report",
+            },
+        })
+    });
+    json!({
+        "attempt": this.attempt,
+        "started": written(this.started),
+        "edited_arguments": this.edited.as_deref().map(values::arguments),
+        "accepted": this.accepted,
+        "lost": lost,
+    })
+}
+
+fn wait(story: &WaitStory) -> Value {
+    let question = match &story.wait.kind {
+        WaitKind::Elicitation { question, .. } => Some(&question.message),
+        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+    };
+    let ended = story.ended.as_ref().map(|(at, end)| {
+        let how = json!({ "at": written(*at), "how": values::wait_end(end.kind()) });
+        match end {
+            WaitEnd::Answered { answer, by, .. } => {
+                with(with(how, json!({ "by": by })), self::answer(answer))
+            }
+            WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => how,
+        }
+    });
+    json!({
+        "id": story.wait.id.as_str(),
+        "kind": values::wait_kind(&story.wait.kind),
+        "question": question,
+        "opened": written(story.opened),
+        "expires": written(story.wait.deadline),
+        "ended": ended,
+    })
+}
+
+fn answer(answer: &Answer) -> Value {
+    match answer {
+        Answer::Approval(Approval::Denied { reason }) => {
+            json!({ "answer": "denied", "reason": reason })
+        }
+        Answer::Approval(Approval::Granted { edited, .. }) => {
+            json!({ "answer": "granted", "edited_arguments": edited.as_deref() })
+        }
+        Answer::ClientResult(given) => with(json!({ "answer": "result" }), result(given)),
+        Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
+            json!({ "answer": "accepted", "value": &**value })
+        }
+        Answer::Elicitation(ElicitationAnswer::Declined) => json!({ "answer": "declined" }),
+        Answer::Elicitation(ElicitationAnswer::Dismissed) => json!({ "answer": "dismissed" }),
+        Answer::UnknownOutcome(UnknownAnswer::Landed(landed)) => {
+            with(json!({ "answer": "landed" }), result(landed))
+        }
+        Answer::UnknownOutcome(UnknownAnswer::Report) => json!({ "answer": "report" }),
+        Answer::UnknownOutcome(UnknownAnswer::Retry) => json!({ "answer": "retry" }),
+    }
+}
+
+fn result(result: &ToolResult) -> Value {
+    let content = result.content.iter().map(|part| match part {
+        OutcomePart::Audio(audio) => with(json!({ "type": "audio" }), media(&audio.source)),
+        OutcomePart::Document(document) => with(
+            json!({ "type": "document", "title": document.title }),
+            media(&document.source),
+        ),
+        OutcomePart::Image(image) => with(json!({ "type": "image" }), media(&image.source)),
+        OutcomePart::Text(text) => json!({ "type": "text", "text": text }),
+    });
+    json!({
+        "is_error": result.is_error,
+        "content": content.collect::<Vec<_>>(),
+        "structured": result.structured.as_deref(),
+    })
+}

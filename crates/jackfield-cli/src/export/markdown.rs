@@ -1,0 +1,356 @@
+//! A session for people: Markdown, in which nothing that was said can pass for something of ours.
+//!
+//! What was said stands in block quotes, and what tools were given and gave back in fences that are
+//! longer than any within: whatever opens in there ends there.
+
+use std::fmt::Write as _;
+
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::wait::{
+    Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
+};
+
+use super::instant::written;
+use super::secrets::without_secrets;
+use super::story::{CallStory, Said, Story, TurnStory, WaitStory};
+use crate::render::words::{self, Status};
+
+/// The document.
+pub(super) fn document(story: &Story, redacted: bool) -> String {
+    let mut page = Page(format!("# Conversation {}\n", story.session));
+    if redacted {
+        page.line(
+            "*Redacted: without what tools were given and gave back, files, reasoning and keys.*",
+        );
+    }
+    if let Some(forked) = &story.forked {
+        let round = forked.round.map(|round| format!(", round {round}"));
+        page.line(&format!(
+            "Forked from {}, turn {}{}.",
+            forked.from,
+            forked.ordinal,
+            round.unwrap_or_default()
+        ));
+        for message in &forked.messages {
+            page.message(message, None);
+        }
+    }
+    for turn in &story.turns {
+        page.turn(turn);
+    }
+    let text = words::printable(&page.0).into_owned();
+    if redacted {
+        without_secrets(&text)
+    } else {
+        text
+    }
+}
+
+/// The text so far.
+struct Page(String);
+
+impl Page {
+    /// A paragraph.
+    fn line(&mut self, text: &str) {
+        self.0.push('\n');
+        self.0.push_str(text);
+        self.0.push('\n');
+    }
+
+    fn turn(&mut self, turn: &TurnStory) {
+        self.line(&format!("## Turn {}", turn.ordinal));
+        let model = format!("{}/{}", turn.setup.model.provider, turn.setup.model.model);
+        let mut facts = format!("{}, {}", written(turn.began), code(&model));
+        if turn.resumed > 0 {
+            let _infallible = write!(facts, ", taken up again {} times", turn.resumed);
+        }
+        self.line(&facts);
+        for said in &turn.said {
+            match said {
+                Said::Opening(message) => self.message(message, None),
+                Said::Reply { reply, .. } => self.message(&reply.message, Some(turn)),
+                Said::Ended {
+                    partial,
+                    retry_at,
+                    why,
+                    ..
+                } => {
+                    if let Some(partial) = partial.as_ref().filter(|_| retry_at.is_none()) {
+                        self.message(partial, Some(turn));
+                    }
+                    let then = match retry_at {
+                        Some(_) => "; it was asked again",
+                        None => "",
+                    };
+                    self.line(&match why {
+                        ModelCallEnd::Cancelled => "*The reply was cancelled.*".to_owned(),
+                        ModelCallEnd::Failed(failure) => {
+                            format!("*The model failed*: {}{then}", code(&failure.message))
+                        }
+                        ModelCallEnd::Lost => {
+                            "*The reply was lost with the process that waited for it.*".to_owned()
+                        }
+                    });
+                }
+            }
+        }
+        let usage = turn.usage();
+        let mut end = match &turn.ended {
+            None => "*Not over.*".to_owned(),
+            Some((at, end)) => format!("*{}, {}.*", ended(end), written(*at)),
+        };
+        if usage.total() > 0 {
+            let _infallible = write!(end, " {} tokens in, {} out.", usage.input, usage.output);
+        }
+        self.line(&end);
+    }
+
+    fn message(&mut self, message: &Message, turn: Option<&TurnStory>) {
+        let heading = match message.role {
+            Role::Assistant => "### Model",
+            Role::System => "### System",
+            Role::Tool => "### Tools",
+            Role::User => "### User",
+        };
+        self.line(heading);
+        for block in &message.blocks {
+            self.block(block, turn);
+        }
+    }
+
+    fn block(&mut self, block: &Block, turn: Option<&TurnStory>) {
+        match &block.content {
+            Content::Audio(audio) => self.line(&medium("sound", &audio.source)),
+            Content::Document(document) => {
+                let title = document.title.as_deref().map(code).unwrap_or_default();
+                self.line(&format!("{} {title}", medium("document", &document.source)));
+            }
+            Content::Image(image) => self.line(&medium("picture", &image.source)),
+            Content::Opaque(opaque) => match &opaque.fallback {
+                Some(text) => self.quote(text),
+                None => self.line(&format!("*{}*", code(&opaque.kind))),
+            },
+            Content::Refusal(text) => {
+                self.line("*Refused:*");
+                self.quote(text);
+            }
+            Content::Text(text) => self.quote(&text.text),
+            Content::Thinking(thinking) => {
+                if !thinking.text.trim().is_empty() {
+                    self.line("*Reasoning:*");
+                    self.quote(&thinking.text);
+                }
+            }
+            Content::ToolCall(call) => {
+                self.line(&format!("#### Tool call {}", code(call.name.as_str())));
+                self.arguments(&call.input);
+                let story = turn.and_then(|turn| {
+                    let mut calls = turn.calls.iter();
+                    calls.find(|story| story.call.id == call.id)
+                });
+                if let Some(story) = story {
+                    self.call(story);
+                }
+            }
+            Content::ToolOutcome(outcome) => self.result("Result", &outcome.result),
+        }
+    }
+
+    fn call(&mut self, story: &CallStory) {
+        for wait in &story.waits {
+            self.wait(wait);
+        }
+        for this in &story.tries {
+            if let Some(edited) = &this.edited {
+                self.line("Run with other arguments:");
+                self.arguments(edited);
+            }
+            if let Some(lost) = &this.lost {
+                let then = match lost.then {
+                    AfterLoss::Ask => "somebody was asked what to do",
+                    AfterLoss::Repeat => "it was made again",
+                    AfterLoss::Report => "the model was told so",
+                };
+                let message = code(&lost.message);
+                self.line(&format!(
+                    "Try {} came to no outcome: {message}; {then}.",
+                    this.attempt
+                ));
+            }
+        }
+        match &story.closed {
+            None => self.line("*No outcome yet.*"),
+            Some(closed) => {
+                let status = Status::of(closed.end, closed.result.is_error);
+                self.result(&format!("Outcome: {}", status.words()), &closed.result);
+            }
+        }
+        for late in &story.late {
+            self.line(&format!(
+                "Try {} answered too late, {}: {} bytes, which nobody was told.",
+                late.attempt,
+                written(late.at),
+                late.size
+            ));
+        }
+    }
+
+    fn wait(&mut self, story: &WaitStory) {
+        let asked = match &story.wait.kind {
+            WaitKind::Approval { .. } => "May it run?".to_owned(),
+            WaitKind::ClientResult => "Its caller was to send the result.".to_owned(),
+            WaitKind::Elicitation { question, .. } => {
+                format!("The tool asked: {}", code(&question.message))
+            }
+            WaitKind::UnknownOutcome => "Nobody knew whether it took effect: what now?".to_owned(),
+        };
+        let Some((at, end)) = &story.ended else {
+            return self.line(&format!("{asked} *Not answered yet.*"));
+        };
+        let answer = match end {
+            WaitEnd::Answered { answer, by, .. } => {
+                format!("{} by {}", answered(answer), code(by))
+            }
+            WaitEnd::Cancelled => "not answered: the turn was cancelled".to_owned(),
+            WaitEnd::Expired => "not answered in time".to_owned(),
+            WaitEnd::Superseded => "not answered: another message came".to_owned(),
+        };
+        self.line(&format!("{asked} *{answer}, {}.*", written(*at)));
+    }
+
+    fn arguments(&mut self, input: &ToolInput) {
+        match input {
+            ToolInput::Json(input) => match input.object() {
+                Ok(fields) => {
+                    let text = serde_json::to_string_pretty(&**fields).unwrap_or_default();
+                    self.fence("json", &text);
+                }
+                Err(_) => self.fence("", input.raw()),
+            },
+            ToolInput::Text(text) => self.fence("", text),
+        }
+    }
+
+    fn result(&mut self, heading: &str, result: &ToolResult) {
+        self.line(&format!("{heading}:"));
+        for part in &result.content {
+            match part {
+                OutcomePart::Audio(audio) => self.line(&medium("sound", &audio.source)),
+                OutcomePart::Document(document) => {
+                    self.line(&medium("document", &document.source));
+                }
+                OutcomePart::Image(image) => self.line(&medium("picture", &image.source)),
+                OutcomePart::Text(text) => self.fence("", text),
+            }
+        }
+        if let Some(structured) = &result.structured
+            && result.content.is_empty()
+        {
+            let text = serde_json::to_string_pretty(&**structured).unwrap_or_default();
+            self.fence("json", &text);
+        }
+    }
+
+    /// A text as a block quote: whatever opens in it ends with it.
+    fn quote(&mut self, text: &str) {
+        self.0.push('\n');
+        for line in lines(text) {
+            self.0.push_str(if line.is_empty() { ">" } else { "> " });
+            self.0.push_str(line);
+            self.0.push('\n');
+        }
+    }
+
+    /// A text as it is, between more backticks than it has anywhere.
+    fn fence(&mut self, language: &str, text: &str) {
+        let fence = "`".repeat((longest_run(text) + 1).max(3));
+        self.0.push('\n');
+        let _infallible = writeln!(self.0, "{fence}{language}");
+        for line in lines(text) {
+            self.0.push_str(line);
+            self.0.push('\n');
+        }
+        self.0.push_str(&fence);
+        self.0.push('\n');
+    }
+}
+
+/// The lines of a text, by everything that Markdown takes for the end of one.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    text.split('\n')
+        .map(|line| line.strip_suffix('\r').unwrap_or(line))
+        .flat_map(|line| line.split('\r'))
+}
+
+/// A text as code within a line.
+fn code(text: &str) -> String {
+    let text = words::one_line(text);
+    let ticks = "`".repeat(longest_run(&text) + 1);
+    let text = text.trim();
+    let space = if text.starts_with('`') || text.ends_with('`') || text.is_empty() {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{space}{text}{space}{ticks}")
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+fn medium(what: &str, source: &MediaSource) -> String {
+    match source {
+        // What stands in its place is no base64.
+        MediaSource::Base64 { data, media_type } if data.starts_with('[') => {
+            format!("*A {what}: {}, {data}.*", code(media_type))
+        }
+        MediaSource::Base64 { data, media_type } => {
+            // Four characters are three bytes.
+            let size = data.len() / 4 * 3;
+            format!("*A {what}: {}, {size} bytes.*", code(media_type))
+        }
+        MediaSource::File { id, .. } => format!("*A {what}: file {}.*", code(id)),
+        MediaSource::Text(text) => format!("*A {what}: {} bytes of text.*", text.len()),
+        MediaSource::Url(url) => format!("*A {what}: {}.*", code(url)),
+    }
+}
+
+fn answered(answer: &Answer) -> String {
+    match answer {
+        Answer::Approval(Approval::Denied { reason }) if reason.trim().is_empty() => {
+            "denied".to_owned()
+        }
+        Answer::Approval(Approval::Denied { reason }) => format!("denied ({})", code(reason)),
+        Answer::Approval(Approval::Granted { edited: None, .. }) => "allowed".to_owned(),
+        Answer::Approval(Approval::Granted { .. }) => "allowed with other arguments".to_owned(),
+        Answer::ClientResult(_) => "sent".to_owned(),
+        Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
+            format!("answered with {}", code(&value.to_string()))
+        }
+        Answer::Elicitation(ElicitationAnswer::Declined) => "declined".to_owned(),
+        Answer::Elicitation(ElicitationAnswer::Dismissed) => "dismissed".to_owned(),
+        Answer::UnknownOutcome(UnknownAnswer::Landed(_)) => "it took effect, said".to_owned(),
+        Answer::UnknownOutcome(UnknownAnswer::Report) => "told to the model".to_owned(),
+        Answer::UnknownOutcome(UnknownAnswer::Retry) => "run again, said".to_owned(),
+    }
+}
+
+fn ended(end: &TurnEnd) -> String {
+    match end {
+        TurnEnd::Answered(finish) => match words::finish(finish) {
+            None => "Answered".to_owned(),
+            Some(remark) => format!("Answered: {remark}"),
+        },
+        TurnEnd::Cancelled(_) => "Cancelled".to_owned(),
+        TurnEnd::ClientExpired => "A caller did not send a result in time".to_owned(),
+        TurnEnd::Failed(failure) => format!("Failed: {}", code(&failure.message)),
+        TurnEnd::Interrupted(failure) => format!("Interrupted: {}", code(&failure.message)),
+        TurnEnd::Limited { limit, .. } => words::limit(*limit).0.to_owned(),
+    }
+}

@@ -1,0 +1,368 @@
+//! What happened in a session, put together from its facts: turn by turn, call by call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, Content, ToolCall};
+use jackfield_domain::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, ModelCallEnd, TurnEnd};
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::Reply;
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{Wait, WaitEnd};
+
+/// A session.
+#[derive(Clone, Debug)]
+pub(super) struct Story {
+    pub(super) forked: Option<Forked>,
+    pub(super) session: SessionId,
+    pub(super) turns: Vec<TurnStory>,
+}
+
+/// Where a session comes from that began as a fork.
+#[derive(Clone, Debug)]
+pub(super) struct Forked {
+    pub(super) from: SessionId,
+    pub(super) messages: Vec<Arc<Message>>,
+    pub(super) ordinal: u32,
+    pub(super) round: Option<u32>,
+}
+
+/// A turn.
+#[derive(Clone, Debug)]
+pub(super) struct TurnStory {
+    pub(super) began: WallTime,
+    pub(super) calls: Vec<CallStory>,
+    pub(super) ended: Option<(WallTime, TurnEnd)>,
+    pub(super) ordinal: u32,
+    pub(super) resumed: u32,
+    pub(super) said: Vec<Said>,
+    pub(super) setup: Arc<Setup>,
+    pub(super) system: String,
+    pub(super) turn: TurnId,
+    /// What each model call used.
+    usage: BTreeMap<ModelAttempt, Usage>,
+}
+
+/// Something that was said.
+#[derive(Clone, Debug)]
+pub(super) enum Said {
+    /// A model call that came to no reply.
+    Ended {
+        at: WallTime,
+        attempt: ModelAttempt,
+        partial: Option<Arc<Message>>,
+        retry_at: Option<WallTime>,
+        why: ModelCallEnd,
+    },
+    /// By whoever opened the turn.
+    Opening(Arc<Message>),
+    /// By the model.
+    Reply {
+        at: WallTime,
+        attempt: ModelAttempt,
+        reply: Arc<Reply>,
+    },
+}
+
+/// A tool call, and all that came of it.
+#[derive(Clone, Debug)]
+pub(super) struct CallStory {
+    pub(super) call: Arc<ToolCall>,
+    pub(super) closed: Option<Closed>,
+    pub(super) late: Vec<LateStory>,
+    pub(super) origin: Option<ToolOrigin>,
+    pub(super) tries: Vec<TryStory>,
+    pub(super) waits: Vec<WaitStory>,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub(super) struct Closed {
+    pub(super) at: WallTime,
+    pub(super) end: CallEnd,
+    pub(super) result: Arc<ToolResult>,
+    pub(super) shown: Option<usize>,
+}
+
+/// What came after a call was closed.
+#[derive(Clone, Debug)]
+pub(super) struct LateStory {
+    pub(super) at: WallTime,
+    pub(super) attempt: u32,
+    pub(super) is_error: bool,
+    pub(super) size: usize,
+}
+
+/// One try at a call.
+#[derive(Clone, Debug)]
+pub(super) struct TryStory {
+    pub(super) accepted: bool,
+    pub(super) attempt: u32,
+    pub(super) edited: Option<Arc<ToolInput>>,
+    pub(super) lost: Option<Lost>,
+    pub(super) started: WallTime,
+}
+
+/// How a try ended that came to no outcome.
+#[derive(Clone, Debug)]
+pub(super) struct Lost {
+    pub(super) at: WallTime,
+    pub(super) disposition: Disposition,
+    pub(super) kind: ToolFailureKind,
+    pub(super) message: Arc<str>,
+    pub(super) then: AfterLoss,
+}
+
+/// A question to somebody outside.
+#[derive(Clone, Debug)]
+pub(super) struct WaitStory {
+    pub(super) ended: Option<(WallTime, WaitEnd)>,
+    pub(super) opened: WallTime,
+    pub(super) wait: Wait,
+}
+
+impl Story {
+    /// The session that these facts tell.
+    pub(super) fn of(session: &SessionId, steps: &[Envelope]) -> Self {
+        let mut story = Self {
+            forked: None,
+            session: session.clone(),
+            turns: Vec::new(),
+        };
+        for step in steps {
+            for fact in &step.facts {
+                story.see(fact, step.now.wall);
+            }
+        }
+        story
+    }
+
+    fn see(&mut self, fact: &Fact, at: WallTime) {
+        match fact {
+            Fact::SessionForked {
+                at: place,
+                from,
+                messages,
+            } => {
+                self.forked = Some(Forked {
+                    from: from.clone(),
+                    messages: messages.to_vec(),
+                    ordinal: place.ordinal,
+                    round: place.round,
+                });
+            }
+            Fact::TurnOpened {
+                opening,
+                ordinal,
+                setup,
+                turn,
+            } => self.turns.push(TurnStory {
+                began: at,
+                calls: Vec::new(),
+                ended: None,
+                ordinal: *ordinal,
+                resumed: 0,
+                said: opened(opening),
+                setup: Arc::clone(setup),
+                system: setup.system.render(),
+                turn: turn.clone(),
+                usage: BTreeMap::new(),
+            }),
+            fact @ (Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::ReplyReceived { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. }) => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.see(fact, at);
+                }
+            }
+        }
+    }
+}
+
+impl TurnStory {
+    /// What its model calls used, all together.
+    pub(super) fn usage(&self) -> Usage {
+        let mut sum = Usage::default();
+        self.usage.values().for_each(|usage| sum += *usage);
+        sum
+    }
+
+    fn see(&mut self, fact: &Fact, at: WallTime) {
+        if let Some((attempt, usage)) = fact.usage() {
+            let known = self.usage.entry(attempt).or_insert(usage);
+            // A count takes the place of an estimate.
+            if known.estimated() > 0 {
+                *known = usage;
+            }
+        }
+        match fact {
+            Fact::CallAccepted { attempt, .. } => {
+                if let Some(this) = self.attempt(attempt) {
+                    this.accepted = true;
+                }
+            }
+            Fact::CallClosed {
+                call,
+                end,
+                result,
+                shown,
+            } => {
+                if let Some(story) = self.call(call) {
+                    story.closed = Some(Closed {
+                        at,
+                        end: *end,
+                        result: Arc::clone(result),
+                        shown: *shown,
+                    });
+                }
+            }
+            Fact::CallLost {
+                attempt,
+                disposition,
+                kind,
+                message,
+                then,
+            } => {
+                if let Some(this) = self.attempt(attempt) {
+                    this.lost = Some(Lost {
+                        at,
+                        disposition: *disposition,
+                        kind: *kind,
+                        message: Arc::clone(message),
+                        then: *then,
+                    });
+                }
+            }
+            Fact::CallStarted {
+                attempt, edited, ..
+            } => {
+                if let Some(story) = self.call(&attempt.call) {
+                    story.tries.push(TryStory {
+                        accepted: false,
+                        attempt: attempt.attempt,
+                        edited: edited.clone(),
+                        lost: None,
+                        started: at,
+                    });
+                }
+            }
+            Fact::Late(Late::Outcome {
+                attempt,
+                is_error,
+                size,
+            }) => {
+                if let Some(story) = self.call(&attempt.call) {
+                    story.late.push(LateStory {
+                        at,
+                        attempt: attempt.attempt,
+                        is_error: *is_error,
+                        size: *size,
+                    });
+                }
+            }
+            Fact::ModelCallEnded {
+                attempt,
+                partial,
+                retry_at,
+                why,
+                ..
+            } => self.said.push(Said::Ended {
+                at,
+                attempt: *attempt,
+                partial: partial.clone(),
+                retry_at: *retry_at,
+                why: why.clone(),
+            }),
+            Fact::ReplyReceived { attempt, reply } => {
+                for call in reply.message.calls() {
+                    let tool = self.setup.catalog.tool(call.name.as_str());
+                    self.calls.push(CallStory {
+                        call: Arc::clone(call),
+                        closed: None,
+                        late: Vec::new(),
+                        origin: tool.map(|tool| tool.origin.clone()),
+                        tries: Vec::new(),
+                        waits: Vec::new(),
+                    });
+                }
+                self.said.push(Said::Reply {
+                    at,
+                    attempt: *attempt,
+                    reply: Arc::clone(reply),
+                });
+            }
+            Fact::TurnEnded { end } => self.ended = Some((at, end.clone())),
+            Fact::TurnResumed { nth, .. } => self.resumed = *nth,
+            Fact::WaitClosed { end, wait, .. } => {
+                if let Some(story) = self.wait(wait) {
+                    story.ended = Some((at, end.clone()));
+                }
+            }
+            Fact::WaitOpened { wait } => {
+                if let Some(story) = self.call(&wait.call) {
+                    story.waits.push(WaitStory {
+                        ended: None,
+                        opened: at,
+                        wait: wait.clone(),
+                    });
+                }
+            }
+            Fact::Late(Late::Usage { .. })
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnOpened { .. } => {}
+        }
+    }
+
+    /// The call of this id.
+    pub(super) fn call(&mut self, id: &ToolCallId) -> Option<&mut CallStory> {
+        let mut calls = self.calls.iter_mut().rev();
+        calls.find(|story| story.call.id == *id)
+    }
+
+    fn attempt(&mut self, attempt: &ToolAttempt) -> Option<&mut TryStory> {
+        let tries = self.call(&attempt.call)?.tries.iter_mut().rev();
+        let mut tries = tries.filter(|this| this.attempt == attempt.attempt);
+        tries.next()
+    }
+
+    fn wait(&mut self, id: &WaitId) -> Option<&mut WaitStory> {
+        let mut waits = self.calls.iter_mut().flat_map(|story| &mut story.waits);
+        waits.find(|story| story.wait.id == *id)
+    }
+}
+
+/// What a turn was opened with, as messages.
+fn opened(opening: &Opening) -> Vec<Said> {
+    match opening {
+        Opening::ClientResults(results) => {
+            let outcomes = results
+                .iter()
+                .map(|outcome| Block::from(Content::ToolOutcome(Arc::clone(outcome))));
+            let message = Message::new(Role::Tool, outcomes.collect());
+            vec![Said::Opening(Arc::new(message))]
+        }
+        Opening::Transcript(transcript) => transcript
+            .messages()
+            .iter()
+            .map(|message| Said::Opening(Arc::clone(message)))
+            .collect(),
+        Opening::UserMessage(message) => vec![Said::Opening(Arc::clone(message))],
+    }
+}
