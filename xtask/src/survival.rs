@@ -21,6 +21,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     } else {
         println!("survival: the system calls are traced on Linux alone, and are left out here");
     }
+    killed(root)?;
     eprintln!("survival: {}", run::spoken(started.elapsed()));
     Ok(())
 }
@@ -32,6 +33,19 @@ fn traced(root: &Path) -> anyhow::Result<()> {
     run::succeed(build.args(package))?;
     let mut test = run::cargo(root, ["test", "--features", "traced", "--test", "traced"]);
     run::succeed(test.args(package))
+}
+
+/// The real program, killed and started again. Its tables are printed.
+fn killed(root: &Path) -> anyhow::Result<()> {
+    let mut build = run::cargo(root, ["build", "--package", "jackfield-cli"]);
+    build.args(["--features", "crash-points", "--bin", "jackfield-crash"]);
+    run::succeed(&mut build)?;
+    let servers = ["build", "--package", "jackfield-testservers"];
+    run::succeed(&mut run::cargo(root, servers))?;
+    let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
+    test.args(["--features", "survival", "--test", "survival"]);
+    // One after another: the machine is to be the same for each of them, and the tables whole.
+    run::succeed(test.args(["--", "--nocapture", "--test-threads", "1"]))
 }
 
 /// Sees that there is `strace`, which is asked whether it may trace, too: some containers forbid it.

@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `calls` | what each tool does: `{"name": [step, …]}`, see below |
 //! | `deaf` | tells nobody of changes who wants to listen |
+//! | `effects` | a file that gets a line of JSON for every call before anything else is done: `tool`, `key` and `arguments`; synced, so that it is there whatever becomes of the process |
 //! | `era` | `"legacy"`, `"modern"` or `"both"`, which is meant otherwise |
 //! | `exit` | ends at once, with this code |
 //! | `flood` | this many lines to standard error, at once |
@@ -40,6 +41,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
+mod effects;
 mod steps;
 
 /// Serves a script, given as JSON or as the path of a file, until the input ends.

@@ -15,6 +15,7 @@ impl Server {
             return self.refuse(id, -32602, &format!("Unknown tool: {name}"));
         }
         self.log(&format!("call {name}"));
+        self.record(name, params);
         let steps = &self.script["calls"][name];
         let steps = steps.as_array().cloned().unwrap_or_default();
         for step in &steps {

@@ -1,0 +1,24 @@
+//! The real program is killed, wherever it may be, and started again until the turn has ended; then a
+//! judge that stands outside looks at what was told, at what is in the journal, at what the tools have
+//! done to the world, and at what the provider was sent.
+//!
+//! `cargo xtask survival` builds what is killed, and prints the tables. Everything that is chosen by
+//! chance is chosen by a seed, which is printed, and which `JACKFIELD_SURVIVAL_SEED` sets.
+
+#![expect(
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a slice that cannot go on has to fail the test, and the tables are for people"
+)]
+
+mod chance;
+mod controls;
+mod deaths;
+mod judge;
+mod kept;
+mod named;
+mod owners;
+mod random;
+mod started;
+mod table;
+mod world;

@@ -1,0 +1,227 @@
+//! A world for one turn: a home, a file for the journal, a provider that refuses what is not valid, and
+//! a bank whose tools write down what they do.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use jackfield_domain::ids::SessionId;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::{Asked, Part, Script, Turn};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+/// The world of one turn.
+pub(crate) struct World {
+    pub(crate) claude: ScriptedClaude,
+    home: TempDir,
+}
+
+impl World {
+    /// A world in which the bank's tools may run.
+    pub(crate) async fn new() -> Self {
+        Self::with("[policy.tools]\n\"bank/*\" = \"allow\"").await
+    }
+
+    /// A world with this in the configuration.
+    pub(crate) async fn with(configuration: &str) -> Self {
+        let home = tempfile::tempdir().expect("a folder can be made");
+        let claude = ScriptedClaude::start(Script::by(answer)).await;
+        let world = Self { claude, home };
+        let folder = world.path(".config/jackfield");
+        fs::create_dir_all(&folder).expect("the home can be written");
+        fs::create_dir(world.path("project")).expect("the home can be written");
+        let provider = format!(
+            "providers.claude.base_url = \"{}\"",
+            world.claude.base_url()
+        );
+        let write = |name: &str, text: String| {
+            fs::write(folder.join(name), text).expect("the home can be written");
+        };
+        write("jackfield.toml", format!("{provider}\n{configuration}\n"));
+        let bank = json!({
+            "command": beside("scripted-mcp"), "args": [world.path("bank.json")], "trust": true,
+        });
+        let servers = json!({ "mcpServers": { "bank": bank } });
+        write("mcp-servers.json", servers.to_string());
+        world.bank_takes(Duration::from_millis(15));
+        world
+    }
+
+    /// From its next start on, every call of the bank takes this long after it has done its work.
+    pub(crate) fn bank_takes(&self, time: Duration) {
+        let steps = json!([
+            { "progress": [1, 2, "it is done"] },
+            { "sleep": time.as_millis() },
+            { "text": "done" },
+        ]);
+        let tool = |name: &str, annotations: Value| {
+            json!({
+                "name": name,
+                "description": "A tool of the bank.",
+                "inputSchema": { "type": "object" },
+                "annotations": annotations,
+            })
+        };
+        let script = json!({
+            "effects": self.effects_file(),
+            "log": self.path("bank.log"),
+            "tools": [
+                tool("balance", json!({ "readOnlyHint": true })),
+                tool("limit", json!({ "readOnlyHint": false, "idempotentHint": true })),
+                tool("pay", json!({ "readOnlyHint": false, "idempotentHint": false })),
+            ],
+            "calls": { "balance": steps, "limit": steps, "pay": steps },
+        });
+        fs::write(self.path("bank.json"), script.to_string()).expect("the home can be written");
+    }
+
+    /// The program, which dies where this says.
+    pub(crate) fn program(&self, arguments: &[&str], crash: Option<&str>) -> Command {
+        let mut command = Command::new(beside("jackfield-crash"));
+        command
+            .args(arguments)
+            .current_dir(self.path("project"))
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+            .env("HOME", self.home.path())
+            .env("XDG_CONFIG_HOME", self.path(".config"))
+            .env("XDG_DATA_HOME", self.path(".data"))
+            .env("ANTHROPIC_API_KEY", "sk-survival-never-to-be-seen")
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(crash) = crash {
+            command.env("JACKFIELD_CRASH", crash);
+        }
+        command
+    }
+
+    /// The program that begins the turn.
+    pub(crate) fn ask(&self, crash: Option<&str>) -> Command {
+        let database = self.database();
+        let database = database.to_string_lossy();
+        let ask = [
+            "ask",
+            "--json",
+            "--session",
+            SESSION,
+            "--db",
+            &database,
+            QUESTION,
+        ];
+        self.program(&ask, crash)
+    }
+
+    /// The program that goes on with it.
+    pub(crate) fn resume(&self, crash: Option<&str>) -> Command {
+        let database = self.database();
+        let database = database.to_string_lossy();
+        let resume = ["sessions", "resume", "--json", "--db", &database, SESSION];
+        self.program(&resume, crash)
+    }
+
+    /// What the bank did so far, in order.
+    pub(crate) fn effects(&self) -> Vec<Value> {
+        let effects = fs::read_to_string(self.effects_file()).unwrap_or_default();
+        let lines = effects.lines().map(serde_json::from_str);
+        lines.map(|line| line.expect("an effect is JSON")).collect()
+    }
+
+    /// What the bank found wrong with what it was told.
+    pub(crate) fn bank_violations(&self) -> Vec<String> {
+        let log = fs::read_to_string(self.path("bank.log")).unwrap_or_default();
+        let lines = log.lines().filter(|line| line.starts_with("violation"));
+        lines.map(str::to_owned).collect()
+    }
+
+    /// The journal's file.
+    pub(crate) fn database(&self) -> PathBuf {
+        self.path("jackfield.db")
+    }
+
+    /// The journal's files as they are, while nobody has them open.
+    pub(crate) fn copied(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
+        let files = ["jackfield.db", "jackfield.db-wal", "jackfield.db-shm"];
+        let copies = files.map(|name| {
+            let path = self.path(name);
+            let bytes = fs::read(&path).ok();
+            (path, bytes)
+        });
+        copies.into()
+    }
+
+    /// Puts an older copy of the journal's files in their place.
+    pub(crate) fn put_back(&self, copy: &[(PathBuf, Option<Vec<u8>>)]) {
+        for (path, bytes) in copy {
+            match bytes {
+                Some(bytes) => fs::write(path, bytes).expect("the home can be written"),
+                // It may never have been there.
+                None => drop(fs::remove_file(path)),
+            }
+        }
+    }
+
+    fn effects_file(&self) -> PathBuf {
+        self.path("effects")
+    }
+
+    /// A place in its home.
+    pub(crate) fn path(&self, below: &str) -> PathBuf {
+        self.home.path().join(below)
+    }
+}
+
+/// The session of every world.
+pub(crate) fn session() -> SessionId {
+    SessionId::parse(SESSION).expect("a valid id")
+}
+
+/// What the provider says, by what it is sent alone: a round that is asked for again is answered in the
+/// same way.
+fn answer(asked: &Asked<'_>) -> Option<Turn> {
+    let messages = asked.body["messages"].as_array()?;
+    let replies = messages
+        .iter()
+        .filter(|message| message["role"] == "assistant");
+    Some(match replies.count() {
+        0 => Turn::text("I look at the balance, raise the limit, and pay.")
+            .and(call("balance", 1))
+            .and(call("limit", 1))
+            .and(call("pay", 1))
+            .and(call("pay", 2)),
+        1 => Turn::text("Now the rest.")
+            .and(call("pay", 3))
+            .and(call("balance", 2)),
+        _ => Turn::text(ANSWER),
+    })
+}
+
+fn call(tool: &str, nth: u32) -> Part {
+    Part::Call {
+        arguments: json!({ "nth": nth }).to_string(),
+        id: None,
+        name: format!("bank__{tool}"),
+    }
+}
+
+/// A binary beside the tests.
+fn beside(name: &str) -> PathBuf {
+    let this = std::env::current_exe().expect("a process knows its program");
+    let folder = this.ancestors().nth(2).unwrap_or_else(|| Path::new("."));
+    let binary = folder.join(name);
+    assert!(
+        binary.is_file(),
+        "{} is not there: `cargo xtask survival` builds it",
+        binary.display()
+    );
+    binary
+}
+
+/// What a turn ends with that nothing befalls.
+pub(crate) const ANSWER: &str = "Everything is paid, and the balance is as it should be.";
+const QUESTION: &str = "Pay the three bills, and tell me what is left.";
+const SESSION: &str = "survivor";
