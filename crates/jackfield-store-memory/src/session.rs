@@ -111,7 +111,7 @@ impl Session {
         records: Vec<Vec<u8>>,
         now: WallTime,
     ) -> Result<(), Refusal> {
-        if append.epoch.0 != self.epoch {
+        if append.epoch.0 != self.epoch || !self.owned {
             return Err(Refusal::StaleEpoch);
         }
         let mut numbered = (0..).zip(&append.steps);

@@ -100,7 +100,8 @@ pub(crate) fn append(
     let Some(row) = rows::session(connection, &append.session)? else {
         return Ok(Err(Refusal::StaleEpoch));
     };
-    if row.epoch != append.epoch.0 {
+    // Whoever has let go has no more to say.
+    if row.epoch != append.epoch.0 || row.owner.is_none() {
         return Ok(Err(Refusal::StaleEpoch));
     }
     if !append.is_numbered {

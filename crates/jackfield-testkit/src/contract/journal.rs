@@ -27,10 +27,15 @@ use super::clause::{self, Clause};
 mod appending;
 mod closing;
 mod delivering;
+mod due;
+mod ending;
+mod following;
 mod inbox;
+mod listing;
 mod loading;
 mod owning;
 mod scene;
+mod story;
 mod waits;
 
 /// A journal to be tested, and the clock that it goes by.
@@ -151,6 +156,56 @@ macro_rules! journal_clauses {
             every_reader_of_the_inbox_is_told
             /// A reader that is dropped while it waits takes no delivery along.
             a_dropped_reader_of_the_inbox_takes_nothing_along
+            /// `follow` gives the steps from the number asked for, all of them and in order.
+            whoever_follows_gets_the_steps_from_the_number_asked_for
+            /// `follow` answers as soon as there is at least one step from that number on, and not before.
+            whoever_follows_waits_until_there_is_something
+            /// Several that follow a session are all told of the same step.
+            everybody_who_follows_is_told
+            /// Whoever follows a session that is deleted is told that there is none.
+            whoever_follows_hears_that_the_session_is_deleted
+            /// `release` ends an ownership: its epoch is stale, and the session is listed as nobody's.
+            whoever_lets_go_can_append_no_more
+            /// `release` under another epoch than the owner's changes nothing.
+            nobody_lets_go_of_what_is_not_his
+            /// `delete` leaves nothing of a session: neither in lists nor for a session of the same name.
+            what_is_deleted_is_gone
+            /// A session that a live process owns is not deleted, not even by that process.
+            what_is_owned_is_not_deleted
+            /// No epoch of a session that was deleted comes again.
+            no_epoch_comes_again_after_a_deletion
+            /// `sessions` lists the session first to which something was appended or delivered last; of those changed at the same time the one with the greater id.
+            sessions_are_listed_the_one_changed_last_first
+            /// A list goes on after any row of it, without a gap and without a repetition.
+            a_list_goes_on_after_any_row
+            /// A row says when a session was made and changed, how many steps and turns it has, and grows with everything that is kept.
+            a_row_says_when_and_how_much
+            /// A title is the beginning of the first message of the user, in one line of at most 80 characters.
+            a_title_is_the_first_message_in_one_line
+            /// A row says which turn is open, how many questions of it are, and whether there is nothing to do but wait, from the moment that the append is committed.
+            a_row_says_where_the_open_turn_is
+            /// An append that is refused or repeated changes no row.
+            what_was_refused_changes_no_row
+            /// Sessions are found by what users and models said, in every script, in whatever case and however it was spaced.
+            sessions_are_found_by_their_words
+            /// `open_waits` lists the questions that are neither answered nor closed, in the order in which they were opened.
+            open_waits_are_those_that_nobody_answered
+            /// `open_waits` lists the newest ones, of one session or of all, and no more than were asked for.
+            open_waits_are_the_newest_of_one_session_or_of_all
+            /// A session with an open turn that has something to do is due as soon as nobody owns it; one without is not.
+            what_nobody_is_at_is_due_at_once
+            /// A session that a live process owns is not due, whatever is delivered to it.
+            what_is_owned_is_not_due
+            /// A turn that only waits is due at the earliest deadline of its questions and not before, and `due` says when that is.
+            what_only_waits_is_due_at_its_earliest_deadline
+            /// A turn that waits to ask its model again is due at that instant.
+            what_waits_to_ask_its_model_again_is_due_then
+            /// A delivery that no owner has seen makes a session with an open turn due at once, and one without never.
+            an_unseen_delivery_is_due_at_once
+            /// A turn that was taken up three times without getting on is parked: it is due when something is delivered, and not before.
+            what_was_taken_up_in_vain_three_times_is_parked
+            /// `due` names no more sessions than were asked for, and says whether there are more.
+            no_more_are_due_than_were_asked_for
         }
     };
 }
@@ -212,7 +267,11 @@ mod all {
     pub(super) use super::appending::*;
     pub(super) use super::closing::*;
     pub(super) use super::delivering::*;
+    pub(super) use super::due::*;
+    pub(super) use super::ending::*;
+    pub(super) use super::following::*;
     pub(super) use super::inbox::*;
+    pub(super) use super::listing::*;
     pub(super) use super::loading::*;
     pub(super) use super::owning::*;
     pub(super) use super::waits::*;

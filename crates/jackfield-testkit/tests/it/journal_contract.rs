@@ -189,4 +189,76 @@ const MISTAKES: &[(Mistake, &str)] = &[
         Mistake::InboxTaken,
         "a_dropped_reader_of_the_inbox_takes_nothing_along",
     ),
+    (
+        Mistake::FollowFromStart,
+        "whoever_follows_gets_the_steps_from_the_number_asked_for",
+    ),
+    (
+        Mistake::FollowEmptyAtOnce,
+        "whoever_follows_waits_until_there_is_something",
+    ),
+    (
+        Mistake::FollowNeverWakes,
+        "whoever_follows_waits_until_there_is_something",
+    ),
+    (Mistake::FollowForOne, "everybody_who_follows_is_told"),
+    (
+        Mistake::FollowUnaware,
+        "whoever_follows_hears_that_the_session_is_deleted",
+    ),
+    (
+        Mistake::ReleaseForgotten,
+        "whoever_lets_go_can_append_no_more",
+    ),
+    (Mistake::ReleaseOfAny, "nobody_lets_go_of_what_is_not_his"),
+    (Mistake::DeleteForgotten, "what_is_deleted_is_gone"),
+    (Mistake::DeleteOfOwned, "what_is_owned_is_not_deleted"),
+    (
+        Mistake::EpochsBeginAgain,
+        "no_epoch_comes_again_after_a_deletion",
+    ),
+    (
+        Mistake::OldestFirst,
+        "sessions_are_listed_the_one_changed_last_first",
+    ),
+    (Mistake::PagesSkip, "a_list_goes_on_after_any_row"),
+    (Mistake::BytesForgotten, "a_row_says_when_and_how_much"),
+    (
+        Mistake::TitleForgotten,
+        "a_title_is_the_first_message_in_one_line",
+    ),
+    (
+        Mistake::OnlyWaitsForgotten,
+        "a_row_says_where_the_open_turn_is",
+    ),
+    (Mistake::RefusedListed, "what_was_refused_changes_no_row"),
+    (Mistake::CaseMatters, "sessions_are_found_by_their_words"),
+    (
+        Mistake::WaitsNeverClose,
+        "open_waits_are_those_that_nobody_answered",
+    ),
+    (
+        Mistake::OldestWaits,
+        "open_waits_are_the_newest_of_one_session_or_of_all",
+    ),
+    (Mistake::DueNever, "what_nobody_is_at_is_due_at_once"),
+    (Mistake::DueOwned, "what_is_owned_is_not_due"),
+    (
+        Mistake::DueLate,
+        "what_only_waits_is_due_at_its_earliest_deadline",
+    ),
+    (
+        Mistake::DueEarly,
+        "what_only_waits_is_due_at_its_earliest_deadline",
+    ),
+    (
+        Mistake::DueEarly,
+        "what_waits_to_ask_its_model_again_is_due_then",
+    ),
+    (Mistake::DueDeaf, "an_unseen_delivery_is_due_at_once"),
+    (
+        Mistake::ParkedNever,
+        "what_was_taken_up_in_vain_three_times_is_parked",
+    ),
+    (Mistake::MostIgnored, "no_more_are_due_than_were_asked_for"),
 ];

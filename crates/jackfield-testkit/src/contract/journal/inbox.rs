@@ -82,7 +82,7 @@ pub(super) async fn a_dropped_reader_of_the_inbox_takes_nothing_along<H: Journal
 }
 
 /// Polls once.
-async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
+pub(super) async fn poll_once<F: Future + Unpin>(future: &mut F) -> Option<F::Output> {
     std::future::poll_fn(|context| {
         Poll::Ready(match std::pin::Pin::new(&mut *future).poll(context) {
             Poll::Ready(output) => Some(output),

@@ -5,6 +5,8 @@
     reason = "each method knows only the mistakes that are its own, and tests may fail"
 )]
 
+mod lists;
+
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -30,13 +32,28 @@ pub(super) enum Mistake {
     AlwaysTheSameEpoch,
     AnswerRefused,
     AnyUnseenHinders,
+    BytesForgotten,
     CancelNeedsTurn,
+    CaseMatters,
     ClockFast,
+    DeleteForgotten,
+    DeleteOfOwned,
     DeliveriesReversed,
     DeliveryMakesSession,
     DeliveryTakesOwnership,
+    DueDeaf,
+    DueEarly,
+    DueLate,
+    DueNever,
+    DueOwned,
     EmptyIsUnknown,
     EndForgotten,
+    EpochsBeginAgain,
+    FollowEmptyAtOnce,
+    FollowForOne,
+    FollowFromStart,
+    FollowNeverWakes,
+    FollowUnaware,
     Forgetful,
     GapClosed,
     HalfWritten,
@@ -50,13 +67,22 @@ pub(super) enum Mistake {
     InstantsRounded,
     LateAccepted,
     LoadWithoutInbox,
+    MostIgnored,
     NoWaitAccepted,
     None,
     NothingSeen,
     NumbersIgnored,
+    OldestFirst,
+    OldestWaits,
     OnlyLastRecognised,
+    OnlyWaitsForgotten,
     OverlapCut,
+    PagesSkip,
+    ParkedNever,
     RefusedKept,
+    RefusedListed,
+    ReleaseForgotten,
+    ReleaseOfAny,
     RepetitionRefused,
     RepetitionWritten,
     SecondAccepted,
@@ -65,8 +91,10 @@ pub(super) enum Mistake {
     StaleRepetitionCommitted,
     StepsReversed,
     TimeLost,
+    TitleForgotten,
     UnknownIsEmpty,
     WaitReopened,
+    WaitsNeverClose,
     WrittenPlaceCommitted,
 }
 
@@ -81,7 +109,11 @@ struct Mistaken {
     epochs: Mutex<HashMap<SessionId, Epoch>>,
     inner: MemoryJournal,
     is: Mistake,
+    /// What epochs were counted up to before they began again.
+    past: AtomicUsize,
     reading: AtomicBool,
+    /// How many appends were refused.
+    refused: AtomicUsize,
     taken: AtomicBool,
     written: Mutex<Vec<Append>>,
 }
@@ -120,7 +152,9 @@ impl Mistaken {
             epochs: Mutex::default(),
             inner: MemoryJournal::with_clock(now),
             is,
+            past: AtomicUsize::new(0),
             reading: AtomicBool::new(false),
+            refused: AtomicUsize::new(0),
             taken: AtomicBool::new(false),
             written: Mutex::default(),
         }
@@ -192,7 +226,7 @@ impl Journal for Mistaken {
         }
         let epoch = self.inner.own(&session).await?;
         self.epochs.lock().expect("no panic").insert(session, epoch);
-        Ok(epoch)
+        Ok(self.outer_epoch(epoch))
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -229,6 +263,7 @@ impl Journal for Mistaken {
     async fn append(&self, append: &Append) -> Appended {
         let mut append = append.clone();
         append.session = self.which(&append.session);
+        append.epoch = self.inner_epoch(append.epoch);
         let (steps, deliveries) = self.length(&append.session).await;
         let refused = Appended::Refused(Refusal::Position);
         let (repeated, last) = {
@@ -262,6 +297,9 @@ impl Journal for Mistaken {
             _ => {}
         }
         let appended = self.write(&append).await;
+        if matches!(appended, Appended::Refused(_)) {
+            self.refused.fetch_add(1, Ordering::Relaxed);
+        }
         match (self.is, &appended) {
             (Mistake::HalfWritten, Appended::Refused(Refusal::Answered)) => {
                 append.steps.truncate(1);
@@ -357,29 +395,29 @@ impl Journal for Mistaken {
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        self.inner.release(session, epoch).await
+        self.let_go(session, epoch).await
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        self.inner.follow(session, from).await
+        self.steps_from(session, from).await
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        self.inner.sessions(query).await
+        self.listed(query).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.inner.delete(session).await
+        self.end(session).await
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
-        self.inner.due(now, most).await
+        self.have_to_do(now, most).await
     }
 
     async fn open_waits(
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.inner.open_waits(query).await
+        self.asked(query).await
     }
 }

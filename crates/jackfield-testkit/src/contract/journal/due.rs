@@ -1,0 +1,141 @@
+//! Clauses of what is due.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::Append;
+
+use super::scene::{DEADLINE, Scene, cancel, step};
+use super::story::{asks, asks_model, closes, ends, opens, resumes, retries_at, starts};
+use super::{JournalHarness, START};
+
+pub(super) async fn what_nobody_is_at_is_due_at_once<H: JournalHarness>() {
+    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    let idle = scene.beside("idle").await;
+    scene
+        .commit_to(
+            &idle,
+            0,
+            vec![step(0, vec![opens(&idle.session, 1, "Hi"), ends()])],
+        )
+        .await;
+    let released = scene.journal.release(&idle.session, idle.epoch).await;
+    released.expect("released");
+    assert_eq!(scene.due(START).await, (vec![], None));
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await, (vec!["contract".to_owned()], None));
+    // Whatever the time is.
+    let (due, _) = scene.due(WallTime::from_millis(0)).await;
+    assert_eq!(due, ["contract"]);
+}
+
+pub(super) async fn what_is_owned_is_not_due<H: JournalHarness>() {
+    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    scene.let_go().await;
+    let epoch = scene.owned_again().await;
+    scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(DEADLINE).await, (vec![], None));
+    let scene = Scene { epoch, ..scene };
+    scene.let_go().await;
+    assert_eq!(scene.due(DEADLINE).await.0, ["contract"]);
+}
+
+pub(super) async fn what_only_waits_is_due_at_its_earliest_deadline<H: JournalHarness>() {
+    let sooner = before(DEADLINE, 7);
+    let asked = vec![asks("a", DEADLINE), asks("b", sooner)];
+    let scene = Scene::<H>::with_calls(&["a", "b"], asked).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await, (vec![], Some(sooner)));
+    let moment = before(sooner, 1);
+    assert_eq!(scene.due(moment).await, (vec![], Some(sooner)));
+    assert_eq!(scene.due(sooner).await, (vec!["contract".to_owned()], None));
+}
+
+pub(super) async fn what_waits_to_ask_its_model_again_is_due_then<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
+    let failed = vec![retries_at(DEADLINE)];
+    scene
+        .commit(0, vec![step(0, opened), step(1, failed)])
+        .await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
+    assert_eq!(scene.due(DEADLINE).await.0, ["contract"]);
+}
+
+pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
+    let asked = vec![asks("a", DEADLINE)];
+    let scene = Scene::<H>::with_calls(&["a"], asked).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await.0, [""; 0]);
+    scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+    // Whoever has seen it has nothing to do with it any more.
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    let append = Append {
+        seen: 1,
+        ..scene.append(2, vec![step(2, vec![resumes(1)])])
+    };
+    scene.expect(&append, None).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
+    // A session without an open turn has nothing to do with any.
+    let idle = scene.beside("idle").await;
+    let released = scene.journal.release(&idle.session, idle.epoch).await;
+    released.expect("released");
+    let id = super::scene::delivery_id("e");
+    let delivered = scene
+        .journal
+        .deliver(&idle.session, id, "somebody".into(), cancel());
+    delivered.await.expect("an answer");
+    assert_eq!(scene.due(START).await.0, [""; 0]);
+}
+
+pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHarness>() {
+    let scene = Scene::<H>::with_calls(&["a", "b"], vec![starts("a"), starts("b")]).await;
+    for nth in 1..=2 {
+        let number = u64::from(nth) + 1;
+        scene
+            .commit(number, vec![step(number, vec![resumes(nth)])])
+            .await;
+    }
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+    // It gets on, and is as good as new.
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    scene.commit(4, vec![step(4, vec![closes("a")])]).await;
+    for (number, nth) in (5..).zip(3..=5) {
+        let row = scene.row().await.expect("a row");
+        assert!(!row.open.expect("an open turn").parked);
+        scene
+            .commit(number, vec![step(number, vec![resumes(nth)])])
+            .await;
+    }
+    scene.let_go().await;
+    let row = scene.row().await.expect("a row");
+    assert!(row.open.expect("an open turn").parked);
+    assert_eq!(scene.due(DEADLINE).await, (vec![], None));
+    scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+}
+
+pub(super) async fn no_more_are_due_than_were_asked_for<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for name in ["a", "b", "c"] {
+        let beside = scene.beside(name).await;
+        let opened = step(0, vec![opens(&beside.session, 1, "Hi")]);
+        scene.commit_to(&beside, 0, vec![opened]).await;
+        let released = scene.journal.release(&beside.session, beside.epoch).await;
+        released.expect("released");
+    }
+    let due = scene.journal.due(START, 2).await.expect("a list");
+    assert_eq!((due.sessions.len(), due.next), (2, Some(START)));
+    let due = scene.journal.due(START, 3).await.expect("a list");
+    assert_eq!((due.sessions.len(), due.next), (3, None));
+}
+
+/// That many milliseconds before.
+fn before(instant: WallTime, millis: i64) -> WallTime {
+    WallTime::from_millis(instant.as_millis() - millis)
+}

@@ -1,0 +1,110 @@
+//! Clauses of letting sessions go, and of deleting them.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
+use jackfield_ports::journal::{Append, Epoch, JournalError, Refusal};
+
+use super::JournalHarness;
+use super::scene::{DEADLINE, Scene, cancel, plain, soon, step};
+use super::story::{all, asks, opens};
+
+pub(super) async fn whoever_lets_go_can_append_no_more<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    scene.commit(0, vec![plain(0)]).await;
+    assert!(scene.row().await.expect("a row").owned);
+    scene.let_go().await;
+    assert!(!scene.row().await.expect("a row").owned);
+    let append = scene.append(1, vec![plain(1)]);
+    scene.expect(&append, Some(&Refusal::StaleEpoch)).await;
+    let epoch = scene.owned_again().await;
+    assert!(epoch > scene.epoch, "{epoch:?}");
+    let append = Append { epoch, ..append };
+    scene.expect(&append, None).await;
+}
+
+pub(super) async fn nobody_lets_go_of_what_is_not_his<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let epoch = scene.owned_again().await;
+    for other in [scene.epoch, Epoch(epoch.0 + 1)] {
+        let released = scene.journal.release(&scene.session, other).await;
+        released.expect("nothing");
+        assert!(scene.row().await.expect("a row").owned);
+    }
+    let nowhere = super::scene::session("nowhere");
+    let released = scene.journal.release(&nowhere, epoch).await;
+    released.expect("nothing");
+    let append = Append {
+        epoch,
+        ..scene.append(0, vec![plain(0)])
+    };
+    scene.expect(&append, None).await;
+}
+
+pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let facts = vec![opens(&scene.session, 1, "Remember me"), asks("a", DEADLINE)];
+    scene.commit(0, vec![step(0, facts)]).await;
+    scene.deliver("d", "somebody", cancel()).await;
+    scene.let_go().await;
+    scene.journal.delete(&scene.session).await.expect("deleted");
+    let id = || scene.session.clone();
+    let unknown = |error: JournalError| matches!(error, JournalError::UnknownSession { session } if session == id());
+    assert!(scene.journal.load(&id()).await.is_err_and(unknown));
+    assert!(
+        soon(scene.journal.inbox(&id(), 0))
+            .await
+            .is_err_and(unknown)
+    );
+    assert!(scene.journal.delete(&id()).await.is_err_and(unknown));
+    assert_eq!(scene.row().await, None);
+    let query = SessionQuery {
+        text: Some("remember".to_owned()),
+        ..all()
+    };
+    assert_eq!(scene.list(query).await, []);
+    let every = WaitQuery {
+        most: 9,
+        session: None,
+    };
+    assert_eq!(scene.open_waits(every).await, [""; 0]);
+    assert_eq!(scene.due(DEADLINE).await, (vec![], None));
+    // Nor is anything of it there in the one that has its name afterwards.
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    scene.holds(&[]).await;
+    assert_eq!(scene.load().await.deliveries, []);
+    scene.commit(0, vec![plain(0)]).await;
+    let delivered = scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(delivered, jackfield_ports::journal::Delivered::Accepted);
+}
+
+pub(super) async fn what_is_owned_is_not_deleted<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    scene.commit(0, vec![plain(0)]).await;
+    let refused = scene.journal.delete(&scene.session).await;
+    let owned =
+        matches!(&refused, Err(JournalError::Owned { session }) if *session == scene.session);
+    assert!(owned, "{refused:?}");
+    scene.commit(1, vec![plain(1)]).await;
+    scene.holds(&[plain(0), plain(1)]).await;
+}
+
+pub(super) async fn no_epoch_comes_again_after_a_deletion<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let last = scene.owned_again().await;
+    let released = scene.journal.release(&scene.session, last).await;
+    released.expect("released");
+    scene.journal.delete(&scene.session).await.expect("deleted");
+    let stale = Some(&Refusal::StaleEpoch);
+    let append = scene.append(0, vec![plain(0)]);
+    scene.expect(&append, stale).await;
+    let epoch = scene.owned_again().await;
+    assert!(epoch > last, "{epoch:?}");
+    for old in [scene.epoch, last] {
+        let append = Append {
+            epoch: old,
+            ..append.clone()
+        };
+        scene.expect(&append, stale).await;
+    }
+}

@@ -1,0 +1,65 @@
+//! Clauses of following a session.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use std::sync::Arc;
+
+use jackfield_ports::journal::JournalError;
+
+use super::JournalHarness;
+use super::inbox::poll_once;
+use super::scene::{Scene, plain, session, soon};
+
+pub(super) async fn whoever_follows_gets_the_steps_from_the_number_asked_for<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let all: Vec<_> = (0..3).map(plain).collect();
+    scene.commit(0, all.clone()).await;
+    for from in 0..3 {
+        let steps = soon(scene.journal.follow(&scene.session, from)).await;
+        let expected = all.get(usize::try_from(from).expect("small")..);
+        assert_eq!(Some(&*steps.expect("steps")), expected);
+    }
+}
+
+pub(super) async fn whoever_follows_waits_until_there_is_something<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for number in 0..3 {
+        let mut follow = scene.journal.follow(&scene.session, number);
+        let early = poll_once(&mut follow).await;
+        assert!(early.is_none(), "{early:?}");
+        scene.commit(number, vec![plain(number)]).await;
+        let steps = soon(follow).await.expect("steps");
+        assert_eq!(steps, [plain(number)]);
+    }
+}
+
+pub(super) async fn everybody_who_follows_is_told<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let followers: Vec<_> = (0..4)
+        .map(|_| {
+            let journal = Arc::clone(&scene.journal);
+            let session = scene.session.clone();
+            tokio::spawn(async move { journal.follow(&session, 0).await })
+        })
+        .collect();
+    tokio::task::yield_now().await;
+    scene.commit(0, vec![plain(0)]).await;
+    for follower in followers {
+        let steps = soon(follower).await.expect("a follower").expect("steps");
+        assert_eq!(steps, [plain(0)]);
+    }
+}
+
+pub(super) async fn whoever_follows_hears_that_the_session_is_deleted<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    scene.let_go().await;
+    let mut follow = scene.journal.follow(&scene.session, 0);
+    let early = poll_once(&mut follow).await;
+    assert!(early.is_none(), "{early:?}");
+    scene.journal.delete(&scene.session).await.expect("deleted");
+    let told = soon(follow).await;
+    let unknown = matches!(told, Err(JournalError::UnknownSession { .. }));
+    assert!(unknown, "{told:?}");
+    let nowhere = session("nowhere");
+    let told = soon(scene.journal.follow(&nowhere, 0)).await;
+    assert!(told.is_err(), "{told:?}");
+}

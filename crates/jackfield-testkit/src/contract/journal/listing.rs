@@ -1,0 +1,229 @@
+//! Clauses of the lists: of sessions and of open questions.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use jackfield_domain::ids::WaitId;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
+
+use super::scene::{DEADLINE, Scene, cancel, granted, plain, session, step};
+use super::story::{all, asks, asks_model, closes, ends, expires, opens, replies, starts, turn};
+use super::{JournalHarness, START};
+
+pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let (b, c) = (scene.beside("b").await, scene.beside("c").await);
+    let ids = async || -> Vec<String> {
+        let rows = scene.list(all()).await;
+        rows.iter().map(|row| row.session.to_string()).collect()
+    };
+    // At the same instant the greater id comes first.
+    assert_eq!(ids().await, ["contract", "c", "b"]);
+    scene.harness.set_clock(later(1));
+    scene.commit_to(&b, 0, vec![plain(0)]).await;
+    assert_eq!(ids().await, ["b", "contract", "c"]);
+    scene.harness.set_clock(later(2));
+    let delivered = scene.journal.deliver(
+        &c.session,
+        super::scene::delivery_id("d"),
+        "somebody".into(),
+        cancel(),
+    );
+    delivered.await.expect("an answer");
+    assert_eq!(ids().await, ["c", "b", "contract"]);
+}
+
+pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    for nth in 0..7 {
+        scene.harness.set_clock(later(nth / 2));
+        scene.beside(&format!("s{nth}")).await;
+    }
+    let whole = scene.list(all()).await;
+    assert_eq!(whole.len(), 8);
+    for most in [1, 3] {
+        let (mut pages, mut before) = (Vec::new(), None);
+        for _ in 0..=whole.len() {
+            let page = scene
+                .list(SessionQuery {
+                    before,
+                    most,
+                    text: None,
+                })
+                .await;
+            assert!(page.len() <= most, "{page:?}");
+            let Some(last) = page.last() else { break };
+            before = Some((last.changed, last.session.clone()));
+            pages.extend(page);
+        }
+        assert_eq!(pages, whole);
+    }
+}
+
+pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let empty = scene.row().await.expect("a row");
+    assert_eq!(
+        (empty.created, empty.changed, empty.steps, empty.turns),
+        (START, START, 0, 0)
+    );
+    scene.harness.set_clock(later(5));
+    let opened = step(0, vec![opens(&scene.session, 1, "Hello"), ends()]);
+    scene.commit(0, vec![opened]).await;
+    let row = scene.row().await.expect("a row");
+    assert_eq!(
+        (row.created, row.changed, row.steps, row.turns),
+        (START, later(5), 1, 1)
+    );
+    assert!(row.bytes > empty.bytes, "{row:?}");
+    scene.harness.set_clock(later(6));
+    scene.deliver("d", "somebody", cancel()).await;
+    let after = scene.row().await.expect("a row");
+    assert_eq!((after.changed, after.steps), (later(6), 1));
+    assert!(after.bytes > row.bytes, "{after:?}");
+}
+
+pub(super) async fn a_title_is_the_first_message_in_one_line<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let long = "Как  написать\n\nпервый тест? ".to_owned() + &"и ещё один, ".repeat(20);
+    let opened = step(0, vec![opens(&scene.session, 1, &long), ends()]);
+    scene.commit(0, vec![opened]).await;
+    let again = step(1, vec![opens(&scene.session, 2, "Another"), ends()]);
+    scene.commit(1, vec![again]).await;
+    let row = scene.row().await.expect("a row");
+    assert!(
+        row.title.starts_with("Как написать первый тест? и ещё"),
+        "{row:?}"
+    );
+    assert!(row.title.chars().count() <= 80, "{row:?}");
+    assert_eq!(row.turns, 2);
+}
+
+pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let id = turn(&scene.session);
+    let open = |waits, only_waits| {
+        Some(OpenTurn {
+            only_waits,
+            parked: false,
+            turn: id.clone(),
+            waits,
+        })
+    };
+    let story = [
+        (opens(&scene.session, 1, "Do it."), open(0, false)),
+        (asks_model(), open(0, false)),
+        (replies("I will.", &["a", "b", "c"]), open(0, false)),
+        (asks("a", DEADLINE), open(1, false)),
+        (starts("b"), open(1, false)),
+        (closes("b"), open(1, false)),
+        (asks("c", DEADLINE), open(2, true)),
+        (expires("a"), open(1, false)),
+        (closes("a"), open(1, true)),
+        (ends(), None),
+    ];
+    for (number, (fact, expected)) in (0..).zip(story) {
+        let told = format!("{fact:?}");
+        scene.commit(number, vec![step(number, vec![fact])]).await;
+        let row = scene.row().await.expect("a row");
+        assert_eq!(row.open, expected, "after {told}");
+    }
+}
+
+pub(super) async fn what_was_refused_changes_no_row<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    scene.harness.set_clock(later(1));
+    let opened = step(0, vec![opens(&scene.session, 1, "Hello")]);
+    let append = scene.append(0, vec![opened]);
+    let before = scene.row().await;
+    let misplaced = scene.append(1, vec![step(1, vec![opens(&scene.session, 1, "Hello")])]);
+    let refused = jackfield_ports::journal::Refusal::Position;
+    scene.expect(&misplaced, Some(&refused)).await;
+    assert_eq!(scene.row().await, before);
+    scene.expect(&append, None).await;
+    let after = scene.row().await;
+    assert_ne!(after, before);
+    // Nor does what is repeated.
+    scene.expect(&append, None).await;
+    assert_eq!(scene.row().await, after);
+}
+
+pub(super) async fn sessions_are_found_by_their_words<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let said = [
+        ("zh", "请整理我的机器学习笔记", "好的，都在这里。"),
+        ("ru", "Где МОЯ\nЁлка?", "В лесу, под Москвой."),
+        ("en", "Make me  a Sandwich", "What? Make it YOURSELF."),
+    ];
+    for (name, message, reply) in said {
+        let beside = scene.beside(name).await;
+        let facts = vec![
+            opens(&beside.session, 1, message),
+            asks_model(),
+            replies(reply, &[]),
+            ends(),
+        ];
+        scene.commit_to(&beside, 0, vec![step(0, facts)]).await;
+    }
+    let found = [
+        ("机器学习", vec!["zh"]),
+        ("笔记", vec!["zh"]),
+        ("моя ёлка", vec!["ru"]),
+        ("МОЯ ЕЛКА", vec!["ru"]),
+        ("москв", vec!["ru"]),
+        ("make ME\ta sand", vec!["en"]),
+        ("yourself", vec!["en"]),
+        ("100%", vec![]),
+        ("_", vec![]),
+        ("here", vec![]),
+    ];
+    for (text, expected) in found {
+        let query = SessionQuery {
+            text: Some(text.to_owned()),
+            ..all()
+        };
+        let rows = scene.list(query).await;
+        let ids: Vec<_> = rows.iter().map(|row| row.session.as_str()).collect();
+        assert_eq!(ids, expected, "{text}");
+    }
+}
+
+pub(super) async fn open_waits_are_those_that_nobody_answered<H: JournalHarness>() {
+    let calls = ["a", "b", "c"];
+    let asked = calls.iter().map(|id| asks(id, DEADLINE)).collect();
+    let scene = Scene::<H>::with_calls(&calls, asked).await;
+    let every = || WaitQuery {
+        most: 100,
+        session: None,
+    };
+    assert_eq!(scene.open_waits(every()).await, ["a", "b", "c"]);
+    scene.commit(2, vec![step(2, vec![expires("b")])]).await;
+    assert_eq!(scene.open_waits(every()).await, ["a", "c"]);
+    let answer = DeliveryBody::Answer {
+        answer: granted(),
+        wait: WaitId::parse("a").expect("a valid id"),
+    };
+    scene.deliver("d", "somebody", answer).await;
+    assert_eq!(scene.open_waits(every()).await, ["c"]);
+}
+
+pub(super) async fn open_waits_are_the_newest_of_one_session_or_of_all<H: JournalHarness>() {
+    let asked = vec![asks("z", DEADLINE), asks("y", DEADLINE)];
+    let scene = Scene::<H>::with_calls(&["z", "y"], asked).await;
+    let beside = scene.beside("beside").await;
+    let asked = step(0, vec![asks("x", DEADLINE)]);
+    scene.commit_to(&beside, 0, vec![asked]).await;
+    let query = |most, session| WaitQuery { most, session };
+    assert_eq!(scene.open_waits(query(9, None)).await, ["z", "y", "x"]);
+    assert_eq!(scene.open_waits(query(2, None)).await, ["y", "x"]);
+    let here = || Some(scene.session.clone());
+    assert_eq!(scene.open_waits(query(9, here())).await, ["z", "y"]);
+    assert_eq!(scene.open_waits(query(1, here())).await, ["y"]);
+    let nowhere = Some(session("nowhere"));
+    assert_eq!(scene.open_waits(query(9, nowhere)).await, [""; 0]);
+}
+
+/// That many seconds after the start.
+fn later(seconds: i64) -> WallTime {
+    WallTime::from_millis(START.as_millis() + seconds * 1000)
+}

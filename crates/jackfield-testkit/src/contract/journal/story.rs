@@ -1,0 +1,226 @@
+//! A turn with two calls, as facts: what the clauses about lists and about what is due tell.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
+use jackfield_domain::fact::{CallEnd, Envelope, Fact, ModelCallEnd, ToolUse, TurnEnd};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
+use jackfield_ports::journal::sessions::{SessionQuery, SessionRow, WaitQuery};
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+
+use super::JournalHarness;
+use super::scene::{Scene, step};
+use crate::arb;
+
+/// The id of the first turn of a session.
+pub(super) fn turn(session: &SessionId) -> TurnId {
+    TurnId::derive(session, 1)
+}
+
+/// The beginning of a session's nth turn.
+pub(super) fn opens(session: &SessionId, ordinal: u32, text: &str) -> Fact {
+    let mut runner = TestRunner::deterministic();
+    let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    Fact::TurnOpened {
+        opening: Opening::UserMessage(Arc::new(Message::user(text))),
+        ordinal,
+        setup: Arc::new(setup),
+        turn: TurnId::derive(session, ordinal),
+    }
+}
+
+pub(super) fn asks_model() -> Fact {
+    Fact::ModelCallStarted {
+        active: Duration::ZERO,
+        attempt: FIRST,
+        tools: ToolUse::Allowed,
+    }
+}
+
+/// A model call that failed, and is tried again then.
+pub(super) fn retries_at(retry_at: WallTime) -> Fact {
+    Fact::ModelCallEnded {
+        attempt: FIRST,
+        partial: None,
+        retry_at: Some(retry_at),
+        usage: None,
+        why: ModelCallEnd::Lost,
+    }
+}
+
+/// A reply with these calls.
+pub(super) fn replies(text: &str, calls: &[&str]) -> Fact {
+    let mut blocks = vec![Block::text(text)];
+    blocks.extend(calls.iter().map(|id| {
+        Block::from(Content::ToolCall(Arc::new(ToolCall {
+            id: call(id),
+            input: ToolInput::Json(JsonInput::parse("")),
+            name: CalledName::new("tool"),
+            ran_by: RanBy::Engine,
+            upstream: None,
+        })))
+    }));
+    Fact::ReplyReceived {
+        attempt: FIRST,
+        reply: Arc::new(Reply {
+            end: ReplyEnd::new(FinishReason::ToolCalls),
+            message: Arc::new(Message::new(Role::Assistant, blocks)),
+        }),
+    }
+}
+
+pub(super) fn starts(id: &str) -> Fact {
+    Fact::CallStarted {
+        approval: None,
+        attempt: ToolAttempt {
+            call: call(id),
+            attempt: 1,
+        },
+        edited: None,
+        may_repeat: false,
+        time_limit: Duration::from_secs(30),
+    }
+}
+
+pub(super) fn closes(id: &str) -> Fact {
+    Fact::CallClosed {
+        call: call(id),
+        end: CallEnd::Ran,
+        result: Arc::new(ToolResult::text("done")),
+        shown: None,
+    }
+}
+
+/// A question about a call, open until then; its id is that of the call.
+pub(super) fn asks(id: &str, deadline: WallTime) -> Fact {
+    Fact::WaitOpened {
+        wait: question(id, deadline),
+    }
+}
+
+/// Nobody answered the question about a call.
+pub(super) fn expires(id: &str) -> Fact {
+    Fact::WaitClosed {
+        end: WaitEnd::Expired,
+        subject: None,
+        wait: WaitId::parse(id).expect("a valid id"),
+    }
+}
+
+pub(super) fn ends() -> Fact {
+    Fact::TurnEnded {
+        end: TurnEnd::Answered(FinishReason::Stop),
+    }
+}
+
+pub(super) fn resumes(nth: u32) -> Fact {
+    Fact::TurnResumed {
+        nth,
+        restrictions: None,
+    }
+}
+
+fn question(id: &str, deadline: WallTime) -> Wait {
+    Wait {
+        call: call(id),
+        deadline,
+        id: WaitId::parse(id).expect("a valid id"),
+        kind: WaitKind::Approval { subject: None },
+    }
+}
+
+fn call(id: &str) -> ToolCallId {
+    ToolCallId::parse(id).expect("a valid id")
+}
+
+impl<H: JournalHarness> Scene<H> {
+    /// A turn with a reply of these calls, and what comes then; two steps in one append.
+    pub(super) async fn with_calls(calls: &[&str], then: Vec<Fact>) -> Self {
+        let scene = Self::begin().await;
+        scene.tell_calls(calls, then).await;
+        scene
+    }
+
+    pub(super) async fn tell_calls(&self, calls: &[&str], then: Vec<Fact>) {
+        let opened = vec![opens(&self.session, 1, "Do it."), asks_model()];
+        let mut facts = vec![replies("I will.", calls)];
+        facts.extend(then);
+        self.commit(0, vec![step(0, opened), step(1, facts)]).await;
+    }
+
+    /// Another session of the same journal, owned and empty.
+    pub(super) async fn beside(&self, name: &str) -> Beside {
+        let session = super::scene::session(name);
+        let epoch = self.journal.own(&session).await.expect("an epoch");
+        Beside { epoch, session }
+    }
+
+    /// Appends to another session, and has to.
+    pub(super) async fn commit_to(&self, beside: &Beside, position: u64, steps: Vec<Envelope>) {
+        let append = jackfield_ports::journal::Append {
+            epoch: beside.epoch,
+            session: beside.session.clone(),
+            ..self.append(position, steps)
+        };
+        self.expect(&append, None).await;
+    }
+
+    pub(super) async fn let_go(&self) {
+        let released = self.journal.release(&self.session, self.epoch).await;
+        released.expect("released");
+    }
+
+    pub(super) async fn list(&self, query: SessionQuery) -> Vec<SessionRow> {
+        self.journal.sessions(&query).await.expect("a list")
+    }
+
+    /// The row of the scene's session, if there is one.
+    pub(super) async fn row(&self) -> Option<SessionRow> {
+        let rows = self.list(all()).await;
+        rows.into_iter().find(|row| row.session == self.session)
+    }
+
+    /// The ids of the open questions, in their order.
+    pub(super) async fn open_waits(&self, query: WaitQuery) -> Vec<String> {
+        let open = self.journal.open_waits(&query).await.expect("a list");
+        open.iter()
+            .map(|(_, row)| row.wait.id.to_string())
+            .collect()
+    }
+
+    /// Which sessions are due at this instant, and when to ask again.
+    pub(super) async fn due(&self, now: WallTime) -> (Vec<String>, Option<WallTime>) {
+        let due = self.journal.due(now, 100).await.expect("a list");
+        let ids = due.sessions.iter().map(ToString::to_string);
+        (ids.collect(), due.next)
+    }
+}
+
+/// Another session of the journal.
+pub(super) struct Beside {
+    pub(super) epoch: jackfield_ports::journal::Epoch,
+    pub(super) session: SessionId,
+}
+
+/// Every session.
+pub(super) fn all() -> SessionQuery {
+    SessionQuery {
+        most: 100,
+        ..SessionQuery::default()
+    }
+}
+
+const FIRST: ModelAttempt = ModelAttempt {
+    round: 1,
+    attempt: 1,
+};
