@@ -7,16 +7,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::fact::{Fact, ToolUse, TurnEnd};
+use jackfield_domain::fact::{Envelope, Fact, InputKind, ToolUse, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, TurnId};
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::rules;
 use jackfield_domain::session::Session;
+use jackfield_domain::time::Now;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{
     Answer, Approval, CancelCause, DeliveryBody, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
 use jackfield_engine::{Engine, EngineError, News, Observer, TurnReport};
+use jackfield_ports::journal::sessions::OpenTurn;
+use jackfield_ports::journal::summary::{Open, Summary};
 use jackfield_ports::journal::{Append, Journal as _};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::FaultyJournal;
@@ -157,6 +160,7 @@ fn check(outcome: &Outcome, script: &Script) {
             "{call} ({tool}) ran {times} times: {script:#?}"
         );
     }
+    check_summary(committed);
     let folded = Session::fold(session(), committed);
     rules::check_history(folded.messages().iter()).expect("a valid history");
     let Ok(report) = report else {
@@ -200,6 +204,46 @@ fn check(outcome: &Outcome, script: &Script) {
 }
 
 /// What was reached, so that the properties above are not kept by chance.
+/// What a journal keeps of a turn beside its facts says what the fold of the facts says, after each of
+/// them and however often it is taken up in between.
+fn check_summary(committed: &[Fact]) {
+    let mut folded = Session::new(session());
+    let mut summary = Summary::default();
+    for (nth, fact) in committed.iter().enumerate() {
+        let resumed = (1..=u32::try_from(nth % 5).expect("small")).map(|nth| Fact::TurnResumed {
+            nth,
+            restrictions: None,
+        });
+        for fact in std::iter::once(fact.clone()).chain(resumed) {
+            folded.apply(&fact);
+            let step = Envelope {
+                facts: vec![fact],
+                input: InputKind::Woke,
+                now: Now::default(),
+                step: 0,
+                version: 1,
+            };
+            summary.apply(&step);
+            let expected = folded.open_turn().map(|turn| OpenTurn {
+                only_waits: turn.only_waits(),
+                parked: turn.is_parked(),
+                turn: turn.id().clone(),
+                waits: u32::try_from(turn.waits().count()).expect("few"),
+            });
+            let listed = summary.open.as_ref().map(Open::listed);
+            assert_eq!(listed, expected, "after {step:?}");
+            assert_eq!(summary.turns, folded.turns());
+            let deadline = folded.open_turn().and_then(|turn| {
+                let deadlines = turn.waits().map(|wait| wait.deadline);
+                deadlines.min().filter(|_| turn.only_waits())
+            });
+            if deadline.is_some() {
+                assert_eq!(summary.due(), deadline, "after {step:?}");
+            }
+        }
+    }
+}
+
 fn classes(outcome: &Outcome) -> BTreeSet<&'static str> {
     let facts = outcome.committed.iter().filter_map(|fact| match fact {
         Fact::CallAccepted { .. } => Some("accepted"),

@@ -5,7 +5,10 @@
 )]
 
 mod contract;
+mod faults;
 mod files;
+mod forms;
 mod harness;
+mod newer;
 mod processes;
 mod writing;

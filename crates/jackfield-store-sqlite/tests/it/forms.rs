@@ -1,0 +1,198 @@
+//! Files of older forms: brought up to date with everything in them, or not touched.
+
+use std::fs::File;
+use std::sync::Arc;
+
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
+use jackfield_domain::message::Message;
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, Wait, WaitKind};
+use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
+use jackfield_ports::journal::{Appended, Journal as _};
+use jackfield_store_sqlite::{OpenError, SqliteJournal};
+use jackfield_testkit::arb;
+use jackfield_testkit::contract::journal::START;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
+use rusqlite::{Connection, params};
+
+use crate::harness::{Place, append, cancel, delivery, session, step};
+
+/// The first form, as it was written.
+const FORM_1: &str = "
+PRAGMA journal_mode = wal;
+PRAGMA application_id = 1246447172;
+PRAGMA user_version = 1;
+CREATE TABLE sessions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    owner TEXT,
+    steps INTEGER NOT NULL DEFAULT 0,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL
+) STRICT;
+CREATE TABLE steps (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (session, position)
+) STRICT;
+CREATE TABLE deliveries (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    place INTEGER NOT NULL,
+    id TEXT NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (session, place),
+    UNIQUE (session, id)
+) STRICT;
+CREATE TABLE waits (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    id TEXT NOT NULL,
+    wait BLOB NOT NULL,
+    deadline INTEGER NOT NULL,
+    state TEXT NOT NULL CHECK (state IN ('open', 'answered', 'closed')),
+    at INTEGER,
+    by TEXT,
+    how TEXT CHECK (how IN ('answered', 'cancelled', 'expired', 'superseded')),
+    delivery TEXT,
+    place INTEGER,
+    UNIQUE (session, id)
+) STRICT;
+CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
+";
+
+/// Steps of a turn that is open and has a question.
+fn steps() -> Vec<Envelope> {
+    let mut runner = TestRunner::deterministic();
+    let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    let opened = Fact::TurnOpened {
+        opening: Opening::UserMessage(Arc::new(Message::user("Где мои заметки?"))),
+        ordinal: 1,
+        setup: Arc::new(setup),
+        turn: TurnId::derive(&session("s"), 1),
+    };
+    let mut first = step(0);
+    first.facts = vec![opened];
+    let mut second = step(1);
+    second.facts = vec![Fact::WaitOpened { wait: wait() }];
+    vec![first, second]
+}
+
+fn wait() -> Wait {
+    Wait {
+        call: ToolCallId::parse("call").expect("a valid id"),
+        deadline: START,
+        id: WaitId::parse("wait").expect("a valid id"),
+        kind: WaitKind::ClientResult,
+    }
+}
+
+/// A file as a build of the first form left it.
+fn old_file(place: &Place) -> Vec<Envelope> {
+    std::fs::create_dir_all(place.file().parent().expect("a folder")).expect("a folder");
+    let file = Connection::open(place.file()).expect("a database");
+    file.execute_batch(FORM_1).expect("the first form");
+    let steps = steps();
+    let at = START.as_millis();
+    file.execute(
+        "INSERT INTO sessions (id, epoch, owner, steps, deliveries, created, changed)
+         VALUES ('s', 7, '1-2-3', 2, 1, ?1, ?1)",
+        [at],
+    )
+    .expect("a session");
+    for step in &steps {
+        let record = jackfield_record::encode_envelope(step).expect("a record");
+        let position = i64::try_from(step.step).expect("small");
+        file.execute(
+            "INSERT INTO steps (session, position, epoch, record) VALUES (1, ?1, 7, ?2)",
+            params![position, record],
+        )
+        .expect("a step");
+    }
+    let delivery = Delivery {
+        at: START,
+        body: cancel(&session("s")),
+        by: "somebody".into(),
+        id: delivery("d"),
+    };
+    let record = jackfield_record::encode_delivery(&delivery).expect("a record");
+    file.execute(
+        "INSERT INTO deliveries (session, place, id, record) VALUES (1, 0, 'd', ?1)",
+        [record],
+    )
+    .expect("a delivery");
+    let record = jackfield_record::encode_wait(&wait()).expect("a record");
+    file.execute(
+        "INSERT INTO waits (session, id, wait, deadline, state) VALUES (1, 'wait', ?1, ?2, 'open')",
+        params![record, at],
+    )
+    .expect("a wait");
+    steps
+}
+
+#[tokio::test]
+async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
+    let place = Place::new();
+    let steps = old_file(&place);
+    let journal = place.open();
+    let s = session("s");
+    let loaded = journal.load(&s).await.expect("the session");
+    assert_eq!(loaded.steps, steps);
+    assert_eq!(loaded.deliveries.len(), 1);
+    let query = SessionQuery {
+        most: 9,
+        text: Some("ЗАМЕТКИ".to_owned()),
+        ..SessionQuery::default()
+    };
+    let rows = journal.sessions(&query).await.expect("a list");
+    let [row] = &*rows else { panic!("{rows:?}") };
+    assert_eq!(
+        (&*row.title, row.turns, row.steps),
+        ("Где мои заметки?", 1, 2)
+    );
+    assert!(
+        row.bytes > 100 && row.open.is_some() && !row.owned,
+        "{row:?}"
+    );
+    let every = WaitQuery {
+        most: 9,
+        session: None,
+    };
+    let waits = journal.open_waits(&every).await.expect("a list");
+    assert_eq!(waits.len(), 1);
+    // Its owner is long dead, and what was delivered has not been seen.
+    let due = journal.due(WallTime::from_millis(0), 9).await;
+    assert_eq!(due.expect("a list").sessions, std::slice::from_ref(&s));
+    let epoch = journal.own(&s).await.expect("an epoch");
+    assert_eq!(epoch.0, 8);
+    let appended = journal.append(&append(&s, epoch, 2)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+}
+
+#[tokio::test]
+async fn a_file_that_an_older_process_holds_is_not_touched() {
+    let place = Place::new();
+    old_file(&place);
+    let mut lock = place.file().into_os_string();
+    lock.push("-form");
+    let held = File::create(lock).expect("a lock file");
+    held.lock_shared().expect("a lock");
+    let refused = SqliteJournal::open(place.file(), place.options());
+    assert!(
+        matches!(refused, Err(OpenError::InUse { .. })),
+        "{refused:?}"
+    );
+    let file = Connection::open(place.file()).expect("a database");
+    let form: i64 = file
+        .pragma_query_value(None, "user_version", |row| row.get(0))
+        .expect("a form");
+    assert_eq!(form, 1);
+    held.unlock().expect("unlocked");
+    place.open().close().await;
+}
