@@ -7,7 +7,9 @@ use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, WaitQuery};
 
 use super::scene::{DEADLINE, Scene, cancel, granted, plain, session, step};
-use super::story::{all, asks, asks_model, closes, ends, expires, opens, replies, starts, turn};
+use super::story::{
+    all, asks, asks_in_call, asks_model, closes, ends, expires, opens, replies, starts, turn,
+};
 use super::{JournalHarness, START};
 
 pub(super) async fn sessions_are_listed_the_one_changed_last_first<H: JournalHarness>() {
@@ -116,10 +118,12 @@ pub(super) async fn a_row_says_where_the_open_turn_is<H: JournalHarness>() {
         (replies("I will.", &["a", "b", "c"]), open(0, false)),
         (asks("a", DEADLINE), open(1, false)),
         (starts("b"), open(1, false)),
-        (closes("b"), open(1, false)),
-        (asks("c", DEADLINE), open(2, true)),
+        (asks_in_call("b"), open(2, false)),
+        // What is queued behind two questions of tools cannot start.
+        (asks_in_call("a"), open(2, true)),
         (expires("a"), open(1, false)),
-        (closes("a"), open(1, true)),
+        (closes("a"), open(1, false)),
+        (asks("c", DEADLINE), open(2, true)),
         (ends(), None),
     ];
     for (number, (fact, expected)) in (0..).zip(story) {

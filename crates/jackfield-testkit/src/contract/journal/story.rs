@@ -13,13 +13,15 @@ use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
+use jackfield_domain::wait::{JobHandle, Question, Wait, WaitEnd, WaitKind};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow, WaitQuery};
 use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 
+use serde_json::json;
+
 use super::JournalHarness;
-use super::scene::{Scene, step};
+use super::scene::{DEADLINE, Scene, step};
 use crate::arb;
 
 /// The id of the first turn of a session.
@@ -27,10 +29,11 @@ pub(super) fn turn(session: &SessionId) -> TurnId {
     TurnId::derive(session, 1)
 }
 
-/// The beginning of a session's nth turn.
+/// The beginning of a session's nth turn, in which two calls may run at once.
 pub(super) fn opens(session: &SessionId, ordinal: u32, text: &str) -> Fact {
     let mut runner = TestRunner::deterministic();
-    let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    let mut setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    setup.limits.parallel_calls = 2;
     Fact::TurnOpened {
         opening: Opening::UserMessage(Arc::new(Message::user(text))),
         ordinal,
@@ -104,7 +107,22 @@ pub(super) fn closes(id: &str) -> Fact {
 /// A question about a call, open until then; its id is that of the call.
 pub(super) fn asks(id: &str, deadline: WallTime) -> Fact {
     Fact::WaitOpened {
-        wait: question(id, deadline),
+        wait: question(id, deadline, WaitKind::Approval { subject: None }),
+    }
+}
+
+/// A question of the tool in the middle of a call, which keeps its slot.
+pub(super) fn asks_in_call(id: &str) -> Fact {
+    let question_of_tool = Question {
+        message: "really?".into(),
+        schema: None,
+    };
+    let kind = WaitKind::Elicitation {
+        handle: JobHandle(Arc::new(json!(1))),
+        question: question_of_tool,
+    };
+    Fact::WaitOpened {
+        wait: question(id, DEADLINE, kind),
     }
 }
 
@@ -130,12 +148,12 @@ pub(super) fn resumes(nth: u32) -> Fact {
     }
 }
 
-fn question(id: &str, deadline: WallTime) -> Wait {
+fn question(id: &str, deadline: WallTime, kind: WaitKind) -> Wait {
     Wait {
         call: call(id),
         deadline,
         id: WaitId::parse(id).expect("a valid id"),
-        kind: WaitKind::Approval { subject: None },
+        kind,
     }
 }
 
