@@ -53,7 +53,7 @@ async fn turns_side_by_side_run_out_of_room_each_between_two_appends() {
                         assert!(why.contains("make room"), "{why}");
                         return (s, epoch, position);
                     }
-                    other => panic!("{other:?}"),
+                    other @ (Appended::Refused(_) | Appended::Unknown(_)) => panic!("{other:?}"),
                 }
             }
         });
