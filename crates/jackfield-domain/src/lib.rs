@@ -7,6 +7,7 @@
 
 pub mod accumulator;
 pub mod approval;
+pub mod audit;
 pub mod block;
 pub mod cursor;
 pub mod delta;
@@ -35,6 +36,7 @@ pub mod send_message;
 pub mod session;
 pub mod settings;
 pub mod setup;
+pub mod spending;
 pub mod system_prompt;
 pub mod telling;
 pub mod time;

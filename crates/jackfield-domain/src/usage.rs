@@ -43,6 +43,13 @@ impl Usage {
         self.input.saturating_add(self.output)
     }
 
+    /// What holds when a call that used this is told of again: a count stays, and takes the place of an
+    /// estimate.
+    #[must_use]
+    pub const fn settled(self, later: Self) -> Self {
+        if self.estimated() > 0 { later } else { self }
+    }
+
     /// How much of the total is an estimate.
     #[must_use]
     pub const fn estimated(&self) -> u64 {

@@ -25,9 +25,8 @@ impl Turn {
 
     /// Counts what a model call used, once. A count takes the place of an estimate, never the reverse.
     pub(super) fn count(&mut self, attempt: ModelAttempt, usage: Usage) {
-        if !self.is_counted(attempt) {
-            self.used.insert(attempt, usage);
-        }
+        let used = self.used.entry(attempt).or_insert(usage);
+        *used = used.settled(usage);
     }
 
     /// Whether the provider's own count of a model call is known.

@@ -6,6 +6,7 @@
 )]
 
 mod accumulator;
+mod audits;
 mod choices;
 mod examples;
 mod limits;
@@ -16,6 +17,7 @@ mod replies;
 mod retries;
 mod rules;
 mod scene;
+mod spending;
 mod telling;
 mod values;
 mod waits;

@@ -1,0 +1,396 @@
+//! The audit of a session: every call and every decision, built of facts alone.
+//!
+//! What is not a fact is not in it: which rule allowed a call is not kept, what a rule said when it
+//! denied one is; a cancel names whoever delivered it, if the inbox of the session is given too.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::{Block, Content, RanBy, ToolCall};
+use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, TurnEnd};
+use crate::failure::{Disposition, ToolFailureKind};
+use crate::ids::{IdempotencyKey, ModelAttempt, ToolCallId, TurnId, WaitId};
+use crate::policy::Permission;
+use crate::setup::Setup;
+use crate::time::WallTime;
+use crate::tool::ToolOrigin;
+use crate::tool_input::ToolInput;
+use crate::usage::Usage;
+use crate::wait::{CancelCause, Delivery, DeliveryBody, Wait, WaitEnd};
+
+/// One thing that an audit tells.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Audited {
+    /// A tool call, with everything that was decided about it.
+    Call(Box<AuditedCall>),
+    /// A turn was cancelled.
+    Cancelled {
+        /// When.
+        at: WallTime,
+        /// By whom, if the inbox says so.
+        by: Option<Arc<str>>,
+        /// Why.
+        cause: CancelCause,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// What a model call used was told after it was over.
+    LateUsage {
+        /// When.
+        at: WallTime,
+        /// The try.
+        attempt: ModelAttempt,
+        /// The turn.
+        turn: TurnId,
+        /// What it used.
+        usage: Usage,
+    },
+}
+
+/// A tool call, from the model's word to the last thing that was heard of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedCall {
+    /// The grant or approval that it was started by, where one was needed.
+    pub approval: Option<WaitId>,
+    /// When the model asked for it.
+    pub at: WallTime,
+    /// Its tries, in order.
+    pub attempts: Vec<AuditedTry>,
+    /// The call, with the name and the arguments that the model wrote.
+    pub call: Arc<ToolCall>,
+    /// How it came to its outcome, if it has one.
+    pub closed: Option<AuditedEnd>,
+    /// What it was run with, where somebody changed it.
+    pub edited: Option<Arc<ToolInput>>,
+    /// What its tool may recognise it by, the same for all tries.
+    pub key: IdempotencyKey,
+    /// What came after it was closed.
+    pub late: Vec<LateOutcome>,
+    /// Where the tool comes from, if there was such a tool.
+    pub origin: Option<ToolOrigin>,
+    /// What policy said of the tool when the turn began.
+    pub permission: Option<Permission>,
+    /// The questions that it raised, in order.
+    pub questions: Vec<AuditedWait>,
+    /// The round of the turn that it was made in.
+    pub round: u32,
+    /// The turn.
+    pub turn: TurnId,
+}
+
+/// One try at a call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedTry {
+    /// When it was started.
+    pub at: WallTime,
+    /// How it was lost, if it was.
+    pub lost: Option<AuditedLoss>,
+    /// Which try it was, from 1.
+    pub number: u32,
+    /// How long it might take.
+    pub time_limit: Duration,
+}
+
+/// How a try ended without an outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedLoss {
+    /// When.
+    pub at: WallTime,
+    /// What is known of its effects.
+    pub disposition: Disposition,
+    /// What happened.
+    pub kind: ToolFailureKind,
+    /// The same in a sentence.
+    pub message: Arc<str>,
+    /// What was done about it.
+    pub then: AfterLoss,
+}
+
+/// A call's outcome.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedEnd {
+    /// When it was closed.
+    pub at: WallTime,
+    /// How it came to the outcome.
+    pub end: CallEnd,
+    /// Whether the outcome is an error.
+    pub is_error: bool,
+    /// How many bytes of it a model is shown, where that is not all.
+    pub shown: Option<usize>,
+    /// The size of the outcome in bytes.
+    pub size: usize,
+    /// The beginning of its text, for people.
+    pub text: String,
+}
+
+/// An outcome that came too late.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LateOutcome {
+    /// When.
+    pub at: WallTime,
+    /// Of which try.
+    pub attempt: u32,
+    /// Whether it is an error.
+    pub is_error: bool,
+    /// Its size in bytes.
+    pub size: usize,
+}
+
+/// A question to somebody outside, and what came of it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct AuditedWait {
+    /// When it was opened.
+    pub at: WallTime,
+    /// How and when it ended, if it has.
+    pub closed: Option<(WallTime, WaitEnd)>,
+    /// The question.
+    pub wait: Wait,
+}
+
+impl AuditedCall {
+    /// Everybody and everything that decided about it, in order: rules as `policy`, people by name.
+    #[must_use]
+    pub fn who(&self) -> Vec<Arc<str>> {
+        let mut who: Vec<Arc<str>> = Vec::new();
+        match &self.permission {
+            Some(Permission::Allow | Permission::Deny(_)) => who.push(POLICY.into()),
+            Some(Permission::Granted { by, .. }) => who.push(Arc::clone(by)),
+            Some(Permission::Ask) | None => {}
+        }
+        for question in &self.questions {
+            if let Some((_, WaitEnd::Answered { by, .. })) = &question.closed {
+                who.push(Arc::clone(by));
+            }
+        }
+        who
+    }
+}
+
+/// Everything that an audit of these steps and deliveries tells, in the order in which it began.
+#[must_use]
+pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
+    let mut folding = Folding {
+        deliveries,
+        ..Folding::default()
+    };
+    for step in steps {
+        for fact in &step.facts {
+            folding.fold(fact, step.now.wall);
+        }
+    }
+    folding.told
+}
+
+/// The fold, half way.
+#[derive(Default)]
+struct Folding<'a> {
+    deliveries: &'a [Delivery],
+    /// Where each call stands among what is told.
+    places: BTreeMap<ToolCallId, usize>,
+    setup: Option<(TurnId, Arc<Setup>)>,
+    told: Vec<Audited>,
+    /// The call of each question.
+    waits: BTreeMap<WaitId, ToolCallId>,
+}
+
+impl Folding<'_> {
+    fn fold(&mut self, fact: &Fact, at: WallTime) {
+        match fact {
+            Fact::TurnOpened { setup, turn, .. } => {
+                self.setup = Some((turn.clone(), Arc::clone(setup)));
+            }
+            Fact::ReplyReceived { attempt, reply } => {
+                for call in reply.message.calls() {
+                    self.ask(call, attempt.round, &reply.message.blocks, at);
+                }
+            }
+            Fact::CallStarted {
+                approval,
+                attempt,
+                edited,
+                time_limit,
+                ..
+            } => {
+                if let Some(call) = self.call(&attempt.call) {
+                    if approval.is_some() {
+                        call.approval.clone_from(approval);
+                    }
+                    call.edited.clone_from(edited);
+                    call.attempts.push(AuditedTry {
+                        at,
+                        lost: None,
+                        number: attempt.attempt,
+                        time_limit: *time_limit,
+                    });
+                }
+            }
+            Fact::CallLost {
+                attempt,
+                disposition,
+                kind,
+                message,
+                then,
+            } => {
+                let call = self.call(&attempt.call);
+                let tries = call.map(|call| &mut call.attempts);
+                if let Some(last) = tries.and_then(|tries| tries.last_mut()) {
+                    last.lost = Some(AuditedLoss {
+                        at,
+                        disposition: *disposition,
+                        kind: *kind,
+                        message: Arc::clone(message),
+                        then: *then,
+                    });
+                }
+            }
+            Fact::CallClosed {
+                call,
+                end,
+                result,
+                shown,
+            } => {
+                if let Some(call) = self.call(call) {
+                    call.closed = Some(AuditedEnd {
+                        at,
+                        end: *end,
+                        is_error: result.is_error,
+                        shown: *shown,
+                        size: result.size(),
+                        text: beginning(&result.to_text()),
+                    });
+                }
+            }
+            Fact::Late(Late::Outcome {
+                attempt,
+                is_error,
+                size,
+            }) => {
+                if let Some(call) = self.call(&attempt.call) {
+                    call.late.push(LateOutcome {
+                        at,
+                        attempt: attempt.attempt,
+                        is_error: *is_error,
+                        size: *size,
+                    });
+                }
+            }
+            Fact::Late(Late::Usage { attempt, usage }) => {
+                if let Some((turn, _)) = &self.setup {
+                    self.told.push(Audited::LateUsage {
+                        at,
+                        attempt: *attempt,
+                        turn: turn.clone(),
+                        usage: *usage,
+                    });
+                }
+            }
+            Fact::WaitOpened { wait } => {
+                self.waits.insert(wait.id.clone(), wait.call.clone());
+                if let Some(call) = self.call(&wait.call) {
+                    call.questions.push(AuditedWait {
+                        at,
+                        closed: None,
+                        wait: wait.clone(),
+                    });
+                }
+            }
+            Fact::WaitClosed { end, wait, .. } => {
+                let call = self.waits.get(wait).cloned();
+                if let Some(call) = call.and_then(|call| self.call(&call))
+                    && let Some(question) = call.questions.iter_mut().find(|q| q.wait.id == *wait)
+                {
+                    question.closed = Some((at, end.clone()));
+                }
+            }
+            Fact::TurnEnded {
+                end: TurnEnd::Cancelled(cause),
+            } => self.cancelled(*cause, at),
+            Fact::CallAccepted { .. }
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. } => {}
+        }
+    }
+
+    fn ask(&mut self, call: &Arc<ToolCall>, round: u32, blocks: &[Block], at: WallTime) {
+        let Some((turn, setup)) = &self.setup else {
+            return;
+        };
+        let tool = setup.catalog.tool(call.name.as_str());
+        // A provider that runs a call by itself tells the outcome in the same reply.
+        let ran = blocks.iter().find_map(|block| match &block.content {
+            Content::ToolOutcome(outcome) if outcome.call == call.id => Some(outcome),
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Refusal(_)
+            | Content::Text(_)
+            | Content::Thinking(_)
+            | Content::ToolCall(_)
+            | Content::ToolOutcome(_) => None,
+        });
+        let closed = ran
+            .filter(|_| call.ran_by == RanBy::Provider)
+            .map(|outcome| AuditedEnd {
+                at,
+                end: CallEnd::Ran,
+                is_error: outcome.result.is_error,
+                shown: None,
+                size: outcome.result.size(),
+                text: beginning(&outcome.result.to_text()),
+            });
+        self.places.insert(call.id.clone(), self.told.len());
+        self.told.push(Audited::Call(Box::new(AuditedCall {
+            approval: None,
+            at,
+            attempts: Vec::new(),
+            call: Arc::clone(call),
+            closed,
+            edited: None,
+            key: IdempotencyKey::derive(&call.id),
+            late: Vec::new(),
+            origin: tool.map(|tool| tool.origin.clone()),
+            permission: tool.map(|tool| tool.permission.clone()),
+            questions: Vec::new(),
+            round,
+            turn: turn.clone(),
+        })));
+    }
+
+    fn cancelled(&mut self, cause: CancelCause, at: WallTime) {
+        let Some((turn, _)) = &self.setup else {
+            return;
+        };
+        let delivered = self.deliveries.iter().find(|delivery| {
+            matches!(&delivery.body, DeliveryBody::Cancel { turn: of, .. } if of == turn)
+        });
+        self.told.push(Audited::Cancelled {
+            at,
+            by: delivered.map(|delivery| Arc::clone(&delivery.by)),
+            cause,
+            turn: turn.clone(),
+        });
+    }
+
+    fn call(&mut self, id: &ToolCallId) -> Option<&mut AuditedCall> {
+        match self.told.get_mut(*self.places.get(id)?)? {
+            Audited::Call(call) => Some(call),
+            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+        }
+    }
+}
+
+/// The beginning of a text, cut between characters.
+fn beginning(text: &str) -> String {
+    text[..text.floor_char_boundary(BEGINNING)].to_owned()
+}
+
+/// Who decided, where it was a rule.
+pub const POLICY: &str = "policy";
+
+/// How much of an outcome's text an audit has, in bytes.
+const BEGINNING: usize = 200;

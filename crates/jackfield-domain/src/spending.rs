@@ -1,0 +1,188 @@
+//! What turns used, reply by reply and call by call: a fold of the facts, for people who pay.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::ToolCall;
+use crate::estimate;
+use crate::fact::{CallEnd, Envelope, Fact};
+use crate::ids::{ModelAttempt, ToolCallId, TurnId};
+use crate::price::Price;
+use crate::request::ModelRef;
+use crate::setup::Setup;
+use crate::time::WallTime;
+use crate::tool::ToolOrigin;
+use crate::usage::Usage;
+
+/// What a turn used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct TurnSpending {
+    /// When it began.
+    pub at: WallTime,
+    /// Its tool calls that have ended, in the order in which they did.
+    pub calls: Vec<CallSpending>,
+    /// The model that was asked.
+    pub model: ModelRef,
+    /// Its place in the session, from 1.
+    pub ordinal: u32,
+    /// What the model's tokens cost when the turn began, if that was known.
+    pub price: Option<Price>,
+    /// Its model calls that used something, in order.
+    pub replies: Vec<ReplySpending>,
+    /// Its id.
+    pub turn: TurnId,
+}
+
+/// What a model call used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ReplySpending {
+    /// When that was first told.
+    pub at: WallTime,
+    /// The try.
+    pub attempt: ModelAttempt,
+    /// What it used. A count that came late stands here in place of its estimate.
+    pub usage: Usage,
+}
+
+/// What a tool call took.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CallSpending {
+    /// When it ended.
+    pub at: WallTime,
+    /// How often it was started; not at all, if it was not run.
+    pub attempts: u32,
+    /// The size of its outcome in bytes, as far as that is kept.
+    pub bytes: usize,
+    /// How it ended.
+    pub end: CallEnd,
+    /// Whether its outcome is an error.
+    pub is_error: bool,
+    /// The name under which the model called it.
+    pub name: Arc<str>,
+    /// Where the tool comes from, if there was such a tool.
+    pub origin: Option<ToolOrigin>,
+    /// An estimate of the tokens that its outcome has, as the model is shown it.
+    pub tokens: u64,
+    /// The time from its last start to its end, by the wall clock; nothing, if it was not run.
+    pub took: Duration,
+}
+
+impl TurnSpending {
+    /// What all its model calls used.
+    #[must_use]
+    pub fn usage(&self) -> Usage {
+        let mut all = Usage::default();
+        self.replies.iter().for_each(|reply| all += reply.usage);
+        all
+    }
+}
+
+/// What the turns of a session used, in order.
+#[must_use]
+pub fn of(steps: &[Envelope]) -> Vec<TurnSpending> {
+    let mut folding = Folding::default();
+    for step in steps {
+        for fact in &step.facts {
+            folding.fold(fact, step.now.wall);
+        }
+    }
+    folding.turns
+}
+
+/// The fold, half way.
+#[derive(Default)]
+struct Folding {
+    /// The calls of the turn under way, and when each was last started and how often.
+    calls: BTreeMap<ToolCallId, (Arc<ToolCall>, Option<WallTime>, u32)>,
+    setup: Option<Arc<Setup>>,
+    turns: Vec<TurnSpending>,
+}
+
+impl Folding {
+    fn fold(&mut self, fact: &Fact, at: WallTime) {
+        if let Some((attempt, usage)) = fact.usage() {
+            self.count(attempt, usage, at);
+        }
+        match fact {
+            Fact::TurnOpened {
+                ordinal,
+                setup,
+                turn,
+                ..
+            } => {
+                self.calls.clear();
+                self.setup = Some(Arc::clone(setup));
+                self.turns.push(TurnSpending {
+                    at,
+                    calls: Vec::new(),
+                    model: setup.model.clone(),
+                    ordinal: *ordinal,
+                    price: setup.price.clone(),
+                    replies: Vec::new(),
+                    turn: turn.clone(),
+                });
+            }
+            Fact::ReplyReceived { reply, .. } => {
+                for call in reply.message.calls() {
+                    self.calls
+                        .insert(call.id.clone(), (Arc::clone(call), None, 0));
+                }
+            }
+            Fact::CallStarted { attempt, .. } => {
+                if let Some((_, started, attempts)) = self.calls.get_mut(&attempt.call) {
+                    *started = Some(at);
+                    *attempts = attempt.attempt;
+                }
+            }
+            Fact::CallClosed {
+                call,
+                end,
+                result,
+                shown,
+            } => {
+                let Some((call, started, attempts)) = self.calls.remove(call) else {
+                    return;
+                };
+                let cut = shown.and_then(|limit| result.cut(limit));
+                let catalog = self.setup.as_ref().map(|setup| &setup.catalog);
+                let tool = catalog.and_then(|catalog| catalog.tool(call.name.as_str()));
+                let spent = CallSpending {
+                    at,
+                    attempts,
+                    bytes: result.size(),
+                    end: *end,
+                    is_error: result.is_error,
+                    name: call.name.as_str().into(),
+                    origin: tool.map(|tool| tool.origin.clone()),
+                    tokens: estimate::result(cut.as_ref().unwrap_or(result)),
+                    took: started.map_or(Duration::ZERO, |started| at.since(started)),
+                };
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.calls.push(spent);
+                }
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallLost { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+    }
+
+    fn count(&mut self, attempt: ModelAttempt, usage: Usage, at: WallTime) {
+        let Some(turn) = self.turns.last_mut() else {
+            return;
+        };
+        let known = turn.replies.iter_mut().find(|one| one.attempt == attempt);
+        match known {
+            Some(known) => known.usage = known.usage.settled(usage),
+            None => turn.replies.push(ReplySpending { at, attempt, usage }),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Audits by example: who decided what about which call, and what came of it.
+
+use std::sync::Arc;
+
+use jackfield_domain::audit::{self, Audited, AuditedCall};
+use jackfield_domain::fact::{CallEnd, Envelope, Fact, InputKind};
+use jackfield_domain::failure::Disposition;
+use jackfield_domain::limits::Limits;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::time::Now;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::tool_loop::LOOP_VERSION;
+use jackfield_domain::wait::{Answer, Approval, CancelCause};
+use serde_json::json;
+
+use crate::scene::{It, Scene, answer, calls, finishes, passes, says};
+use crate::world::setup;
+
+fn audited(facts: &[Fact]) -> Vec<Audited> {
+    let steps = [Envelope {
+        facts: facts.to_vec(),
+        input: InputKind::Began,
+        now: Now::default(),
+        step: 0,
+        version: LOOP_VERSION,
+    }];
+    audit::of(&steps, &[])
+}
+
+fn begin() -> Scene {
+    Scene::begin(Arc::new(setup(Limits::default()))).0
+}
+
+fn only_call(scene: &Scene) -> AuditedCall {
+    let told = audited(&scene.facts);
+    let calls: Vec<_> = told
+        .into_iter()
+        .filter_map(|one| match one {
+            Audited::Call(call) => Some(*call),
+            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+        })
+        .collect();
+    let [call] = &calls[..] else {
+        panic!("{calls:?}");
+    };
+    call.clone()
+}
+
+#[test]
+fn a_denial_has_its_author_and_its_reason() {
+    let mut scene = begin();
+    scene.play(calls(&["ask"]));
+    let denied = Approval::Denied {
+        reason: "not today".into(),
+    };
+    scene.play(answer("ask", Answer::Approval(denied)));
+    let call = only_call(&scene);
+    assert_eq!(call.who(), ["somebody".into()]);
+    assert!(call.attempts.is_empty());
+    let closed = call.closed.expect("an end");
+    assert_eq!((closed.end, closed.is_error), (CallEnd::Denied, true));
+    assert!(closed.text.contains("not today"), "{}", closed.text);
+}
+
+#[test]
+fn an_edited_call_has_both_arguments() {
+    let mut scene = begin();
+    scene.play(calls(&["ask"]));
+    let edited = json!({ "path": "/tmp" });
+    let granted = Approval::Granted {
+        edited: edited.as_object().cloned().map(Arc::new),
+        for_session: false,
+    };
+    scene.play(answer("ask", Answer::Approval(granted)));
+    scene.play(finishes("ask", "done"));
+    let call = only_call(&scene);
+    let raw = |input: &ToolInput| match input {
+        ToolInput::Json(json) => json.raw().to_owned(),
+        ToolInput::Text(text) => text.to_string(),
+    };
+    assert_eq!(raw(&call.call.input), "{}");
+    assert_eq!(
+        call.edited.as_deref().map(raw).as_deref(),
+        Some("{\"path\":\"/tmp\"}")
+    );
+    assert_eq!(call.approval.as_ref(), Some(&call.questions[0].wait.id));
+    assert_eq!(call.closed.map(|closed| closed.end), Some(CallEnd::Ran));
+}
+
+#[test]
+fn an_unknown_call_says_how_it_was_lost_and_what_came_late() {
+    let mut scene = begin();
+    scene.play(calls(&["write"]));
+    scene.play(passes(30_000));
+    scene.play(It::FinishesLate("write", ToolResult::text("done")));
+    scene.play(says("hm"));
+    let call = only_call(&scene);
+    assert_eq!(call.who(), [audit::POLICY.into()]);
+    let lost = call.attempts[0].lost.as_ref().expect("a loss");
+    assert_eq!(lost.disposition, Disposition::Unknown);
+    assert_eq!(
+        call.closed.map(|closed| closed.end),
+        Some(CallEnd::Reported)
+    );
+    let late: Vec<_> = call
+        .late
+        .iter()
+        .map(|late| (late.attempt, late.size))
+        .collect();
+    assert_eq!(late, [(1, 4)]);
+}
+
+#[test]
+fn a_cancel_stands_after_the_calls_that_it_ended() {
+    let mut scene = begin();
+    scene.play(calls(&["write", "ask"]));
+    scene.play(It::Cancels(CancelCause::Asked));
+    let told = audited(&scene.facts);
+    let ends: Vec<_> = told
+        .iter()
+        .map(|one| match one {
+            Audited::Call(call) => call.closed.as_ref().map(|closed| closed.end),
+            Audited::Cancelled { .. } | Audited::LateUsage { .. } => None,
+        })
+        .collect();
+    assert_eq!(
+        ends,
+        [Some(CallEnd::Reported), Some(CallEnd::Cancelled), None]
+    );
+    assert!(matches!(told[2], Audited::Cancelled { .. }));
+}

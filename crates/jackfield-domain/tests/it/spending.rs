@@ -1,0 +1,408 @@
+//! What a turn uses and what that costs: each token priced once, every call counted once, estimates marked.
+
+use std::sync::Arc;
+
+use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::limits::{Allowance, Limits};
+use jackfield_domain::price::{Money, Price, PriceList};
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_domain::setup::Setup;
+use jackfield_domain::spending;
+use jackfield_domain::time::Now;
+use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restrictions};
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::CancelCause;
+use proptest::prelude::*;
+
+use crate::scene::{It, Scene, calls, check, fails, finishes, passes, says, text};
+use crate::world::setup;
+
+fn price() -> Price {
+    Price {
+        cache_read: Money::from_picos(1),
+        cache_write: Money::from_picos(20),
+        currency: "USD".into(),
+        date: "2026-11-01".into(),
+        input: Money::from_picos(10),
+        output: Money::from_picos(50),
+        source: "a test".into(),
+    }
+}
+
+fn plain() -> Setup {
+    Setup {
+        price: Some(price()),
+        ..setup(Limits::default())
+    }
+}
+
+/// All facts, in a journal of one step.
+fn steps(facts: &[Fact]) -> Vec<Envelope> {
+    vec![Envelope {
+        facts: facts.to_vec(),
+        input: InputKind::Began,
+        now: Now::default(),
+        step: 0,
+        version: LOOP_VERSION,
+    }]
+}
+
+fn uncounted(words: &'static str) -> It {
+    It::Replies {
+        parts: vec![text(words)],
+        end: Some(ReplyEnd::new(FinishReason::Stop)),
+    }
+}
+
+fn usage() -> impl Strategy<Value = Usage> {
+    let tokens = || 0..1_000_000_u64;
+    (tokens(), tokens(), tokens(), tokens(), tokens()).prop_map(
+        |(read, write, fresh, output, input)| {
+            let mut usage = Usage {
+                cache_read: read,
+                cache_write: write,
+                input: read + write + fresh,
+                output,
+                ..Usage::default()
+            };
+            usage += Usage::estimate(input, output);
+            usage
+        },
+    )
+}
+
+proptest! {
+    #[test]
+    fn what_is_used_together_costs_what_it_costs_apart(one in usage(), other in usage()) {
+        let price = price();
+        let mut both = one;
+        both += other;
+        prop_assert_eq!(price.cost(&both), price.cost(&one) + price.cost(&other));
+        let (bill, parts) = (price.bill(&both), [price.bill(&one), price.bill(&other)]);
+        prop_assert_eq!(bill.estimated, parts.iter().map(|part| part.estimated).sum());
+        prop_assert!(bill.estimated <= bill.amount);
+    }
+
+    #[test]
+    fn an_amount_is_written_as_it_is_read(picos in any::<u64>()) {
+        let money = Money::from_picos(picos);
+        prop_assert_eq!(Money::parse(&money.to_string()), Ok(money));
+        let rounded = Money::parse(&format!("{money:.4}"));
+        // Rounded up, and by less than a step.
+        prop_assert!(rounded.is_err() || rounded.is_ok_and(|r| r >= money && r.as_picos() - picos < 100_000_000));
+    }
+}
+
+#[test]
+fn cached_input_is_priced_once() {
+    let usage = Usage {
+        cache_read: 100,
+        cache_write: 30,
+        input: 150,
+        output: 7,
+        reasoning: 5,
+        ..Usage::default()
+    };
+    let cost = 20 * 10 + 100 + 30 * 20 + 7 * 50;
+    assert_eq!(price().cost(&usage), Money::from_picos(cost));
+    // A server that counts more as cached than as input gets nothing below zero.
+    let odd = Usage { input: 1, ..usage };
+    assert_eq!(price().cost(&odd), Money::from_picos(cost - 200));
+}
+
+#[test]
+fn amounts_are_read_and_shown_as_people_write_them() {
+    for (text, picos) in [
+        ("0.50", Some(500_000_000_000)),
+        ("3", Some(3_000_000_000_000)),
+        ("0.000000000001", Some(1)),
+        ("0.0000000000010", Some(1)),
+        ("18446744.073709551615", Some(u64::MAX)),
+        ("18446744.073709551616", None),
+        ("0.0000000000001", None),
+        ("-1", None),
+        ("1e3", None),
+        (".5", None),
+        ("", None),
+        ("1,5", None),
+    ] {
+        let parsed = Money::parse(text).ok().map(Money::as_picos);
+        assert_eq!(parsed, picos, "{text}");
+    }
+    let shown = |picos, places: usize| format!("{:.places$}", Money::from_picos(picos));
+    assert_eq!(shown(12_345_600_000, 4), "0.0124");
+    assert_eq!(shown(1, 4), "0.0001");
+    assert_eq!(shown(0, 4), "0.0000");
+    assert_eq!(shown(999_999_999_999, 2), "1.00");
+    assert_eq!(shown(1_500_000_000_000, 0), "2");
+}
+
+#[test]
+fn a_model_without_a_price_has_none_and_not_nothing() {
+    let model = |model: &str| ModelRef {
+        model: model.into(),
+        provider: "here".into(),
+    };
+    let mut prices = PriceList::default();
+    prices.set("here", "a", price());
+    assert_eq!(prices.of(&model("a")), Some(&price()));
+    assert_eq!(prices.of(&model("b")), None);
+    let any = Price {
+        currency: "EUR".into(),
+        ..price()
+    };
+    prices.set("here", PriceList::ANY, any.clone());
+    assert_eq!(
+        (prices.of(&model("a")), prices.of(&model("b"))),
+        (Some(&price()), Some(&any))
+    );
+    let scene = check(
+        setup(Limits::default()),
+        &["model 1.1"],
+        vec![(says("yes"), &["end Answered(Stop)"])],
+    );
+    assert_eq!(scene.machine.turn().cost(), None);
+}
+
+#[test]
+fn what_nobody_counted_is_an_estimate_and_says_so() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![(uncounted("Twelve bytes"), &["end Answered(Stop)"])],
+    );
+    let usage = scene.machine.turn().usage();
+    // A start, an end, and twelve bytes.
+    assert_eq!(usage.estimated_output, 4);
+    assert!(usage.estimated_input > 4);
+    assert_eq!(usage.estimated(), usage.total());
+    let cost = scene.machine.turn().cost().expect("a price");
+    assert_eq!(cost.estimated, cost.amount);
+    // A server that counts nothing but zeros does not count.
+    let zeros = It::Replies {
+        parts: vec![text("Twelve bytes")],
+        end: Some(ReplyEnd {
+            usage: Some(Usage::default()),
+            ..ReplyEnd::new(FinishReason::Stop)
+        }),
+    };
+    let same = check(
+        plain(),
+        &["model 1.1"],
+        vec![(zeros, &["end Answered(Stop)"])],
+    );
+    assert_eq!(same.machine.turn().usage(), usage);
+}
+
+#[test]
+fn a_total_says_how_much_of_it_is_an_estimate() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (uncounted("yes"), &["end Answered(Stop)"]),
+        ],
+    );
+    let usage = scene.machine.turn().usage();
+    assert_eq!(usage.total() - usage.estimated(), 150);
+    assert!(usage.estimated() > 0);
+    // What the first reply and its request took is part of the second request.
+    assert!(usage.estimated_input > 150, "{usage:?}");
+}
+
+#[test]
+fn a_call_that_was_cancelled_lost_or_broke_off_is_estimated_and_one_that_was_refused_is_not() {
+    let estimated = |scene: &Scene| scene.machine.turn().usage().estimated() > 0;
+    let mut cancelled = Scene::begin(Arc::new(plain())).0;
+    cancelled.play(It::Cancels(CancelCause::Asked));
+    assert!(estimated(&cancelled));
+    let mut lost = Scene::begin(Arc::new(plain())).0;
+    lost.play(It::Crashes(Restrictions::default()));
+    assert!(estimated(&lost));
+    for (kind, phase, is_charged) in [
+        (ModelFailureKind::Overloaded, Phase::BeforeFirstDelta, false),
+        (
+            ModelFailureKind::RateLimited,
+            Phase::BeforeFirstDelta,
+            false,
+        ),
+        (ModelFailureKind::Transport, Phase::BeforeSend, false),
+        (ModelFailureKind::Transport, Phase::BeforeFirstDelta, true),
+        (ModelFailureKind::Timeout, Phase::BeforeFirstDelta, true),
+        (ModelFailureKind::Overloaded, Phase::MidReply, true),
+    ] {
+        let mut scene = Scene::begin(Arc::new(plain())).0;
+        scene.play(fails(ModelFailure::new(kind, phase, "no")));
+        assert_eq!(estimated(&scene), is_charged, "{kind:?} {phase:?}");
+    }
+}
+
+#[test]
+fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
+    let first = ModelAttempt {
+        round: 1,
+        attempt: 1,
+    };
+    let told = |input| {
+        let usage = Usage {
+            input,
+            output: 3,
+            ..Usage::default()
+        };
+        let end = ReplyEnd {
+            usage: Some(usage),
+            ..ReplyEnd::new(FinishReason::Stop)
+        };
+        It::Told(Input::ReplyEnded {
+            attempt: first,
+            end: Box::new(end),
+        })
+    };
+    let mut scene = Scene::begin(Arc::new(plain())).0;
+    scene.play(It::Cancels(CancelCause::Asked));
+    assert!(scene.machine.turn().usage().estimated() > 0);
+    assert_eq!(scene.play(told(7)), ["late usage of 10 tokens"]);
+    let settled = Usage {
+        input: 7,
+        output: 3,
+        ..Usage::default()
+    };
+    assert_eq!(scene.machine.turn().usage(), settled);
+    // Once.
+    assert_eq!(scene.play(told(9)), [""; 0]);
+    assert_eq!(scene.machine.turn().usage(), settled);
+    let turns = spending::of(&steps(&scene.facts));
+    assert_eq!(turns[0].usage(), settled);
+    assert_eq!(turns[0].replies.len(), 1);
+}
+
+#[test]
+fn a_budget_of_money_leads_to_a_last_round_and_to_its_end() {
+    let after_one_round = |cost: u64| {
+        let setup = Setup {
+            allowance: Allowance {
+                cost: Some(Money::from_picos(cost)),
+                ..Allowance::default()
+            },
+            settings: Arc::new(Settings {
+                max_output_tokens: Some(100),
+                ..Settings::default()
+            }),
+            ..plain()
+        };
+        let (mut scene, lines) = Scene::begin(Arc::new(setup));
+        if lines != ["model 1.1"] {
+            return lines;
+        }
+        scene.play(calls(&["read"]));
+        let mut lines = scene.play(finishes("read", "a"));
+        lines.remove(0);
+        lines
+    };
+    let spent = 100 * 10 + 50 * 50;
+    // Input that is written to a cache is the dearest: 150 tokens that were, and 5 of the outcome.
+    let round = 155 * 20 + 100 * 50;
+    assert_eq!(after_one_round(spent + 2 * round), ["model 2.1"]);
+    assert_eq!(
+        after_one_round(spent + 2 * round - 1),
+        ["model 2.1 Forbidden"]
+    );
+    // The whole of a first round has to be there before it begins.
+    assert_eq!(
+        after_one_round(1),
+        ["end Limited { is_error: false, limit: Cost }"]
+    );
+}
+
+#[test]
+fn a_budget_of_money_without_a_price_begins_nothing() {
+    let setup = Setup {
+        allowance: Allowance {
+            cost: Some(Money::MAX),
+            ..Allowance::default()
+        },
+        ..setup(Limits::default())
+    };
+    check(
+        setup,
+        &["end Limited { is_error: false, limit: Cost }"],
+        vec![],
+    );
+}
+
+#[test]
+fn a_retry_that_cannot_be_paid_is_not_made() {
+    let setup = Setup {
+        allowance: Allowance {
+            tokens: Some(4_500),
+            ..Allowance::default()
+        },
+        ..plain()
+    };
+    let broke = || {
+        fails(ModelFailure::new(
+            ModelFailureKind::Transport,
+            Phase::BeforeFirstDelta,
+            "no",
+        ))
+    };
+    let (mut scene, lines) = Scene::begin(Arc::new(setup));
+    assert_eq!(lines, ["model 1.1 Forbidden"]);
+    let mut all = Vec::new();
+    for _ in 0..10 {
+        if scene.machine.is_over() {
+            break;
+        }
+        all.extend(scene.play(broke()));
+        all.extend(scene.play(passes(8_000)));
+    }
+    let usage = scene.machine.turn().usage();
+    assert!(
+        usage.total() + 4096 <= 4_500 + usage.estimated_input,
+        "{usage:?} {all:?}"
+    );
+}
+
+#[test]
+fn the_bill_has_every_reply_and_every_call() {
+    let scene = check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (
+                calls(&["read", "gone"]),
+                &[
+                    "gone NotRun error: There is no tool named `gone`. The tools are: again, ask, careful, client, denied, read, write.",
+                    "run read",
+                ],
+            ),
+            (
+                finishes("read", "12345678"),
+                &["read Ran: 12345678", "model 2.1"],
+            ),
+            (says("yes"), &["end Answered(Stop)"]),
+        ],
+    );
+    let turns = spending::of(&steps(&scene.facts));
+    let [turn] = &turns[..] else {
+        panic!("{turns:?}");
+    };
+    assert_eq!(turn.usage(), scene.machine.turn().usage());
+    assert_eq!(
+        (turn.replies.len(), turn.price.as_ref()),
+        (2, Some(&price()))
+    );
+    let told: Vec<_> = turn
+        .calls
+        .iter()
+        .map(|call| (&*call.name, call.attempts, call.is_error, call.bytes > 0))
+        .collect();
+    assert_eq!(told, [("gone", 0, true, true), ("read", 1, false, true)]);
+    assert_eq!((turn.calls[1].bytes, turn.calls[1].tokens), (8, 2));
+}
