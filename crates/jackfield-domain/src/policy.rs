@@ -44,6 +44,16 @@ pub struct PolicyRule {
     pub verdict: Verdict,
 }
 
+impl PolicyRule {
+    /// Whether the rule is about this tool.
+    #[must_use]
+    pub fn fits(&self, tool: &ToolOrigin) -> bool {
+        // A tool that calls itself `files/read` does not get what `files` is allowed.
+        let bare = !self.pattern.contains('/') && matches(&self.pattern, &tool.tool);
+        bare || matches(&self.pattern, &format!("{}/{}", tool.toolbox, tool.tool))
+    }
+}
+
 /// All rules, and what holds where none matches.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Policy {
@@ -62,11 +72,7 @@ impl Policy {
     #[must_use]
     pub fn permission(&self, tool: &ToolOrigin, safety: Safety, trusted: bool) -> Permission {
         let full = format!("{}/{}", tool.toolbox, tool.tool);
-        let rule = self.rules.iter().rev().find(|rule| {
-            // A tool that calls itself `files/read` does not get what `files` is allowed.
-            let bare = !rule.pattern.contains('/') && matches(&rule.pattern, &tool.tool);
-            bare || matches(&rule.pattern, &full)
-        });
+        let rule = self.rules.iter().rev().find(|rule| rule.fits(tool));
         match rule.map(|rule| (rule.verdict, &rule.pattern)) {
             Some((Verdict::Allow, _)) => Permission::Allow,
             Some((Verdict::Deny, pattern)) => Permission::Deny(

@@ -256,4 +256,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-engine",
         test: "watching::text_is_told_before_the_reply_has_ended",
     },
+    Mutant {
+        name: "cached-input-priced-twice",
+        file: "crates/jackfield-domain/src/price.rs",
+        from: "self.input.times(usage.input.saturating_sub(cached))",
+        to: "self.input.times(usage.input.max(cached))",
+        package: "jackfield-domain",
+        test: "spending::cached_input_is_priced_once",
+    },
+    Mutant {
+        name: "estimate-and-late-usage-both-counted",
+        file: "crates/jackfield-domain/src/turn/spending.rs",
+        from: "*used = used.settled(usage);",
+        to: "*used += usage;",
+        package: "jackfield-domain",
+        test: "loop_properties::the_sum_over_the_journal_is_what_the_world_charged",
+    },
 ];
