@@ -55,6 +55,7 @@ pub use self::servers::{
     AcceptError, Changed, McpServer, Server, ServerState, Tested, guard, server_keys,
 };
 pub use self::surroundings::{Environment, Surroundings};
+pub use self::values::{length_of_time, size_in_bytes};
 pub use self::web::{Web, WebApi};
 
 /// The example of the README, held to compile.

@@ -102,8 +102,12 @@ pub(crate) fn duration(value: &DeValue<'_>) -> Result<Duration, String> {
     length_of_time(text)
 }
 
-/// A length of time as it is written.
-pub(crate) fn length_of_time(text: &str) -> Result<Duration, String> {
+/// A length of time as it is written, such as "30s" or "30d".
+///
+/// # Errors
+///
+/// Why it is none, in words.
+pub fn length_of_time(text: &str) -> Result<Duration, String> {
     match humantime::parse_duration(text) {
         Ok(Duration::ZERO) => Err("this must be longer than nothing".to_owned()),
         Ok(duration) if duration > LONGEST => {
@@ -122,6 +126,16 @@ pub(crate) fn size(value: &DeValue<'_>) -> Result<usize, String> {
         return whole(value)
             .map_err(|_| expected("a size such as \"256KiB\", or a number of bytes", value));
     };
+    let bytes = size_in_bytes(text)?;
+    usize::try_from(bytes).map_err(|_| format!("`{text}` is out of range"))
+}
+
+/// A size as it is written, such as "256KiB" or "4MB".
+///
+/// # Errors
+///
+/// Why it is none, in words.
+pub fn size_in_bytes(text: &str) -> Result<u64, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == ' ');
     let unit = text[digits.len()..].trim();
     let factor = UNITS
@@ -129,7 +143,7 @@ pub(crate) fn size(value: &DeValue<'_>) -> Result<usize, String> {
         .find(|(name, _)| name.eq_ignore_ascii_case(unit))
         .map(|(_, factor)| *factor);
     let bytes = digits
-        .parse::<usize>()
+        .parse::<u64>()
         .ok()
         .zip(factor)
         .and_then(|(count, factor)| count.checked_mul(factor));
@@ -180,7 +194,7 @@ fn expected(what: &str, found: &DeValue<'_>) -> String {
 const LONGEST: Duration = Duration::from_secs(100 * 31_557_600);
 
 /// The units of sizes.
-const UNITS: &[(&str, usize)] = &[
+const UNITS: &[(&str, u64)] = &[
     ("", 1),
     ("b", 1),
     ("kb", 1_000),

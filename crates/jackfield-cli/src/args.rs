@@ -10,6 +10,7 @@ pub mod export;
 mod man;
 mod mcp;
 mod models;
+pub mod sessions;
 mod tools;
 pub mod watch;
 
@@ -29,6 +30,7 @@ pub use self::export::{Export, ExportFormat};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
 pub use self::models::{Models, Providers};
+pub use self::sessions::Sessions;
 pub use self::tools::Tools;
 pub use self::watch::Watch;
 use crate::exit;
@@ -85,6 +87,9 @@ pub enum Command {
     /// List the providers: where they are, what they can do, whether they have a key and can be reached.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),
+    /// Look at what is kept, and go on with it.
+    #[command(subcommand, after_help = sessions::EXAMPLES)]
+    Sessions(Sessions),
     /// Look at the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),

@@ -15,6 +15,7 @@ mod models;
 pub mod plain;
 pub mod screen;
 mod servers;
+pub mod sessions;
 mod spinner;
 mod tools;
 mod whole;

@@ -1,15 +1,20 @@
 //! One turn at the command line: shown as it goes, cancelled by Ctrl-C, its questions put to a person.
 
+mod past;
 mod table;
 
 use std::collections::VecDeque;
 use std::io;
-use std::pin::pin;
+use std::pin::Pin;
 use std::time::Duration;
 
 use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::policy::Policy;
 use jackfield_domain::settings::ResponseFormat;
-use jackfield_engine::{AnswerFit, Engine, SendMessage, TurnReport};
+use jackfield_engine::{
+    AnswerFit, Driven, Engine, EngineError, ResumeSession, SendMessage, TurnReport, Waiting,
+};
 use tokio::sync::mpsc;
 
 use self::table::Table;
@@ -23,6 +28,8 @@ use crate::signals::{self, Interrupts};
 /// Who answers the questions of a turn.
 #[derive(Debug)]
 pub enum Asks<'p> {
+    /// Somebody elsewhere, some time.
+    Later,
     /// Nobody.
     Nobody,
     /// A person at a terminal.
@@ -38,6 +45,8 @@ pub enum Ended {
     BeforeItBegan,
     /// Whoever read the answer went away.
     Unread,
+    /// It did not: it waits for somebody, and nobody is at work on it.
+    Waits(Waiting),
     /// So.
     With {
         /// Whether the answer has the form that was asked for.
@@ -59,66 +68,172 @@ pub async fn run(
     asks: Asks<'_>,
 ) -> Result<Ended, Fault> {
     let format = message.options.settings.response_format.clone();
-    let (news, mut events) = mpsc::unbounded_channel();
-    let mut forward = Forward(news);
-    let mut table = Table::new(engine, message.session.clone(), asks);
+    let session = message.session.clone();
+    let (mut forward, events) = Forward::new();
     let mut shown = Shown { broken: None, view };
-    let mut sending = pin!(engine.send(message, &mut forward));
-    let mut interrupts = Interrupts::watch();
-    let mut held = VecDeque::new();
-    let report = loop {
-        tokio::select! {
-            biased;
-            signal = interrupts.asked() => {
-                signals::remember(signal);
-                while !table.has_begun() && let Ok(event) = events.try_recv() {
-                    see(&event, &mut table, &mut shown).await?;
-                }
-                if !(table.has_begun() && table.cancel().await) {
-                    // Nothing has begun, so that nothing can be left behind. A wish to cancel would wait
-                    // for the next turn, which has the same place.
-                    return Ok(Ended::BeforeItBegan);
-                }
-                shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
-            }
-            Some(said) = table.said() => table.answer(said, &mut shown).await?,
-            Some(event) = events.recv() => {
-                if table.is_settled_by(&event) {
-                    table.withdraw(&event, &mut shown).await;
-                }
-                held.push_back(event);
-            }
-            report = &mut sending => break report?,
-        }
-        // What happens while somebody is asked is shown when they have answered.
-        while !table.is_asking()
-            && let Some(event) = held.pop_front()
-        {
-            see(&event, &mut table, &mut shown).await?;
-        }
-        if shown.broken.is_some() {
-            table.cancel().await;
-        }
+    let mut run = Run {
+        events,
+        format,
+        held: VecDeque::new(),
+        shown: &mut shown,
+        table: Table::new(engine, session.clone(), asks),
     };
-    held.into_iter()
-        .for_each(|event| shown.with(|view| view.show(&event)));
-    while let Ok(event) = events.try_recv() {
-        shown.with(|view| view.show(&event));
+    let mut interrupts = Interrupts::watch();
+    let ended = {
+        let sending = async {
+            Ok(Driven::Over(Box::new(
+                engine.send(message, &mut forward).await?,
+            )))
+        };
+        run.drive(Box::pin(sending), &mut interrupts).await?
+    };
+    match ended {
+        Some(driven) => return run.finish(driven).await,
+        // It was dropped while it began, and may be there all the same: then it is cancelled like any other.
+        None => match engine.left_open(&session).await? {
+            None => return Ok(Ended::BeforeItBegan),
+            Some(turn) => run.table.take_up(turn),
+        },
     }
-    let fit = fit(&format, &report).await;
-    if let AnswerFit::Unchecked { why, .. } = &fit {
-        let remark = format!("the answer was not checked against its schema: {why}");
-        shown.with(|view| view.say(&remark));
+    run.table.cancel().await;
+    let driven = engine.resume(withdrawn(session), &mut forward).await?;
+    run.finish(driven).await
+}
+
+/// Takes up a session's open turn, shows what has come of it until now, and then how it goes on.
+///
+/// # Errors
+///
+/// A [`Fault`] if the turn could not be driven; a turn that failed is a report.
+pub async fn resume(
+    engine: &Engine,
+    resume: ResumeSession,
+    view: &mut dyn View,
+    asks: Asks<'_>,
+) -> Result<Ended, Fault> {
+    let session = resume.session.clone();
+    let loaded = engine.load(&session).await?;
+    let past = past::events(&loaded.steps);
+    let (mut forward, events) = Forward::new();
+    let mut shown = Shown { broken: None, view };
+    let mut run = Run {
+        events,
+        format: past.format,
+        held: VecDeque::new(),
+        shown: &mut shown,
+        table: Table::new(engine, session.clone(), asks),
+    };
+    for event in &past.events {
+        run.shown.with(|view| view.show(event));
+        if let Event::Fact { fact, .. } = event {
+            run.table.remember(fact);
+        }
     }
-    shown.with(|view| view.finish(&report, &fit));
-    match shown.broken {
-        None => Ok(Ended::With {
-            fit,
-            report: Box::new(report),
-        }),
-        Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Unread),
-        Some(error) => {
-            Err(Fault::new(Exit::Internal, "the answer cannot be written").because(&error))
+    run.table.ask_next(run.shown).await?;
+    let mut interrupts = Interrupts::watch();
+    let ended = {
+        let resuming = engine.resume(resume, &mut forward);
+        run.drive(Box::pin(resuming), &mut interrupts).await?
+    };
+    match ended {
+        Some(driven) => run.finish(driven).await,
+        None => Ok(Ended::BeforeItBegan),
+    }
+}
+
+/// What ends a turn that has been cancelled: nothing of today has a say in that.
+fn withdrawn(session: SessionId) -> ResumeSession {
+    let mut resume = ResumeSession::new(session, Policy::default());
+    resume.go_on = true;
+    resume
+}
+
+/// A turn that is under way, as it is shown and asked about.
+struct Run<'r, 'v> {
+    events: mpsc::UnboundedReceiver<Event>,
+    format: ResponseFormat,
+    held: VecDeque<Event>,
+    shown: &'r mut Shown<'v>,
+    table: Table<'r>,
+}
+
+impl Run<'_, '_> {
+    /// Waits for the end of a turn, shows what happens until then, and cancels it if that is wanted; nothing
+    /// if that was wanted before the turn began, as far as was told.
+    async fn drive(
+        &mut self,
+        mut turn: Pin<Box<impl Future<Output = Result<Driven, EngineError>>>>,
+        interrupts: &mut Interrupts,
+    ) -> Result<Option<Driven>, Fault> {
+        loop {
+            tokio::select! {
+                biased;
+                signal = interrupts.asked() => {
+                    signals::remember(signal);
+                    while !self.table.has_begun() && let Ok(event) = self.events.try_recv() {
+                        self.see(&event).await?;
+                    }
+                    if !(self.table.has_begun() && self.table.cancel().await) {
+                        return Ok(None);
+                    }
+                    self.shown.with(|view| view.say("cancelling; Ctrl-C again leaves at once"));
+                }
+                Some(said) = self.table.said() => self.table.answer(said, self.shown).await?,
+                Some(event) = self.events.recv() => {
+                    if self.table.is_settled_by(&event) {
+                        self.table.withdraw(&event, self.shown).await;
+                    }
+                    self.held.push_back(event);
+                }
+                driven = &mut turn => return Ok(Some(driven?)),
+            }
+            // What happens while somebody is asked is shown when they have answered.
+            while !self.table.is_asking()
+                && let Some(event) = self.held.pop_front()
+            {
+                self.see(&event).await?;
+            }
+            if self.shown.broken.is_some() {
+                self.table.cancel().await;
+            }
+        }
+    }
+
+    /// Shows a piece of news, and takes up what it asks.
+    async fn see(&mut self, event: &Event) -> Result<(), Fault> {
+        self.shown.with(|view| view.show(event));
+        match event {
+            Event::Fact { fact, .. } => self.table.see(fact, self.shown).await,
+            Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => Ok(()),
+        }
+    }
+
+    /// Shows the rest, and what came of it.
+    async fn finish(mut self, driven: Driven) -> Result<Ended, Fault> {
+        for event in std::mem::take(&mut self.held) {
+            self.shown.with(|view| view.show(&event));
+        }
+        while let Ok(event) = self.events.try_recv() {
+            self.shown.with(|view| view.show(&event));
+        }
+        let ended = match driven {
+            Driven::Over(report) => {
+                let fit = fit(&self.format, &report).await;
+                if let AnswerFit::Unchecked { why, .. } = &fit {
+                    let remark = format!("the answer was not checked against its schema: {why}");
+                    self.shown.with(|view| view.say(&remark));
+                }
+                self.shown.with(|view| view.finish(&report, &fit));
+                Ended::With { fit, report }
+            }
+            Driven::Waits(waiting) => Ended::Waits(waiting),
+        };
+        match self.shown.broken.take() {
+            None => Ok(ended),
+            Some(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Ended::Unread),
+            Some(error) => {
+                Err(Fault::new(Exit::Internal, "the answer cannot be written").because(&error))
+            }
         }
     }
 }
@@ -140,15 +255,6 @@ async fn fit(format: &ResponseFormat, report: &TurnReport) -> AnswerFit {
 
 /// How long it may take to check an answer.
 pub(crate) const CHECK: Duration = Duration::from_secs(5);
-
-/// Shows a piece of news, and takes up what it asks.
-async fn see(event: &Event, table: &mut Table<'_>, shown: &mut Shown<'_>) -> Result<(), Fault> {
-    shown.with(|view| view.show(event));
-    match event {
-        Event::Fact { fact, .. } => table.see(fact, shown).await,
-        Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => Ok(()),
-    }
-}
 
 /// A view, until it cannot be written any more.
 struct Shown<'v> {

@@ -16,6 +16,7 @@ pub mod estimate;
 pub mod fact;
 pub mod failure;
 pub mod fork;
+pub mod history;
 pub mod ids;
 pub mod limits;
 pub mod listing;

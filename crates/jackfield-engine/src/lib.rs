@@ -25,6 +25,7 @@ mod validate;
 mod watch;
 
 pub use jackfield_ports::chat_model::Capabilities;
+pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
 
 pub use self::catalog::{Offered, Problem, Standing};

@@ -5,6 +5,7 @@ use jackfield_domain::fork::{self, ForkPlace, Forkable};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
+use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{Append, Appended, JournalError, Loaded};
 
 use crate::engine::Engine;
@@ -18,6 +19,24 @@ impl Engine {
     /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
     pub async fn load(&self, session: &SessionId) -> Result<Loaded, EngineError> {
         Ok(self.shared.journal.load(session).await?)
+    }
+
+    /// The sessions that are kept, the one that was changed last first.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, EngineError> {
+        Ok(self.shared.journal.sessions(query).await?)
+    }
+
+    /// Deletes a session with everything of it.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or somebody is at work on it.
+    pub async fn delete(&self, session: &SessionId) -> Result<(), EngineError> {
+        Ok(self.shared.journal.delete(session).await?)
     }
 
     /// The session's turn that is not over, once everything that was asked of the journal before is done or
@@ -35,13 +54,14 @@ impl Engine {
             Err(JournalError::UnknownSession { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        match journal.own(session).await {
-            Ok(_fence) => {}
+        let fence = match journal.own(session).await {
+            Ok(epoch) => epoch,
             // Then it was never ours.
             Err(JournalError::Owned { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
-        }
+        };
         let loaded = journal.load(session).await?;
+        journal.release(session, fence).await?;
         let folded = Session::fold(session.clone(), facts(&loaded));
         Ok(folded.open_turn().map(|turn| turn.id().clone()))
     }
@@ -106,6 +126,7 @@ impl Engine {
             // The same again tells.
             appended = journal.append(&append).await;
         }
+        journal.release(to, epoch).await?;
         match appended {
             Appended::Committed => Ok(()),
             Appended::Refused(refusal) => Err(EngineError::NotCommitted {

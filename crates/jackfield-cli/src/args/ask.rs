@@ -22,7 +22,7 @@ pub struct Ask {
     /// Have the answer be JSON of the JSON Schema in this file.
     #[arg(long, value_name = "FILE")]
     pub schema: Option<PathBuf>,
-    /// Go on with this session; a new one, if there is none of this id.
+    /// Go on with the session of this id, or `last`; where there is none of this id, it begins.
     #[arg(long, value_name = "ID")]
     pub session: Option<String>,
     /// The system prompt, in place of the configured one; "" for none.

@@ -15,10 +15,11 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{AnswerFit, SendMessage, TurnReport};
+use jackfield_engine::{AnswerFit, SendMessage, TurnReport, Waiting};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
+use crate::commands::sessions::find;
 use crate::commands::{attach, kept, patterns, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -58,12 +59,13 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
         patterns::warn(&ask.setup, &offered);
     }
     let session = match &ask.session {
+        Some(name) if name == find::LAST => find::one(&assembled.engine, name).await?,
         Some(id) => parse_session(id)?,
         None => new_session()?,
     };
     let message = attach::message(files, &question);
     let ended = converse(assembled, message, session, &ask.output, ask.yes).await;
-    kept::close(&journal).await;
+    kept::leave(&journal, &config.journal).await;
     ended
 }
 
@@ -133,8 +135,19 @@ pub async fn converse(
         Ended::BeforeItBegan => Ok(Exit::Cancelled),
         // Whoever read the answer went away with what they wanted.
         Ended::Unread => Ok(Exit::Answered),
+        Ended::Waits(waiting) => Ok(waits(&waiting)),
         Ended::With { fit, report } => exit_of(*report, fit, &model, strict.is_some()),
     }
+}
+
+/// Says that a turn waits for somebody who is not here.
+pub(crate) fn waits(waiting: &Waiting) -> Exit {
+    let session = &waiting.session;
+    let what = words::counted(waiting.waits.len() as u64, "answer");
+    render::remark(&format!(
+        "session {session} waits for {what} of somebody; `jackfield sessions show {session}` says for what"
+    ));
+    Exit::Answered
 }
 
 /// Tries a schema before anybody is asked: an answer could not be checked against one that cannot be used.

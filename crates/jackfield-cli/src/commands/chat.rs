@@ -1,5 +1,6 @@
 //! `jackfield chat`: a conversation.
 
+mod back;
 pub mod slash;
 
 use std::io::{self, IsTerminal as _};
@@ -18,6 +19,7 @@ use jackfield_engine::SendMessage;
 
 use self::slash::{COMMANDS, Typed};
 use crate::args;
+use crate::commands::sessions::find;
 use crate::commands::{ask, kept, patterns, servers, tools};
 use crate::editor::LineEditor;
 use crate::exit::Exit;
@@ -40,6 +42,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     ask::bound(&mut flags, &chat.bounds);
     let surroundings = ask::surroundings()?;
     let config = ask::configured_in(&flags, &surroundings)?;
+    let retention = config.journal.clone();
     let opening = kept::begin(&config);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.opened().await?;
@@ -47,6 +50,10 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     if let Some(fault) = missing_key(&assembled, &assembled.options.model) {
         return Err(fault);
     }
+    let session = match &chat.session {
+        Some(name) => find::one(&assembled.engine, name).await?,
+        None => ask::new_session()?,
+    };
     let at_terminal = io::stdin().is_terminal();
     assembled.options.policy.can_ask = at_terminal || chat.yes;
     assembled.options.can_supersede = render::can_supersede(false);
@@ -76,15 +83,17 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         config,
         exit: Exit::Answered,
         interrupts: None,
+        keeps: journal.file.is_some(),
         person,
-        session: ask::new_session()?,
+        session,
+        said: false,
         used: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
     };
-    let ended = conversation.hold().await;
+    let ended = conversation.hold(chat.session.is_some()).await;
     servers::stop(all).await;
-    kept::close(&journal).await;
+    kept::leave(&journal, &retention).await;
     if wrong.load(Ordering::Relaxed) {
         return Ok(Exit::Usage);
     }
@@ -119,18 +128,35 @@ struct Conversation {
     exit: Exit,
     /// Watches between two turns, which have a watch of their own.
     interrupts: Option<Interrupts>,
+    /// Whether what is said outlasts the process.
+    keeps: bool,
     person: Person,
     session: SessionId,
+    /// Whether something was said in the session.
+    said: bool,
     used: Vec<(ModelRef, Usage)>,
     verbose: bool,
     yes: bool,
 }
 
 impl Conversation {
-    async fn hold(mut self) -> Result<Exit, Fault> {
+    /// Holds it to its end, and says how to come back.
+    async fn hold(mut self, goes_on: bool) -> Result<Exit, Fault> {
         if self.at_terminal {
             self.print(|out| show::hello(out, &self.assembled.options.model));
         }
+        if goes_on {
+            self.come_back().await?;
+        }
+        let ended = self.talk().await;
+        if self.at_terminal && self.keeps && self.said {
+            let session = &self.session;
+            render::remark(&format!("to come back: jackfield chat --session {session}"));
+        }
+        ended
+    }
+
+    async fn talk(&mut self) -> Result<Exit, Fault> {
         let mut interrupted = false;
         loop {
             let said = match self.next().await {
@@ -184,6 +210,7 @@ impl Conversation {
         match slash::read(line) {
             Typed::Clear => {
                 self.session = ask::new_session()?;
+                self.said = false;
                 render::remark("what was said is forgotten");
             }
             Typed::Help => self.print(|out| show::help(out, COMMANDS)),
@@ -241,7 +268,9 @@ impl Conversation {
                 let fault = Fault::new(Exit::Internal, "the answers cannot be written");
                 return Err(fault);
             }
+            Ok(Ended::Waits(waiting)) => Ok(ask::waits(&waiting)),
             Ok(Ended::With { fit, report }) => {
+                self.said = true;
                 self.used.push((model.clone(), report.usage));
                 let strict = self.assembled.options.strict.is_some();
                 ask::exit_of(*report, fit, &model, strict)

@@ -1,10 +1,14 @@
 //! The journal of a command: opened while the rest is made ready, and closed in order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Config, JournalError, OpenJournal, Origin};
+use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal, Origin};
+use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
+use crate::commands::ask;
+use crate::commands::sessions::prune::{self, Keep};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render;
@@ -47,6 +51,57 @@ impl Opening {
     }
 }
 
+/// The journal of a command that has nothing to do with models and tools, and an engine that has none.
+pub(crate) struct Kept {
+    pub(crate) engine: Engine,
+    pub(crate) journal: OpenJournal,
+}
+
+/// Opens the journal for a command that looks at what is kept: no provider, no key and no server is needed.
+///
+/// # Errors
+///
+/// A [`Fault`] if the configuration is wrong, or there is no file to look at.
+pub(crate) async fn open(flags: &Flags) -> Result<Kept, Fault> {
+    let (config, _) = ask::configured(flags)?;
+    let journal = begin(&config).result().await?;
+    if journal.file.is_none() {
+        let mut fault = Fault::new(Exit::Configuration, "no sessions are kept");
+        match &journal.unkept {
+            Some(unkept) => {
+                fault.causes.extend(unkept.causes.clone());
+                fault = fault.with_help(unkept.help);
+            }
+            None => fault = fault.with_help(IN_MEMORY),
+        }
+        return Err(fault);
+    }
+    let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+    Ok(Kept { engine, journal })
+}
+
+impl Kept {
+    /// Closes the journal behind what was done with it.
+    pub(crate) async fn close(self) {
+        close(&self.journal).await;
+    }
+}
+
+/// Leaves a journal that was written to: what is not to be kept goes, and it is closed.
+pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
+    let keep = Keep::of(config);
+    if !keep.is_everything() && journal.file.is_some() {
+        let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+        let pruning = prune::prune(&engine, keep, false);
+        // What is not done in time is done the next time.
+        if let Ok(Err(fault)) = tokio::time::timeout(LONGEST_GOODBYE, pruning).await {
+            let why = fault.messages.join("; ");
+            render::remark(&format!("warning: old sessions were not deleted: {why}"));
+        }
+    }
+    close(journal).await;
+}
+
 /// Closes a journal in order, but holds nobody up for long: what was promised is in the file already.
 pub(crate) async fn close(journal: &OpenJournal) {
     let _late = tokio::time::timeout(LONGEST_GOODBYE, journal.close()).await;
@@ -66,6 +121,10 @@ impl From<JournalError> for Fault {
         fault.with_help(named)
     }
 }
+
+/// What to do where conversations are kept in memory because somebody wants that.
+const IN_MEMORY: &str =
+    "they are in memory, as `kind = \"memory\"` under [journal] says; name a file with `--db FILE`";
 
 /// How long the end of a command may wait for its journal.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);

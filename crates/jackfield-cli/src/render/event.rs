@@ -5,7 +5,7 @@ use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
 use jackfield_domain::time::Now;
 use jackfield_engine::{News, Observer, Problem};
-use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
 
 /// A piece of news of one's own.
 #[derive(Clone, Debug, PartialEq)]
@@ -84,6 +84,15 @@ impl Event {
 /// Passes news on to whoever shows it; never waits.
 #[derive(Debug)]
 pub struct Forward(pub UnboundedSender<Event>);
+
+impl Forward {
+    /// One, and where what it passes on comes out.
+    #[must_use]
+    pub fn new() -> (Self, UnboundedReceiver<Event>) {
+        let (news, events) = mpsc::unbounded_channel();
+        (Self(news), events)
+    }
+}
 
 impl Observer for Forward {
     fn tell(&mut self, news: News<'_>) {

@@ -425,6 +425,6 @@ pub(crate) fn model(model: &ModelRef) -> String {
     format!("{}/{}", model.provider, model.model)
 }
 
-fn millis(time: Duration) -> u64 {
+pub(crate) fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

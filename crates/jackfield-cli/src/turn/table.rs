@@ -85,17 +85,30 @@ impl<'a> Table<'a> {
         self.asked.is_some()
     }
 
+    /// Takes up a turn of which nothing was told.
+    pub(super) fn take_up(&mut self, turn: TurnId) {
+        self.turn = Some(turn);
+    }
+
     /// Takes up a question, and forgets those that are closed.
     pub(super) async fn see(&mut self, fact: &Fact, shown: &mut Shown<'_>) -> Result<(), Fault> {
+        if self.remember(fact) {
+            self.ask_next(shown).await?;
+        }
+        Ok(())
+    }
+
+    /// Keeps in mind what a fact says; says whether it is about a question.
+    pub(super) fn remember(&mut self, fact: &Fact) -> bool {
         match fact {
             Fact::ReplyReceived { reply, .. } => {
                 self.calls.extend(reply.message.calls().map(Arc::clone));
-                return Ok(());
+                return false;
             }
             Fact::TurnOpened { setup, turn, .. } => {
                 self.setup = Some(Arc::clone(setup));
                 self.turn = Some(turn.clone());
-                return Ok(());
+                return false;
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
@@ -108,9 +121,9 @@ impl<'a> Table<'a> {
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
-            | Fact::TurnResumed { .. } => return Ok(()),
+            | Fact::TurnResumed { .. } => return false,
         }
-        self.ask_next(shown).await
+        true
     }
 
     /// Whether this ends the question that a person is at: somebody else has answered it.
@@ -169,7 +182,7 @@ impl<'a> Table<'a> {
     }
 
     /// Answers what needs nobody, and asks about the next of the rest.
-    async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
+    pub(super) async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
         while self.asked.is_none() && self.answered.is_none() && !self.cancelled {
             let Some(wait) = self.open.pop_front() else {
                 break;
@@ -197,6 +210,9 @@ impl<'a> Table<'a> {
 
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
         let nobody = matches!(self.asks, Asks::Nobody | Asks::Yes);
+        if matches!(self.asks, Asks::Later) {
+            return None;
+        }
         match &wait.kind {
             WaitKind::Approval { .. } if matches!(self.asks, Asks::Yes) => {
                 Some(Answer::Approval(Approval::Granted {
@@ -267,7 +283,7 @@ impl<'a> Table<'a> {
                         });
                         return Ok(());
                     }
-                    Asks::Nobody | Asks::Person(_) | Asks::Yes => {
+                    Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes => {
                         self.open.push_front(asked.wait);
                     }
                 }
@@ -391,7 +407,7 @@ impl<'a> Table<'a> {
         };
         let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
         let by: Arc<str> = match self.asks {
-            Asks::Nobody => "the command line".into(),
+            Asks::Later | Asks::Nobody => "the command line".into(),
             Asks::Person(_) => format!("{}, at the prompt", approval::user()).into(),
             Asks::Yes => "--yes".into(),
         };

@@ -1,0 +1,166 @@
+//! What can be asked of `jackfield sessions`.
+
+use clap::Subcommand;
+
+use super::{Setup, Source, with_exit_codes};
+
+/// `jackfield sessions`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Sessions {
+    /// Delete sessions, with everything of them.
+    #[command(after_help = DELETE_EXAMPLES)]
+    Delete {
+        /// The sessions: ids, beginnings of them, or `last`.
+        #[arg(value_name = "ID", required = true)]
+        sessions: Vec<String>,
+        /// Ask nobody.
+        #[arg(short, long)]
+        yes: bool,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Begin a new session with what was said in another one, up to a place; the other one stays.
+    #[command(after_help = FORK_EXAMPLES)]
+    Fork {
+        /// The other session: an id, the beginning of one, or `last`.
+        #[arg(value_name = "ID")]
+        session: String,
+        /// Up to where: a turn, as in 2, or a round of one, as in 2.1; the end of the last turn, if not said.
+        #[arg(long, value_name = "TURN[.ROUND]")]
+        at: Option<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// List the sessions, the one that was changed last first.
+    #[command(after_help = LIST_EXAMPLES)]
+    List {
+        /// Only those with this in what was said, in whatever case.
+        #[arg(long, value_name = "TEXT")]
+        search: Option<String>,
+        /// At most this many.
+        #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+        most: u32,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Delete sessions that are old, or more than there is to be room for.
+    #[command(after_help = PRUNE_EXAMPLES)]
+    Prune {
+        /// Those that nobody has gone on with for so long, such as 30d.
+        #[arg(long, value_name = "TIME", required_unless_present = "over")]
+        older_than: Option<String>,
+        /// Those that were gone on with the longest time ago, until no more than this is left, such as 1GiB.
+        #[arg(long, value_name = "SIZE")]
+        over: Option<String>,
+        /// Delete nothing, and say what would be deleted.
+        #[arg(long)]
+        dry_run: bool,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Go on with turns that were left open, as by a crash.
+    #[command(after_help = with_exit_codes(RESUME_EXAMPLES))]
+    Resume(Resume),
+    /// Show what was said and done in a session.
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        /// The session: an id, the beginning of one, or `last`.
+        #[arg(value_name = "ID", default_value = "last")]
+        session: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+        /// Show more: reasoning, whole outcomes of tools.
+        #[arg(short, long)]
+        verbose: bool,
+    },
+}
+
+/// `jackfield sessions resume`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Resume {
+    /// The sessions: ids, beginnings of them, or `last`.
+    #[arg(value_name = "ID", required_unless_present = "all")]
+    pub sessions: Vec<String>,
+    /// All that have an open turn and that nobody is at work on.
+    #[arg(long, conflicts_with = "sessions")]
+    pub all: bool,
+    /// Those, too, that were taken up too often in vain, or that lack servers; their tools are then gone.
+    #[arg(long)]
+    pub again: bool,
+    /// Say yes to every call that needs approval; what is denied stays denied.
+    #[arg(short, long)]
+    pub yes: bool,
+    /// Where the configuration is, and what it says about tools.
+    #[command(flatten)]
+    pub setup: Setup,
+    /// Print one JSON event a line; see docs/cli.md.
+    #[arg(long)]
+    pub json: bool,
+    /// Show more: notes, reasoning, whole outcomes of tools.
+    #[arg(short, long)]
+    pub verbose: bool,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield sessions list
+  jackfield sessions list --search \"Tokyo\"
+  jackfield sessions show last
+  jackfield chat --session last
+  jackfield sessions resume --all";
+
+const DELETE_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions delete k3f9
+  jackfield sessions delete --yes k3f9 m7xa";
+
+const FORK_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions fork last
+  jackfield sessions fork k3f9 --at 2
+  jackfield chat --session \"$(jackfield sessions fork k3f9 --at 2.1)\"";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions list
+  jackfield sessions list --search \"Tokyo\" --most 5
+  jackfield sessions list --json | jq -r '.[] | select(.state == \"open\") | .id'";
+
+const PRUNE_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions prune --older-than 30d --dry-run
+  jackfield sessions prune --over 1GiB
+
+A session with a turn that is not over, and one that a process is at work on, is never deleted by this.";
+
+const RESUME_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions resume last
+  jackfield sessions resume --all
+  jackfield sessions resume k3f9 --again";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions show
+  jackfield sessions show k3f9 | less
+  jackfield sessions show k3f9 --json | jq '.turns[].messages[] | select(.role == \"tool\")'";

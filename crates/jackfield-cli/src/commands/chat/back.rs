@@ -1,0 +1,49 @@
+//! Coming back to a session: what was said last, and a turn that was left open.
+
+use jackfield_domain::history::History;
+use jackfield_engine::ResumeSession;
+
+use super::Conversation;
+use crate::commands::servers;
+use crate::fault::Fault;
+use crate::render;
+use crate::turn::{self, Asks, Ended};
+
+impl Conversation {
+    /// Shows what was said last, and goes on with a turn that was left open.
+    pub(super) async fn come_back(&mut self) -> Result<(), Fault> {
+        self.said = true;
+        let engine = &self.assembled.engine;
+        let loaded = engine.load(&self.session).await?;
+        let history = History::of(&loaded.steps);
+        let turns = history.turns.iter().filter(|turn| turn.end.is_some());
+        let turns: Vec<_> = turns.collect();
+        for turn in turns.iter().rev().take(SHOWN_TURNS).rev() {
+            self.print(|out| render::sessions::past(out, turn, self.verbose));
+        }
+        let Some(open) = history.turns.last().filter(|turn| turn.end.is_none()) else {
+            return Ok(());
+        };
+        self.print(|out| render::sessions::opening(out, open));
+        let ended = self.take_up().await;
+        self.after(ended)
+    }
+
+    /// Goes on with the turn that was left open.
+    async fn take_up(&mut self) -> Result<Ended, Fault> {
+        let policy = self.assembled.options.policy.clone();
+        let mut resume = ResumeSession::new(self.session.clone(), policy);
+        resume.stay = true;
+        let asks = match (self.yes, self.at_terminal) {
+            (true, _) => Asks::Yes,
+            (false, true) => Asks::Person(&mut self.person),
+            (false, false) => Asks::Nobody,
+        };
+        let mut view = render::view(false, self.verbose, true);
+        let _patience = servers::patience(&self.assembled.servers);
+        turn::resume(&self.assembled.engine, resume, &mut *view, asks).await
+    }
+}
+
+/// How many turns are shown of a session that is come back to.
+const SHOWN_TURNS: usize = 3;

@@ -1,0 +1,110 @@
+//! `jackfield sessions`: what is kept, and going on with it.
+
+mod delete;
+pub(crate) mod find;
+mod fork;
+pub(crate) mod prune;
+mod resume;
+
+use jackfield_assembly::Registry;
+use jackfield_domain::history::History;
+use jackfield_engine::SessionQuery;
+
+use crate::args::Sessions;
+use crate::args::sessions::Resume;
+use crate::commands::{ask, kept, printed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::sessions as show;
+
+/// Does what is asked.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault> {
+    if let Sessions::Resume(resume) = sessions {
+        return resume::run(resume, registry).await;
+    }
+    let source = match &sessions {
+        Sessions::Resume(Resume { setup, .. }) => &setup.source,
+        Sessions::Delete { source, .. }
+        | Sessions::Fork { source, .. }
+        | Sessions::List { source, .. }
+        | Sessions::Prune { source, .. }
+        | Sessions::Show { source, .. } => source,
+    };
+    let kept = kept::open(&ask::flags_of(source)).await?;
+    let done = perform(sessions, &kept).await;
+    kept.close().await;
+    done
+}
+
+async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
+    let engine = &kept.engine;
+    let out = &mut anstream::stdout();
+    match sessions {
+        Sessions::Delete {
+            sessions,
+            yes,
+            json,
+            ..
+        } => delete::run(engine, &sessions, yes, json).await,
+        Sessions::Fork {
+            session, at, json, ..
+        } => fork::run(engine, &session, at.as_deref(), json).await,
+        Sessions::List {
+            search, most, json, ..
+        } => {
+            let most = usize::try_from(most).unwrap_or(usize::MAX);
+            let found = find::listed(engine, search.clone(), most).await?;
+            let shown = show::list(out, &found, search.as_deref(), json);
+            printed::ended(shown, Exit::Answered)
+        }
+        Sessions::Prune {
+            older_than,
+            over,
+            dry_run,
+            json,
+            ..
+        } => {
+            prune::run(
+                engine,
+                older_than.as_deref(),
+                over.as_deref(),
+                dry_run,
+                json,
+            )
+            .await
+        }
+        Sessions::Resume(_) => Ok(Exit::Answered),
+        Sessions::Show {
+            session,
+            json,
+            verbose,
+            ..
+        } => {
+            let id = find::one(engine, &session).await?;
+            let loaded = engine.load(&id).await?;
+            let row = find::row(engine, &id).await?;
+            let history = History::of(&loaded.steps);
+            let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
+            printed::ended(shown, Exit::Answered)
+        }
+    }
+}
+
+/// Every row, page by page.
+pub(crate) fn page(
+    before: Option<&jackfield_engine::SessionRow>,
+    text: Option<String>,
+) -> SessionQuery {
+    SessionQuery {
+        before: before.map(|row| (row.changed, row.session.clone())),
+        most: PAGE,
+        text,
+    }
+}
+
+/// How many sessions are read at once.
+pub(crate) const PAGE: usize = 500;

@@ -1,0 +1,129 @@
+//! Sessions by what people call them: an id, the beginning of one, or `last`.
+
+use jackfield_domain::ids::SessionId;
+use jackfield_engine::{Engine, JournalError, SessionRow};
+
+use super::{PAGE, page};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::words;
+
+/// The session that is meant.
+///
+/// # Errors
+///
+/// A [`Fault`] if there is none, or more than one.
+pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault> {
+    let mut found: Vec<SessionRow> = Vec::new();
+    let is_last = name == LAST;
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let whole = rows.len() < PAGE;
+        last = rows.last().cloned();
+        for row in rows {
+            if row.session.as_str() == name {
+                return Ok(row.session);
+            }
+            if is_last && !is_empty(&row) {
+                return Ok(row.session);
+            }
+            if row.session.as_str().starts_with(name) && !is_empty(&row) {
+                found.push(row);
+            }
+        }
+        if whole {
+            break;
+        }
+    }
+    match found.as_slice() {
+        [row] => Ok(row.session.clone()),
+        [] => Err(none(name)),
+        many => {
+            let message = format!("{} sessions begin with `{name}`", many.len());
+            let shown = many.iter().take(MOST_SHOWN).map(|row| {
+                let title = words::shortened(&row.title, TITLE_WIDTH);
+                format!("{}  {title}", row.session)
+            });
+            let mut fault = Fault::new(Exit::Usage, message);
+            fault.causes.extend(shown);
+            Err(fault.with_help("say more of the id"))
+        }
+    }
+}
+
+/// Sessions that something was said in, the one that was changed last first.
+///
+/// # Errors
+///
+/// A [`Fault`] if the journal cannot be read.
+pub(crate) async fn listed(
+    engine: &Engine,
+    text: Option<String>,
+    most: usize,
+) -> Result<Vec<SessionRow>, Fault> {
+    let mut found = Vec::new();
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), text.clone())).await?;
+        let whole = rows.len() < PAGE;
+        last = rows.last().cloned();
+        found.extend(rows.into_iter().filter(|row| !is_empty(row)));
+        if whole || found.len() >= most {
+            found.truncate(most);
+            return Ok(found);
+        }
+    }
+}
+
+/// The row of a session.
+///
+/// # Errors
+///
+/// A [`Fault`] if the journal cannot be read.
+pub(crate) async fn row(engine: &Engine, session: &SessionId) -> Result<Option<SessionRow>, Fault> {
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let whole = rows.len() < PAGE;
+        last = rows.last().cloned();
+        let found = rows.into_iter().find(|row| row.session == *session);
+        if found.is_some() || whole {
+            return Ok(found);
+        }
+    }
+}
+
+/// Whether nothing was ever said in it: it was made for a turn that was given up before it began.
+fn is_empty(row: &SessionRow) -> bool {
+    row.steps == 0 && row.unreadable.is_none()
+}
+
+/// There is no such session.
+fn none(name: &str) -> Fault {
+    let message = if name == LAST {
+        "there are no sessions yet".to_owned()
+    } else {
+        format!("there is no session `{name}`")
+    };
+    let help = "`jackfield sessions list` shows those that there are";
+    Fault::new(Exit::Usage, message).with_help(help)
+}
+
+/// What a session is called that cannot be gone on with, as an error of the command line.
+pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> Fault {
+    if let jackfield_engine::EngineError::Journal(JournalError::Owned { .. }) = &error {
+        let message = format!("a process is at work on session {session}");
+        return Fault::new(Exit::Internal, message).with_help("wait until it is done, or end it");
+    }
+    error.into()
+}
+
+/// What the session is called that was changed last.
+pub(crate) const LAST: &str = "last";
+
+/// How many sessions are named that could be meant.
+const MOST_SHOWN: usize = 5;
+
+/// How much of a title is shown of them.
+const TITLE_WIDTH: usize = 40;

@@ -1,0 +1,77 @@
+//! `jackfield sessions fork`: a new session with what was said in another one.
+
+use jackfield_domain::fork::{ForkPlace, Forkable};
+use jackfield_engine::Engine;
+use serde_json::json;
+
+use super::find;
+use crate::commands::{ask, printed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::sessions as show;
+
+pub(super) async fn run(
+    engine: &Engine,
+    name: &str,
+    at: Option<&str>,
+    as_json: bool,
+) -> Result<Exit, Fault> {
+    let from = find::one(engine, name).await?;
+    let places = engine.fork_places(&from).await?;
+    let place = chosen(&places, at)?;
+    let to = ask::new_session()?;
+    engine.fork(&from, place, &to).await?;
+    let forked = json!({
+        "id": to.as_str(),
+        "from": from.as_str(),
+        "at": words(place),
+    });
+    let shown = show::said(&mut anstream::stdout(), to.as_str(), &forked, as_json);
+    printed::ended(shown, Exit::Answered)
+}
+
+/// The place that is meant: the end of the last turn, if nothing is said.
+fn chosen<'p>(places: &'p [Forkable], at: Option<&str>) -> Result<&'p ForkPlace, Fault> {
+    let found = match at {
+        None => places
+            .iter()
+            .rev()
+            .find(|place| place.place.round.is_none()),
+        Some(at) => places.iter().find(|place| words(&place.place) == at.trim()),
+    };
+    if let Some(found) = found {
+        return Ok(&found.place);
+    }
+    let message = match at {
+        None => "no turn of this session is over".to_owned(),
+        Some(at) => format!("the session cannot be forked at `{}`", at.trim()),
+    };
+    let fault = Fault::new(Exit::Usage, message);
+    Err(fault.with_help(match places {
+        [] => "it can be forked as soon as a round of it is closed".to_owned(),
+        places => format!("--at can be {}", all(places)),
+    }))
+}
+
+/// All places, in short: those of each turn side by side.
+fn all(places: &[Forkable]) -> String {
+    let shown: Vec<String> = places.iter().map(|place| words(&place.place)).collect();
+    match shown.as_slice() {
+        [first @ .., last] if first.len() > MOST_SHOWN => {
+            let first: Vec<&str> = first.iter().take(MOST_SHOWN).map(|one| &**one).collect();
+            format!("{}, …, {last}", first.join(", "))
+        }
+        shown => shown.join(", "),
+    }
+}
+
+/// A place as it is said: `2`, or `2.1`.
+pub(crate) fn words(place: &ForkPlace) -> String {
+    match place.round {
+        Some(round) => format!("{}.{round}", place.ordinal),
+        None => place.ordinal.to_string(),
+    }
+}
+
+/// How many places are named.
+const MOST_SHOWN: usize = 30;

@@ -1,0 +1,125 @@
+//! `jackfield sessions resume`: goes on with turns that were left open.
+
+use std::io::{self, IsTerminal as _};
+use std::sync::Arc;
+
+use jackfield_assembly::Registry;
+use jackfield_domain::ids::SessionId;
+use jackfield_engine::{Engine, ResumeSession, SessionRow, TurnOptions};
+
+use super::{PAGE, find, page};
+use crate::approval::Terminal;
+use crate::args::sessions::Resume;
+use crate::commands::{ask, kept, servers};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::person::Person;
+use crate::render;
+use crate::turn::{self, Asks, Ended};
+
+pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, Fault> {
+    let (config, environment) = ask::configured(&ask::flags(&resume.setup))?;
+    let opening = kept::begin(&config);
+    let prepared = registry.prepare(&config, &environment)?;
+    let journal = opening.opened().await?;
+    let assembled = prepared.on(Arc::clone(&journal.journal));
+    let ended = resume_all(&assembled.engine, assembled.options, &resume).await;
+    servers::stop(assembled.servers).await;
+    kept::close(&journal).await;
+    ended
+}
+
+async fn resume_all(
+    engine: &Engine,
+    mut options: TurnOptions,
+    resume: &Resume,
+) -> Result<Exit, Fault> {
+    let sessions = chosen(engine, resume).await?;
+    if sessions.is_empty() {
+        render::remark("no turn is open that nobody is at work on");
+    }
+    let mut person = None;
+    if !(resume.yes || resume.json) && io::stderr().is_terminal() {
+        person = Terminal::open().ok().map(Person::at);
+    }
+    options.policy.can_ask = true;
+    let mut exit = Exit::Answered;
+    for session in sessions {
+        let many = resume.all || resume.sessions.len() > 1;
+        if many && !resume.json {
+            render::remark(&format!("session {session}"));
+        }
+        let ended = one(engine, &options, session, resume, person.as_mut()).await;
+        let came = ended.unwrap_or_else(|fault| {
+            // With one, the error is the run's; with several, the others still go on.
+            render::fault(&fault)
+        });
+        if came == Exit::Cancelled {
+            return Ok(came);
+        }
+        if exit == Exit::Answered {
+            exit = came;
+        }
+    }
+    Ok(exit)
+}
+
+async fn one(
+    engine: &Engine,
+    options: &TurnOptions,
+    session: SessionId,
+    resume: &Resume,
+    person: Option<&mut Person>,
+) -> Result<Exit, Fault> {
+    let asks = match person {
+        _ if resume.yes => Asks::Yes,
+        Some(person) => Asks::Person(person),
+        None => Asks::Later,
+    };
+    let mut request = ResumeSession::new(session.clone(), options.policy.clone());
+    request.go_on = resume.again;
+    request.stay = !matches!(asks, Asks::Later);
+    let mut view = render::view(resume.json, resume.verbose, true);
+    match turn::resume(engine, request, &mut *view, asks).await? {
+        Ended::BeforeItBegan => Ok(Exit::Cancelled),
+        Ended::Unread => Ok(Exit::Answered),
+        Ended::Waits(waiting) => Ok(ask::waits(&waiting)),
+        Ended::With { fit, report } => {
+            let model = options.model.clone();
+            ask::exit_of(*report, fit, &model, false)
+        }
+    }
+}
+
+/// The sessions that are meant.
+async fn chosen(engine: &Engine, resume: &Resume) -> Result<Vec<SessionId>, Fault> {
+    let mut sessions: Vec<SessionId> = Vec::new();
+    for name in &resume.sessions {
+        let session = find::one(engine, name).await?;
+        if !sessions.contains(&session) {
+            sessions.push(session);
+        }
+    }
+    if !resume.all {
+        return Ok(sessions);
+    }
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let whole = rows.len() < PAGE;
+        last = rows.last().cloned();
+        for row in rows {
+            let is_open = row.open.as_ref().is_some_and(|open| {
+                !row.owned && row.unreadable.is_none() && (resume.again || !open.parked)
+            });
+            if is_open {
+                sessions.push(row.session);
+            }
+        }
+        if whole {
+            // The one that was left first goes on first.
+            sessions.reverse();
+            return Ok(sessions);
+        }
+    }
+}

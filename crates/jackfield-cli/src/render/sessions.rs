@@ -1,0 +1,259 @@
+//! Sessions, for people and for programs.
+
+mod document;
+mod history;
+
+use std::io::{self, Write};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use jackfield_domain::time::WallTime;
+use jackfield_engine::SessionRow;
+use serde_json::{Value, json};
+
+pub use self::history::show;
+pub(crate) use self::history::{opening, past};
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+use crate::render::words;
+
+/// Prints a line, or JSON.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn said(out: &mut impl Write, text: &str, value: &Value, as_json: bool) -> io::Result<()> {
+    if as_json {
+        return document(out, value);
+    }
+    if !text.is_empty() {
+        writeln!(out, "{text}")?;
+    }
+    out.flush()
+}
+
+/// Prints a list of sessions.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn list(
+    out: &mut impl Write,
+    rows: &[SessionRow],
+    search: Option<&str>,
+    as_json: bool,
+) -> io::Result<()> {
+    if as_json {
+        return document(out, &rows.iter().map(described).collect());
+    }
+    if rows.is_empty() {
+        let none = match search {
+            Some(text) => format!("nobody said `{}`", words::one_line(text)),
+            None => "there are no sessions yet".to_owned(),
+        };
+        return writeln!(out, "{none}");
+    }
+    table(out, rows)?;
+    out.flush()
+}
+
+fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
+    let now = now();
+    let ages: Vec<String> = rows.iter().map(|row| age(now.since(row.changed))).collect();
+    let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+    let ids = width(&mut rows.iter().map(|row| row.session.as_str().len()));
+    let wide = width(&mut ages.iter().map(String::len));
+    let states = width(&mut rows.iter().map(|row| State::of(row).words().len()));
+    for (row, age) in rows.iter().zip(&ages) {
+        let state = State::of(row);
+        let (id, turns, style) = (row.session.as_str(), row.turns, state.style());
+        let state = state.words();
+        write!(
+            out,
+            "{NAME}{id:ids$}{NAME:#}  {DIM}{age:>wide$}{DIM:#}  {turns:>3}  {style}{state:states$}{style:#}"
+        )?;
+        writeln!(out, "  {}", words::shortened(&title(row), LONGEST_TITLE))?;
+        if let Some(why) = &row.unreadable {
+            writeln!(out, "  {WARM}!{WARM:#} {}", words::one_line(why))?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints what was pruned, or would be.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn pruned(
+    out: &mut impl Write,
+    gone: &[SessionRow],
+    dry_run: bool,
+    as_json: bool,
+) -> io::Result<()> {
+    let bytes: u64 = gone.iter().map(|row| row.bytes).sum();
+    if as_json {
+        let ids: Vec<&str> = gone.iter().map(|row| row.session.as_str()).collect();
+        let value = json!({ "deleted": !dry_run, "sessions": ids, "bytes": bytes });
+        return document(out, &value);
+    }
+    table(out, gone)?;
+    let sessions = words::counted(gone.len() as u64, "session");
+    let size = size(bytes);
+    let done = if dry_run {
+        "would be deleted"
+    } else {
+        "deleted"
+    };
+    writeln!(out, "{sessions} {done}, {size}")?;
+    out.flush()
+}
+
+/// Where a session is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum State {
+    /// No turn is open, and a process has it.
+    InUse,
+    /// No turn is open.
+    Idle,
+    /// A turn is open that nobody is at work on.
+    Open,
+    /// One that was taken up too often in vain.
+    Parked,
+    /// A turn is open, and a process is at work on it.
+    Running,
+    /// It cannot be read.
+    Unreadable,
+    /// A turn is open that only waits for somebody.
+    Waits,
+}
+
+impl State {
+    const fn of(row: &SessionRow) -> Self {
+        match (&row.unreadable, &row.open) {
+            (Some(_), _) => Self::Unreadable,
+            (None, None) if row.owned => Self::InUse,
+            (None, None) => Self::Idle,
+            (None, Some(open)) if open.only_waits => Self::Waits,
+            (None, Some(_)) if row.owned => Self::Running,
+            (None, Some(open)) if open.parked => Self::Parked,
+            (None, Some(_)) => Self::Open,
+        }
+    }
+
+    /// The word for programs.
+    const fn code(self) -> &'static str {
+        match self {
+            Self::Idle => "idle",
+            Self::InUse => "in_use",
+            Self::Open => "open",
+            Self::Parked => "parked",
+            Self::Running => "running",
+            Self::Unreadable => "unreadable",
+            Self::Waits => "waits",
+        }
+    }
+
+    /// The word for people.
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Idle => "-",
+            Self::InUse => "in use",
+            Self::Open | Self::Parked | Self::Running | Self::Unreadable | Self::Waits => {
+                self.code()
+            }
+        }
+    }
+
+    const fn style(self) -> anstyle::Style {
+        match self {
+            Self::Idle | Self::InUse => DIM,
+            Self::Open | Self::Parked | Self::Waits => WARM,
+            Self::Running => GOOD,
+            Self::Unreadable => BAD,
+        }
+    }
+}
+
+fn described(row: &SessionRow) -> Value {
+    let open = row.open.as_ref().map(|open| {
+        json!({
+            "turn": open.turn.as_str(),
+            "waits": open.waits,
+            "parked": open.parked,
+        })
+    });
+    json!({
+        "id": row.session.as_str(),
+        "title": &*row.title,
+        "state": State::of(row).code(),
+        "turns": row.turns,
+        "created": time(row.created),
+        "changed": time(row.changed),
+        "bytes": row.bytes,
+        "in_use": row.owned,
+        "open": open,
+        "unreadable": row.unreadable.as_deref(),
+    })
+}
+
+fn place(ordinal: u32, round: Option<u32>) -> String {
+    match round {
+        Some(round) => format!("{ordinal}.{round}"),
+        None => ordinal.to_string(),
+    }
+}
+
+fn title(row: &SessionRow) -> String {
+    if row.title.is_empty() {
+        "(without words)".to_owned()
+    } else {
+        row.title.to_string()
+    }
+}
+
+/// A length of time, as roughly as people want it.
+fn age(age: Duration) -> String {
+    const MINUTE: u64 = 60;
+    const HOUR: u64 = 60 * MINUTE;
+    const DAY: u64 = 24 * HOUR;
+    match age.as_secs() {
+        0..MINUTE => "1 min".to_owned(),
+        seconds @ MINUTE..HOUR => format!("{} min", seconds / MINUTE),
+        seconds @ HOUR..DAY => format!("{} h", seconds / HOUR),
+        seconds => format!("{} d", seconds / DAY),
+    }
+}
+
+/// A size, as roughly as people want it.
+pub(crate) fn size(bytes: u64) -> String {
+    const UNITS: [&str; 4] = ["KiB", "MiB", "GiB", "TiB"];
+    if bytes < 1 << 10 {
+        return format!("{bytes} bytes");
+    }
+    let mut left = bytes >> 10;
+    for unit in UNITS {
+        if left < 1 << 10 {
+            return format!("{left} {unit}");
+        }
+        left >>= 10;
+    }
+    format!("{left} PiB")
+}
+
+/// An instant in UTC, to the second.
+fn time(at: WallTime) -> String {
+    let since = at.since(WallTime::from_millis(0));
+    let since = Duration::from_secs(since.as_secs());
+    match UNIX_EPOCH.checked_add(since) {
+        Some(time) => humantime::format_rfc3339_seconds(time).to_string(),
+        None => String::new(),
+    }
+}
+
+fn now() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    WallTime::from_millis(0).after(since.unwrap_or_default())
+}
+
+/// How much of a title is shown in a list.
+const LONGEST_TITLE: usize = 60;

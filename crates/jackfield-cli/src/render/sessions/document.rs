@@ -1,0 +1,157 @@
+//! What was said and done in a session, for programs.
+
+use jackfield_domain::block::{Content, ToolCall};
+use jackfield_domain::fact::ModelCallEnd;
+use jackfield_domain::history::{Entry, Forked, History, PastTurn};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_engine::SessionRow;
+use serde_json::{Value, json};
+
+use super::{State, place, time};
+use crate::render::json;
+use crate::render::words::Status;
+
+/// Everything that was said and done, for programs.
+pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &History) -> Value {
+    let forked = history
+        .forked
+        .as_ref()
+        .map(|Forked { at, from, messages }| {
+            let messages = messages.iter().flat_map(|message| spoken(message));
+            json!({
+                "from": from.as_str(),
+                "at": place(at.ordinal, at.round),
+                "messages": messages.collect::<Vec<_>>(),
+            })
+        });
+    json!({
+        "id": session.as_str(),
+        "title": row.map(|row| row.title.to_string()),
+        "state": row.map(|row| State::of(row).code()),
+        "forked": forked,
+        "turns": history.turns.iter().map(turn).collect::<Vec<_>>(),
+    })
+}
+
+fn turn(turn: &PastTurn) -> Value {
+    let waits = turn.waits.iter().map(|wait| {
+        json!({
+            "id": wait.id.as_str(),
+            "call": wait.call.as_str(),
+            "kind": json::wait_kind(&wait.kind),
+            "until": time(wait.deadline),
+        })
+    });
+    json!({
+        "turn": turn.turn.as_str(),
+        "ordinal": turn.ordinal,
+        "model": json::model(&turn.model),
+        "began": time(turn.began),
+        "ended": turn.end.as_ref().map(|(_, at)| time(*at)),
+        "end": turn.end.as_ref().map(|(end, _)| json::end(end)),
+        "usage": json::usage(&turn.usage),
+        "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
+        "waits": waits.collect::<Vec<_>>(),
+    })
+}
+
+fn entry(entry: &Entry) -> Vec<Value> {
+    match entry {
+        Entry::Brought(message) => spoken(message),
+        Entry::Failed { at, partial, why } => {
+            let (why, failure) = match why {
+                ModelCallEnd::Cancelled => ("cancelled", None),
+                ModelCallEnd::Failed(failure) => ("failed", Some(json::failure(failure))),
+                ModelCallEnd::Lost => ("lost", None),
+            };
+            vec![json!({
+                "role": "assistant",
+                "at": time(*at),
+                "text": partial.as_ref().map(|partial| partial.to_text()),
+                "calls": [],
+                "finish_reason": null,
+                "why": why,
+                "failure": failure,
+            })]
+        }
+        Entry::Outcome {
+            at,
+            call,
+            end,
+            result,
+            took,
+        } => {
+            let outcome = json!({
+                "role": "tool",
+                "at": time(*at),
+                "call": call.id.as_str(),
+                "name": call.name.as_str(),
+                "status": Status::of(*end, result.is_error).code(),
+                "duration_ms": took.map(json::millis),
+            });
+            vec![json::with(outcome, json::outcome(result))]
+        }
+        Entry::Reply { at, reply, round } => vec![json!({
+            "role": "assistant",
+            "at": time(*at),
+            "round": round,
+            "text": reply.message.to_text(),
+            "calls": reply.message.calls().map(|call| called(call)).collect::<Vec<_>>(),
+            "finish_reason": json::finish(&reply.end.finish),
+            "usage": reply.end.usage.as_ref().map(json::usage),
+        })],
+    }
+}
+
+/// A message as it stands in a conversation.
+fn spoken(message: &Message) -> Vec<Value> {
+    let text = message.to_text();
+    match message.role {
+        Role::Assistant => vec![json!({
+            "role": "assistant",
+            "text": text,
+            "calls": message.calls().map(|call| called(call)).collect::<Vec<_>>(),
+        })],
+        Role::System => vec![json!({ "role": "system", "text": text })],
+        Role::Tool => {
+            let outcomes = message
+                .blocks
+                .iter()
+                .filter_map(|block| match &block.content {
+                    Content::ToolOutcome(outcome) => {
+                        let call = json!({ "role": "tool", "call": outcome.call.as_str() });
+                        Some(json::with(call, json::outcome(&outcome.result)))
+                    }
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Refusal(_)
+                    | Content::Text(_)
+                    | Content::Thinking(_)
+                    | Content::ToolCall(_) => None,
+                });
+            outcomes.collect()
+        }
+        Role::User => {
+            let is_file = |content: &Content| {
+                matches!(
+                    content,
+                    Content::Audio(_) | Content::Document(_) | Content::Image(_)
+                )
+            };
+            let blocks = message.blocks.iter();
+            let files = blocks.filter(|block| is_file(&block.content)).count();
+            vec![json!({ "role": "user", "text": text, "files": files })]
+        }
+    }
+}
+
+fn called(call: &ToolCall) -> Value {
+    json!({
+        "id": call.id.as_str(),
+        "name": call.name.as_str(),
+        "arguments": json::arguments(&call.input),
+    })
+}

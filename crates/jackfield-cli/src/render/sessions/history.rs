@@ -1,0 +1,233 @@
+//! What was said and done in a session, for people.
+
+use std::io::{self, Write};
+
+use jackfield_domain::block::Content;
+use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
+use jackfield_domain::history::{Entry, Forked, History, PastTurn};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::wait::WaitKind;
+use jackfield_engine::SessionRow;
+
+use super::document::whole;
+use super::{State, age, now, place, size, time, title};
+use crate::render::json;
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+use crate::render::words::{self, Status};
+use crate::render::wrap::wrapped;
+
+/// Prints what was said and done in a session.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn show(
+    out: &mut impl Write,
+    session: &SessionId,
+    row: Option<&SessionRow>,
+    history: &History,
+    as_json: bool,
+    verbose: bool,
+) -> io::Result<()> {
+    if as_json {
+        return document(out, &whole(session, row, history));
+    }
+    let mut facts = vec![words::counted(history.turns.len() as u64, "turn")];
+    if let Some(row) = row {
+        facts.push(State::of(row).words().to_owned());
+        facts.push(format!("changed {} ago", age(now().since(row.changed))));
+        facts.push(size(row.bytes));
+    }
+    let title = row.map(title).unwrap_or_default();
+    writeln!(out, "{NAME}{session}{NAME:#}  {}", words::one_line(&title))?;
+    writeln!(out, "{DIM}{}{DIM:#}", facts.join(" · "))?;
+    if let Some(Forked { at, from, messages }) = &history.forked {
+        let at = place(at.ordinal, at.round);
+        writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
+        for message in messages.iter() {
+            self::message(out, message, verbose)?;
+        }
+    }
+    for turn in &history.turns {
+        past(out, turn, verbose)?;
+    }
+    out.flush()
+}
+
+/// Prints what an open turn began with.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn) -> io::Result<()> {
+    writeln!(
+        out,
+        "\n{DIM}── turn {}, which was left open{DIM:#}",
+        turn.ordinal
+    )?;
+    for entry in &turn.entries {
+        if let Entry::Brought(brought) = entry {
+            message(out, brought, false)?;
+        }
+    }
+    Ok(())
+}
+
+/// Prints a turn as it went.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
+    let model = json::model(&turn.model);
+    let began = time(turn.began);
+    writeln!(
+        out,
+        "\n{DIM}── turn {} · {} · {began}{DIM:#}",
+        turn.ordinal,
+        words::one_line(&model)
+    )?;
+    for entry in &turn.entries {
+        match entry {
+            Entry::Brought(message) => self::message(out, message, verbose)?,
+            Entry::Failed { partial, why, .. } => {
+                if let Some(partial) = partial {
+                    message(out, partial, verbose)?;
+                }
+                let why = match why {
+                    ModelCallEnd::Cancelled => "the reply was cancelled".to_owned(),
+                    ModelCallEnd::Failed(failure) => failure.message.to_string(),
+                    ModelCallEnd::Lost => "the reply was lost with its process".to_owned(),
+                };
+                writeln!(out, "{WARM}!{WARM:#} {}", words::printable(&why))?;
+            }
+            Entry::Outcome {
+                call,
+                end,
+                result,
+                took,
+                ..
+            } => {
+                let status = Status::of(*end, result.is_error);
+                let took = took.map(|took| format!(" ({})", words::time(took)));
+                let text = if verbose {
+                    words::printable(&result.to_text()).into_owned()
+                } else {
+                    words::outcome(result)
+                };
+                writeln!(
+                    out,
+                    "  {} {}: {}{} {text}",
+                    status.sign(),
+                    words::one_line(call.name.as_str()),
+                    status.words(),
+                    took.unwrap_or_default()
+                )?;
+            }
+            Entry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
+        }
+    }
+    match &turn.end {
+        None if turn.waits.is_empty() => writeln!(out, "{WARM}…{WARM:#} not over")?,
+        None => {
+            for wait in &turn.waits {
+                let what = asked(&wait.kind);
+                let until = time(wait.deadline);
+                writeln!(out, "{WARM}?{WARM:#} waits for {what} until {until}")?;
+            }
+        }
+        Some((end, _)) => {
+            if let Some((words, is_bad)) = ended(end) {
+                let style = if is_bad { BAD } else { DIM };
+                writeln!(out, "{style}!{style:#} {}", words::printable(&words))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn message(out: &mut impl Write, message: &Message, verbose: bool) -> io::Result<()> {
+    for block in &message.blocks {
+        match &block.content {
+            Content::Text(text) => text_of(out, &text.text, message.role)?,
+            Content::Refusal(text) => text_of(out, text, message.role)?,
+            Content::Thinking(thinking) if verbose && !thinking.text.trim().is_empty() => {
+                writeln!(
+                    out,
+                    "{DIM}{}{DIM:#}",
+                    words::printable(thinking.text.trim())
+                )?;
+            }
+            Content::Thinking(_) => {}
+            Content::ToolCall(call) => {
+                let arguments = words::arguments(&call.input);
+                let name = words::one_line(call.name.as_str());
+                writeln!(out, "{NAME}⚙ {name}{NAME:#}({arguments})")?;
+            }
+            Content::ToolOutcome(outcome) => {
+                writeln!(out, "  {}", words::outcome(&outcome.result))?;
+            }
+            Content::Audio(_) => writeln!(out, "{DIM}[a sound]{DIM:#}")?,
+            Content::Document(_) => writeln!(out, "{DIM}[a document]{DIM:#}")?,
+            Content::Image(_) => writeln!(out, "{DIM}[an image]{DIM:#}")?,
+            Content::Opaque(opaque) => {
+                writeln!(out, "{DIM}[{}]{DIM:#}", words::one_line(&opaque.kind))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Words, with a mark before those of the person.
+fn text_of(out: &mut impl Write, text: &str, role: Role) -> io::Result<()> {
+    let text = words::printable(text.trim());
+    if text.is_empty() {
+        return Ok(());
+    }
+    let mark = match role {
+        Role::User => "> ",
+        Role::System => "# ",
+        Role::Assistant | Role::Tool => "",
+    };
+    for line in text.lines() {
+        let style = if mark.is_empty() {
+            anstyle::Style::new()
+        } else {
+            GOOD
+        };
+        let line = wrapped(
+            &format!("{style}{mark}{line}{style:#}"),
+            crate::render::columns(),
+        );
+        writeln!(out, "{line}")?;
+    }
+    Ok(())
+}
+
+/// How a turn ended that did not simply end, and whether that is bad.
+fn ended(end: &TurnEnd) -> Option<(String, bool)> {
+    match end {
+        TurnEnd::Answered(finish) => words::finish(finish).map(|words| (words, false)),
+        TurnEnd::Cancelled(_) => Some(("cancelled".to_owned(), false)),
+        TurnEnd::ClientExpired => Some(("a tool of the caller was not answered".to_owned(), true)),
+        TurnEnd::Failed(failure) => Some((format!("failed: {}", failure.message), true)),
+        TurnEnd::Interrupted(failure) => {
+            Some((format!("the answer broke off: {}", failure.message), true))
+        }
+        TurnEnd::Limited { limit, is_error } => {
+            Some((words::limit(*limit).0.to_owned(), *is_error))
+        }
+    }
+}
+
+/// What is asked of somebody.
+const fn asked(kind: &WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Approval { .. } => "an approval",
+        WaitKind::ClientResult => "the result of a tool of the caller",
+        WaitKind::Elicitation { .. } => "an answer to a tool's question",
+        WaitKind::UnknownOutcome => "a word on a call whose outcome nobody knows",
+    }
+}

@@ -1,0 +1,109 @@
+//! What has come of an open turn until now, as if it were told again.
+
+use std::sync::Arc;
+
+use jackfield_domain::block::{Content, RanBy};
+use jackfield_domain::delta::{BlockStart, Delta};
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::ids::{ModelAttempt, ToolCallId};
+use jackfield_domain::message::Message;
+use jackfield_domain::settings::ResponseFormat;
+use jackfield_domain::tool_input::ToolInput;
+
+use crate::render::event::Event;
+
+/// What was told of the turn that began last.
+#[derive(Default)]
+pub(super) struct Past {
+    pub(super) events: Vec<Event>,
+    /// The form of its answer.
+    pub(super) format: ResponseFormat,
+}
+
+/// What was told of the turn that began last.
+pub(super) fn events(steps: &[Envelope]) -> Past {
+    let mut past = Past::default();
+    for step in steps {
+        for fact in &step.facts {
+            match fact {
+                Fact::TurnOpened { setup, .. } => {
+                    past.events.clear();
+                    past.format = setup.settings.response_format.clone();
+                }
+                Fact::ReplyReceived { attempt, reply } => {
+                    said(&mut past.events, *attempt, &reply.message);
+                }
+                Fact::CallAccepted { .. }
+                | Fact::CallClosed { .. }
+                | Fact::CallLost { .. }
+                | Fact::CallStarted { .. }
+                | Fact::Late(_)
+                | Fact::ModelCallEnded { .. }
+                | Fact::ModelCallStarted { .. }
+                | Fact::SessionForked { .. }
+                | Fact::TurnEnded { .. }
+                | Fact::TurnResumed { .. }
+                | Fact::WaitClosed { .. }
+                | Fact::WaitOpened { .. } => {}
+            }
+            past.events.push(Event::Fact {
+                fact: Box::new(fact.clone()),
+                now: step.now,
+            });
+        }
+    }
+    past
+}
+
+/// A reply in pieces, one block after another.
+fn said(events: &mut Vec<Event>, attempt: ModelAttempt, message: &Message) {
+    for (index, block) in (0..).zip(&message.blocks) {
+        let (start, piece, call) = pieces(index, &block.content);
+        let mut tell = |delta| {
+            events.push(Event::Delta {
+                attempt,
+                call: call.clone(),
+                delta,
+            });
+        };
+        tell(Delta::BlockStarted { index, start });
+        piece.map(&mut tell);
+        tell(Delta::BlockEnded { index });
+    }
+}
+
+fn pieces(index: u32, content: &Content) -> (BlockStart, Option<Delta>, Option<ToolCallId>) {
+    let text = |text: &Arc<str>| {
+        let text = Arc::clone(text);
+        Some(Delta::TextAppended { index, text })
+    };
+    match content {
+        Content::Refusal(words) => (BlockStart::Refusal, text(words), None),
+        Content::Text(words) => (BlockStart::Text, text(&words.text), None),
+        Content::Thinking(thinking) => {
+            let redacted = thinking.redacted;
+            let start = BlockStart::Thinking { redacted };
+            (start, text(&thinking.text), None)
+        }
+        Content::ToolCall(call) => {
+            let (json, arguments) = match &call.input {
+                ToolInput::Json(input) => (true, input.raw().into()),
+                ToolInput::Text(words) => (false, Arc::clone(words)),
+            };
+            let start = BlockStart::ToolCall {
+                json,
+                name: call.name.as_str().into(),
+                ran_by: call.ran_by,
+                upstream: None,
+            };
+            let id = (call.ran_by != RanBy::Provider).then(|| call.id.clone());
+            let text = arguments;
+            (start, Some(Delta::ArgumentsAppended { index, text }), id)
+        }
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::ToolOutcome(_) => (BlockStart::Whole(content.clone()), None, None),
+    }
+}

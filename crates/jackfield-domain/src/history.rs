@@ -1,0 +1,237 @@
+//! The history of a session, to be read: what was said and done, turn by turn, and how each turn ended.
+//!
+//! The messages of a [`Session`](crate::session::Session) are what a model is sent; this is what has
+//! happened, with the time, and with what no model is told.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::block::{Block, Content, ToolCall};
+use crate::fact::{CallEnd, Envelope, Fact, Late, ModelCallEnd, TurnEnd};
+use crate::fork::ForkPlace;
+use crate::ids::{SessionId, TurnId};
+use crate::message::{Message, Role};
+use crate::outcome::ToolResult;
+use crate::reply::Reply;
+use crate::request::ModelRef;
+use crate::setup::Opening;
+use crate::time::{MonoTime, Now, WallTime};
+use crate::usage::Usage;
+use crate::wait::Wait;
+
+/// What has happened in a session.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct History {
+    /// What it is a fork of, if it is one.
+    pub forked: Option<Forked>,
+    /// The turns, in order.
+    pub turns: Vec<PastTurn>,
+}
+
+/// What a session is a fork of.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Forked {
+    /// Where the other session was forked.
+    pub at: ForkPlace,
+    /// The other session.
+    pub from: SessionId,
+    /// What was said until then.
+    pub messages: Arc<Vec<Arc<Message>>>,
+}
+
+/// A turn, as it went.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastTurn {
+    /// When it began.
+    pub began: WallTime,
+    /// How it ended, and when, if it has.
+    pub end: Option<(TurnEnd, WallTime)>,
+    /// What was said and done, in order.
+    pub entries: Vec<Entry>,
+    /// The model.
+    pub model: ModelRef,
+    /// Its place in the session, from 1.
+    pub ordinal: u32,
+    /// Its id.
+    pub turn: TurnId,
+    /// What its replies used, all together.
+    pub usage: Usage,
+    /// The questions to somebody outside that are open.
+    pub waits: Vec<Wait>,
+}
+
+/// Something that was said or done in a turn.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Entry {
+    /// A message that the turn began with.
+    Brought(Arc<Message>),
+    /// A model call ended without a reply.
+    Failed {
+        /// When.
+        at: WallTime,
+        /// What it had said, as far as that is kept.
+        partial: Option<Arc<Message>>,
+        /// Why.
+        why: ModelCallEnd,
+    },
+    /// A call has its outcome.
+    Outcome {
+        /// When.
+        at: WallTime,
+        /// The call.
+        call: Arc<ToolCall>,
+        /// How it came to it.
+        end: CallEnd,
+        /// All of the outcome that is kept.
+        result: Arc<ToolResult>,
+        /// How long the call took, if one process saw both ends of it.
+        took: Option<Duration>,
+    },
+    /// A model replied.
+    Reply {
+        /// When.
+        at: WallTime,
+        /// The reply.
+        reply: Arc<Reply>,
+        /// The round.
+        round: u32,
+    },
+}
+
+impl History {
+    /// The history that these steps tell.
+    #[must_use]
+    pub fn of(steps: &[Envelope]) -> Self {
+        let mut reader = Reader::default();
+        for step in steps {
+            for fact in &step.facts {
+                reader.read(fact, step.now);
+            }
+        }
+        reader.history
+    }
+}
+
+#[derive(Default)]
+struct Reader {
+    calls: Vec<Known>,
+    history: History,
+}
+
+/// A call of the turn.
+struct Known {
+    call: Arc<ToolCall>,
+    started: Option<MonoTime>,
+}
+
+impl Reader {
+    fn read(&mut self, fact: &Fact, now: Now) {
+        let at = now.wall;
+        if let Fact::TurnOpened {
+            opening,
+            ordinal,
+            setup,
+            turn,
+        } = fact
+        {
+            self.calls.clear();
+            self.history.turns.push(PastTurn {
+                began: at,
+                end: None,
+                entries: brought(opening, *ordinal).map(Entry::Brought).collect(),
+                model: setup.model.clone(),
+                ordinal: *ordinal,
+                turn: turn.clone(),
+                usage: Usage::default(),
+                waits: Vec::new(),
+            });
+            return;
+        }
+        if let Fact::SessionForked { at, from, messages } = fact {
+            self.history.forked = Some(Forked {
+                at: at.clone(),
+                from: from.clone(),
+                messages: Arc::clone(messages),
+            });
+            return;
+        }
+        let Some(turn) = self.history.turns.last_mut() else {
+            return;
+        };
+        match fact {
+            Fact::CallClosed {
+                call, end, result, ..
+            } => {
+                if let Some(known) = self.calls.iter().find(|known| known.call.id == *call) {
+                    turn.entries.push(Entry::Outcome {
+                        at,
+                        call: Arc::clone(&known.call),
+                        end: *end,
+                        result: Arc::clone(result),
+                        took: known.started.map(|started| now.mono.since(started)),
+                    });
+                }
+            }
+            Fact::CallStarted { attempt, .. } => {
+                let mut known = self.calls.iter_mut();
+                if let Some(known) = known.find(|known| known.call.id == attempt.call) {
+                    known.started = Some(now.mono);
+                }
+            }
+            Fact::Late(Late::Usage { usage, .. }) => turn.usage += *usage,
+            Fact::ModelCallEnded { partial, why, .. } => turn.entries.push(Entry::Failed {
+                at,
+                partial: partial.clone(),
+                why: why.clone(),
+            }),
+            Fact::ReplyReceived { attempt, reply } => {
+                self.calls.extend(reply.message.calls().map(|call| Known {
+                    call: Arc::clone(call),
+                    started: None,
+                }));
+                if let Some(usage) = reply.end.usage {
+                    turn.usage += usage;
+                }
+                turn.entries.push(Entry::Reply {
+                    at,
+                    reply: Arc::clone(reply),
+                    round: attempt.round,
+                });
+            }
+            Fact::TurnEnded { end } => turn.end = Some((end.clone(), at)),
+            // Another process has another clock.
+            Fact::TurnResumed { .. } => {
+                for known in &mut self.calls {
+                    known.started = None;
+                }
+            }
+            Fact::WaitClosed { wait, .. } => turn.waits.retain(|open| open.id != *wait),
+            Fact::WaitOpened { wait } => turn.waits.push(wait.clone()),
+            Fact::CallAccepted { .. }
+            | Fact::CallLost { .. }
+            | Fact::Late(Late::Outcome { .. })
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnOpened { .. } => {}
+        }
+    }
+}
+
+/// The messages that a turn brings: of a whole conversation, which is brought again with each turn, all of
+/// them the first time and then the last one.
+fn brought(opening: &Opening, ordinal: u32) -> impl Iterator<Item = Arc<Message>> {
+    let messages = match opening {
+        Opening::ClientResults(results) => {
+            let blocks = results
+                .iter()
+                .map(|outcome| Block::from(Content::ToolOutcome(Arc::clone(outcome))));
+            vec![Arc::new(Message::new(Role::Tool, blocks.collect()))]
+        }
+        Opening::Transcript(transcript) if ordinal > 1 => {
+            transcript.messages().last().cloned().into_iter().collect()
+        }
+        Opening::Transcript(transcript) => transcript.messages().to_vec(),
+        Opening::UserMessage(message) => vec![Arc::clone(message)],
+    };
+    messages.into_iter()
+}
