@@ -21,6 +21,7 @@ use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
 
 use crate::arrivals::{Arrivals, For, WatchError};
+use crate::check::{self, CheckProgress, Checked};
 use crate::commit::{self, NotHad};
 use crate::derived;
 use crate::error::{Fault, OpenError};
@@ -127,6 +128,21 @@ impl SqliteJournal {
             watcher: Mutex::new(Some(watcher)),
             writer: Writer::start(connection).map_err(io)?,
         })
+    }
+
+    /// Looks over the whole file, for at most that long: whether it is sound, and everything in it can
+    /// be read. Others go on with it meanwhile. Dropped, it comes to its end all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
+    pub async fn check(
+        &self,
+        limit: Duration,
+        progress: impl FnMut(CheckProgress) + Send + 'static,
+    ) -> Result<Checked, JournalError> {
+        let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
+        self.readers.read(read).await.map_err(Fault::into_error)
     }
 
     /// Writes what was asked for until now, and lets go of the file and of every session: others find

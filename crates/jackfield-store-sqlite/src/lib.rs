@@ -13,6 +13,7 @@
 //! beside them in columns is there to be searched and compared.
 
 mod arrivals;
+mod check;
 mod commit;
 mod derived;
 mod error;
@@ -26,5 +27,6 @@ mod schema;
 mod writer;
 
 pub use self::arrivals::NOTICED;
+pub use self::check::{CheckProgress, Checked};
 pub use self::error::OpenError;
 pub use self::journal::{Options, SqliteJournal};

@@ -4,11 +4,13 @@
     reason = "a test ends where something is not as it should be"
 )]
 
+mod checking;
 mod contract;
 mod faults;
 mod files;
 mod forms;
 mod harness;
 mod newer;
+mod other_process;
 mod processes;
 mod writing;

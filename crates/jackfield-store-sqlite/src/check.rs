@@ -1,0 +1,224 @@
+//! Looking over a whole file: whether it is sound, and everything in it can be read.
+
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::summary::Summary;
+use jackfield_record::DecodeError;
+use rusqlite::{Connection, ErrorCode, params};
+
+use crate::derived;
+use crate::error::Fault;
+use crate::rows::{self, SessionRow};
+
+/// What a look over the file found.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Checked {
+    /// What is wrong, each in a sentence that names the session if it is one's.
+    pub damage: Vec<String>,
+    /// Whether everything was looked at: otherwise the time was over.
+    pub is_complete: bool,
+    /// The sessions of which only a newer version knows everything. They are not wrong.
+    pub newer: Vec<SessionId>,
+    /// How many sessions were looked at.
+    pub sessions: u64,
+    /// How many steps were read.
+    pub steps: u64,
+}
+
+/// How far a look over the file is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct CheckProgress {
+    /// How many sessions have been looked at.
+    pub done: u64,
+    /// Of how many.
+    pub of: u64,
+}
+
+/// Looks over the file for at most that long.
+pub(crate) fn check(
+    connection: &Connection,
+    limit: Duration,
+    mut progress: impl FnMut(CheckProgress),
+) -> Checked {
+    let interrupt = connection.get_interrupt_handle();
+    let (over, waits) = channel::<()>();
+    let deadline = Instant::now().checked_add(limit);
+    std::thread::scope(|scope| {
+        scope.spawn(move || {
+            if waits.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+                interrupt.interrupt();
+            }
+        });
+        let mut check = Check {
+            checked: Checked::default(),
+            connection,
+            deadline,
+        };
+        check.checked.is_complete = check.look(&mut progress).is_ok();
+        drop(over);
+        check.checked
+    })
+}
+
+/// The time is over.
+struct Over;
+
+struct Check<'a> {
+    checked: Checked,
+    connection: &'a Connection,
+    deadline: Option<Instant>,
+}
+
+impl Check<'_> {
+    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), Over> {
+        let found = self.lines("PRAGMA quick_check(20)");
+        for line in self.note("the file", found)?.unwrap_or_default() {
+            if line != "ok" {
+                self.checked.damage.push(format!("the file: {line}"));
+            }
+        }
+        let strays = self.lines("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 20");
+        for table in self.note("the file", strays)?.unwrap_or_default() {
+            let told = format!("the file: a row of `{table}` belongs to no session");
+            self.checked.damage.push(told);
+        }
+        let ids = self.lines("SELECT id FROM sessions ORDER BY number");
+        let ids = self.note("the list of sessions", ids)?.unwrap_or_default();
+        let of = ids.len() as u64;
+        for (done, id) in (0..).zip(&ids) {
+            progress(CheckProgress { done, of });
+            self.session(id)?;
+        }
+        progress(CheckProgress { done: of, of });
+        Ok(())
+    }
+
+    fn session(&mut self, id: &str) -> Result<(), Over> {
+        let Ok(session) = SessionId::parse(id) else {
+            let told = format!("the list of sessions: {id:?} is no session id");
+            self.checked.damage.push(told);
+            return Ok(());
+        };
+        let what = format!("session {id}");
+        let row = rows::session(self.connection, &session);
+        let Some(Some(row)) = self.note(&what, row)? else {
+            return Ok(());
+        };
+        self.checked.sessions += 1;
+        if row.is_newer() {
+            self.checked.newer.push(session);
+            return Ok(());
+        }
+        let read = self.read(&row);
+        match self.note(&what, read)? {
+            Some(Ok(())) | None => {}
+            Some(Err(Wrong::Record(error))) if error.is_newer() => {
+                self.checked.newer.push(session);
+            }
+            Some(Err(Wrong::Record(error))) => {
+                let why = std::error::Error::source(&error).map(ToString::to_string);
+                let why = why.map(|why| format!(" ({why})")).unwrap_or_default();
+                self.checked.damage.push(format!("{what}: {error}{why}"));
+            }
+            Some(Err(Wrong::Row(why))) => self.checked.damage.push(format!("{what}: {why}")),
+        }
+        Ok(())
+    }
+
+    /// Reads everything of a session.
+    fn read(&mut self, row: &SessionRow) -> rusqlite::Result<Result<(), Wrong>> {
+        let mut summary = Summary::default();
+        let (mut steps, known) = (0, row.known);
+        let mut see = |step: Envelope| {
+            if steps < known {
+                summary.apply(&step);
+            }
+            steps += 1;
+        };
+        let query = "SELECT record FROM steps WHERE session = ?1 ORDER BY position";
+        let read = self.each(query, row.number, |bytes| {
+            see(jackfield_record::decode_envelope(bytes)?);
+            Ok(())
+        })?;
+        self.checked.steps += steps;
+        if let Err(error) = read {
+            return Ok(Err(Wrong::Record(error)));
+        }
+        let query = "SELECT record FROM deliveries WHERE session = ?1 ORDER BY place";
+        let mut deliveries = 0;
+        let read = self.each(query, row.number, |bytes| {
+            deliveries += 1;
+            jackfield_record::decode_delivery(bytes).map(drop)
+        })?;
+        if let Err(error) = read {
+            return Ok(Err(Wrong::Record(error)));
+        }
+        let query = "SELECT wait FROM waits WHERE session = ?1";
+        let read = self.each(query, row.number, |bytes| {
+            jackfield_record::decode_wait(bytes).map(drop)
+        })?;
+        if let Err(error) = read {
+            return Ok(Err(Wrong::Record(error)));
+        }
+        if (steps, deliveries) != (row.steps, row.deliveries) {
+            return Ok(Err(Wrong::Row(
+                "some of its steps or deliveries are missing",
+            )));
+        }
+        let listed = derived::summary(row)?;
+        if listed != summary {
+            return Ok(Err(Wrong::Row("its row does not say what its steps say")));
+        }
+        Ok(Ok(()))
+    }
+
+    /// Reads the records that a query finds.
+    fn each(
+        &self,
+        query: &str,
+        session: i64,
+        mut read: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+    ) -> rusqlite::Result<Result<(), DecodeError>> {
+        let mut query = self.connection.prepare_cached(query)?;
+        let mut found = query.query(params![session])?;
+        while let Some(row) = found.next()? {
+            if let Err(error) = read(row.get_ref(0)?.as_blob()?) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    fn lines(&self, query: &str) -> rusqlite::Result<Vec<String>> {
+        let mut query = self.connection.prepare(query)?;
+        query.query_map((), |row| row.get(0))?.collect()
+    }
+
+    /// What was read, or nothing, with the reason put down; not if the time is over.
+    fn note<T>(&mut self, what: &str, read: rusqlite::Result<T>) -> Result<Option<T>, Over> {
+        if self.deadline.is_some_and(|end| Instant::now() >= end) {
+            return Err(Over);
+        }
+        match read {
+            Ok(read) => Ok(Some(read)),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                Err(Over)
+            }
+            Err(error) => {
+                let told = format!("{what}: {}", Fault::of(&error));
+                self.checked.damage.push(told);
+                Ok(None)
+            }
+        }
+    }
+}
+
+/// What is wrong with a session.
+enum Wrong {
+    Record(DecodeError),
+    Row(&'static str),
+}

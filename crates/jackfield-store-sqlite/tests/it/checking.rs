@@ -1,0 +1,113 @@
+//! Looking over a whole file.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jackfield_ports::journal::{Appended, Journal as _};
+use jackfield_store_sqlite::{CheckProgress, Checked, SqliteJournal};
+use rusqlite::Connection;
+
+use crate::harness::{Place, append, cancel, delivery, session};
+
+/// A file with three sessions of two steps and a delivery each.
+async fn filled(place: &Place) {
+    let journal = place.open();
+    for name in ["a", "b", "c"] {
+        let s = session(name);
+        let epoch = journal.own(&s).await.expect("an epoch");
+        for position in 0..2 {
+            let appended = journal.append(&append(&s, epoch, position)).await;
+            assert!(matches!(appended, Appended::Committed), "{appended:?}");
+        }
+        let delivered = journal.deliver(&s, delivery("d"), "somebody".into(), cancel(&s));
+        delivered.await.expect("an answer");
+    }
+    journal.close().await;
+}
+
+async fn check(journal: &SqliteJournal) -> Checked {
+    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    checked.expect("a look")
+}
+
+/// What is found after this was done to the file.
+async fn found_after(damage: &str) -> Checked {
+    let place = Place::new();
+    filled(&place).await;
+    let file = Connection::open(place.file()).expect("a database");
+    file.execute_batch(damage).expect("damage");
+    drop(file);
+    check(&place.open()).await
+}
+
+#[tokio::test]
+async fn a_sound_file_is_looked_over_to_its_end() {
+    let place = Place::new();
+    filled(&place).await;
+    let journal = place.open();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let see = Arc::clone(&seen);
+    let progress = move |now: CheckProgress| see.lock().expect("no panic").push((now.done, now.of));
+    let checked = journal.check(Duration::from_secs(60), progress).await;
+    let checked = checked.expect("a look");
+    assert_eq!((checked.damage, checked.newer), (vec![], vec![]));
+    assert_eq!((checked.sessions, checked.steps), (3, 6));
+    assert!(checked.is_complete);
+    let seen = seen.lock().expect("no panic").clone();
+    assert_eq!(seen, [(0, 3), (1, 3), (2, 3), (3, 3)]);
+}
+
+#[tokio::test]
+async fn what_is_wrong_is_told_with_its_session_and_the_rest_is_looked_at() {
+    let cases = [
+        (
+            "UPDATE steps SET record = x'7b7d' WHERE session = 2 AND position = 1",
+            "session b: the record is malformed",
+        ),
+        (
+            "UPDATE deliveries SET record = x'00' WHERE session = 2",
+            "session b: the record is malformed",
+        ),
+        (
+            "DELETE FROM steps WHERE session = 2 AND position = 1",
+            "session b: some of its steps",
+        ),
+        (
+            "UPDATE sessions SET title = 'another' WHERE id = 'b'",
+            "session b: its row does not say",
+        ),
+        (
+            "PRAGMA foreign_keys = off; DELETE FROM sessions WHERE id = 'b'",
+            "the file: a row of `",
+        ),
+        (
+            "UPDATE sessions SET id = 'no id' WHERE id = 'b'",
+            "the list of sessions: \"no id\"",
+        ),
+    ];
+    for (damage, told) in cases {
+        let checked = found_after(damage).await;
+        let first = checked.damage.first().expect("damage");
+        assert!(first.starts_with(told), "{damage}: {first}");
+        assert!(checked.is_complete && checked.sessions >= 2, "{checked:?}");
+    }
+}
+
+#[tokio::test]
+async fn what_a_newer_version_wrote_is_not_wrong() {
+    let checked = found_after("UPDATE sessions SET vocabulary = 99 WHERE id = 'b'").await;
+    assert_eq!(
+        (checked.damage, checked.newer),
+        (vec![], vec![session("b")])
+    );
+}
+
+#[tokio::test]
+async fn a_look_ends_when_its_time_is_over() {
+    let place = Place::new();
+    filled(&place).await;
+    let checked = place.open().check(Duration::ZERO, |_| {}).await;
+    let checked = checked.expect("a look");
+    assert!(!checked.is_complete, "{checked:?}");
+    assert_eq!(checked.damage, [""; 0]);
+}
