@@ -5,6 +5,7 @@ use std::time::Duration;
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::tool::UnknownPolicy;
+use jackfield_engine::SecondMessage;
 use jackfield_provider_kit::transport::TransportSettings;
 use serde_json::{Value, json};
 
@@ -90,6 +91,11 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         UnknownPolicy::Report => "report",
         UnknownPolicy::Retry => "retry",
     };
+    let second = match config.options.second {
+        SecondMessage::Cancel => "cancel",
+        SecondMessage::Queue => "queue",
+        SecondMessage::Refuse => "refuse",
+    };
     let kind = match config.journal.kind {
         JournalKind::Memory => "memory",
         JournalKind::Sqlite => "sqlite",
@@ -123,6 +129,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             json!(config.options.tools_after_first_round),
         ),
         ("policy.unknown", json!(unknown)),
+        ("session.second_message", json!(second)),
         ("settings.response_format", json!("text")),
         (
             "settings.strict",

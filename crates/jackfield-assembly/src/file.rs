@@ -76,7 +76,8 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
     for (value, place) in said {
         // A rule of a file that was merely found gives way to the user's own of the same pattern.
         let key = place.key.as_deref().unwrap_or_default();
-        let is_weak = trust == Trust::Found && value == "ask" && key.starts_with("policy.tools.");
+        let is_asked = value == "ask" && key.starts_with("policy.tools.");
+        let is_weak = trust == Trust::Found && (is_asked || key.starts_with("policy.unknown_of."));
         if !(is_weak && draft.config.said.0.contains_key(key)) {
             draft.config.say(value, place);
         }
@@ -88,6 +89,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
 #[must_use]
 pub fn keys() -> Vec<String> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
+                  [policy.unknown_of]\nNAME = \"ask\"\n\
                   [web.tools.NAME.parameters.NAME]\n";
     let mut draft = Draft::default();
     let mut keys = read(
@@ -135,6 +137,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::limits(&mut config.options.limits, root.section("limits"));
     sections::network(&mut config.network, root.section("network"), trust);
     sections::policy(&mut config.options, root.section("policy"), trust);
+    sections::session(&mut config.options, root.section("session"));
     sections::settings(config, root.section("settings"), trust);
     web::read(&mut config.web, root.section("web"), trust);
     root.finish();

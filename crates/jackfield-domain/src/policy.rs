@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ids::WaitId;
-use crate::tool::{Safety, ToolOrigin};
+use crate::tool::{Safety, ToolOrigin, UnknownPolicy};
 
 /// Whether a tool may run.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -48,9 +48,7 @@ impl PolicyRule {
     /// Whether the rule is about this tool.
     #[must_use]
     pub fn fits(&self, tool: &ToolOrigin) -> bool {
-        // A tool that calls itself `files/read` does not get what `files` is allowed.
-        let bare = !self.pattern.contains('/') && matches(&self.pattern, &tool.tool);
-        bare || matches(&self.pattern, &format!("{}/{}", tool.toolbox, tool.tool))
+        fits(&self.pattern, tool)
     }
 }
 
@@ -90,6 +88,32 @@ impl Policy {
             ),
         }
     }
+}
+
+/// One rule for calls of which nobody knows whether they took effect.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct UnknownRule {
+    /// What is done about them.
+    pub answer: UnknownPolicy,
+    /// A pattern, as that of a [`PolicyRule`].
+    pub pattern: Arc<str>,
+}
+
+impl UnknownRule {
+    /// What the last of these rules says that matches the tool, if one does.
+    #[must_use]
+    pub fn of(rules: &[Self], tool: &ToolOrigin) -> Option<UnknownPolicy> {
+        let mut rules = rules.iter().rev();
+        let rule = rules.find(|rule| fits(&rule.pattern, tool))?;
+        Some(rule.answer)
+    }
+}
+
+/// Whether a rule's pattern is of this tool.
+fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
+    // A tool that calls itself `files/read` does not get what `files` is allowed.
+    let bare = !pattern.contains('/') && matches(pattern, &tool.tool);
+    bare || matches(pattern, &format!("{}/{}", tool.toolbox, tool.tool))
 }
 
 /// Whether the text is of the pattern, in which `*` stands for any text.

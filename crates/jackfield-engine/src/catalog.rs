@@ -9,7 +9,7 @@ use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
-use jackfield_domain::policy::Policy;
+use jackfield_domain::policy::{Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
@@ -130,11 +130,19 @@ fn is_same(one: &ToolSpec, other: &ToolSpec) -> bool {
         && one.title == other.title
 }
 
+/// What to do about calls of which nobody knows whether they took effect.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Unknown<'a> {
+    /// Where no rule matches.
+    pub(crate) otherwise: UnknownPolicy,
+    pub(crate) rules: &'a [UnknownRule],
+}
+
 /// Asks all toolboxes at once for their tools.
 pub(crate) async fn gather(
     toolboxes: &[Registered],
     policy: &Policy,
-    when_unknown: UnknownPolicy,
+    unknown: Unknown<'_>,
     looked: &Looked,
 ) -> Offered {
     let mut lists = JoinSet::new();
@@ -194,13 +202,7 @@ pub(crate) async fn gather(
                 problem(why.to_string());
                 continue;
             }
-            let entry = entry(
-                toolbox,
-                registered,
-                (tool, look.digest),
-                policy,
-                when_unknown,
-            );
+            let entry = entry(toolbox, registered, (tool, look.digest), policy, unknown);
             // The first one keeps the name: a call must not reach another tool than the one shown.
             match entries.entry(entry.definition.name.clone()) {
                 Entry::Occupied(first) => problem(format!(
@@ -256,7 +258,7 @@ fn entry(
     registered: &Registered,
     (tool, digest): (ToolSpec, Digest),
     policy: &Policy,
-    when_unknown: UnknownPolicy,
+    unknown: Unknown<'_>,
 ) -> CatalogEntry {
     let origin = ToolOrigin {
         tool: Arc::clone(&tool.name),
@@ -269,6 +271,7 @@ fn entry(
         None => tool_name(toolbox, &tool.name),
     };
     let trusted = registered.builtin || standing.trusted;
+    let when_unknown = UnknownRule::of(unknown.rules, &origin).unwrap_or(unknown.otherwise);
     CatalogEntry {
         definition: Arc::new(ToolDefinition {
             description: tool.description,

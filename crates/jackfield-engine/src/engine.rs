@@ -9,7 +9,7 @@ use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::Policy;
+use jackfield_domain::policy::{Policy, UnknownRule};
 use jackfield_domain::price::PriceList;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
@@ -180,6 +180,8 @@ pub struct TurnOptions {
     pub tools_after_first_round: bool,
     /// What to do about calls of which nobody knows whether they took effect.
     pub when_unknown: UnknownPolicy,
+    /// The same for the tools that a rule matches; the last one that does decides.
+    pub when_unknown_of: Vec<UnknownRule>,
 }
 
 impl TurnOptions {
@@ -201,6 +203,7 @@ impl TurnOptions {
             tools: true,
             tools_after_first_round: true,
             when_unknown: UnknownPolicy::Report,
+            when_unknown_of: Vec::new(),
         }
     }
 }
@@ -279,7 +282,11 @@ impl Engine {
             &[]
         };
         let looked = &self.shared.looked;
-        catalog::gather(toolboxes, &options.policy, options.when_unknown, looked).await
+        let unknown = catalog::Unknown {
+            otherwise: options.when_unknown,
+            rules: &options.when_unknown_of,
+        };
+        catalog::gather(toolboxes, &options.policy, unknown, looked).await
     }
 
     /// Runs one tool by its model-facing name, outside any turn. The policy is not asked.

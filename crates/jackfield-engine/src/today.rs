@@ -8,9 +8,9 @@ use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::policy::{Permission, Policy};
 use jackfield_domain::restrictions::{Restriction, Restrictions};
 use jackfield_domain::setup::Setup;
-use jackfield_domain::tool::{CatalogEntry, ToolOrigin, UnknownPolicy};
+use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
 
-use crate::catalog::{self, Offered, Registered};
+use crate::catalog::{self, Offered, Registered, Unknown};
 use crate::engine::Shared;
 use crate::error::Parked;
 
@@ -56,7 +56,7 @@ pub(crate) async fn restrictions(
         can_ask: true,
         rules: policy.rules.clone(),
     };
-    let offered = catalog::gather(&here, &policy, UnknownPolicy::default(), &shared.looked).await;
+    let offered = catalog::gather(&here, &policy, Unknown::default(), &shared.looked).await;
     if !go_on && let Some(down) = down(&wanted, &offered) {
         return Err(down);
     }

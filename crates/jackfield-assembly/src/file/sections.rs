@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use jackfield_domain::limits::{Limits, OnLimit};
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::policy::{PolicyRule, UnknownRule, Verdict};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ThinkingMode, Verbosity};
 use jackfield_domain::tool::UnknownPolicy;
-use jackfield_engine::TurnOptions;
+use jackfield_engine::{SecondMessage, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use toml::de::DeValue;
 
@@ -137,19 +137,14 @@ fn allowed(value: &DeValue<'_>) -> Result<Allowed, String> {
     Ok(allowed)
 }
 
-/// `[policy]` and `[policy.tools]`
+/// `[policy]`, `[policy.tools]` and `[policy.unknown_of]`
 pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust: Trust) {
     section.set(
         "tools_after_first_round",
         flag,
         &mut options.tools_after_first_round,
     );
-    let unknown = one_of(&[
-        ("ask", UnknownPolicy::Ask),
-        ("report", UnknownPolicy::Report),
-        ("retry", UnknownPolicy::Retry),
-    ]);
-    if let Some((unknown, place)) = section.take("unknown", unknown) {
+    if let Some((unknown, place)) = section.take("unknown", one_of(UNKNOWN)) {
         if (trust, unknown) == (Trust::Found, UnknownPolicy::Retry) {
             section.problem(looser(place));
         }
@@ -183,6 +178,53 @@ pub(crate) fn policy(options: &mut TurnOptions, mut section: Section<'_>, trust:
             }
         }
     }
+    unknown_of(
+        &mut options.when_unknown_of,
+        section.section("unknown_of"),
+        trust,
+    );
+    section.finish();
+}
+
+/// `[policy.unknown_of]`
+fn unknown_of(rules: &mut Vec<UnknownRule>, section: Section<'_>, trust: Trust) {
+    let table = section.again();
+    // What was merely found holds where the user says nothing.
+    let mut weak = 0;
+    for entry in section.entries() {
+        let Some(answer) = table.value(&entry, one_of(UNKNOWN)) else {
+            continue;
+        };
+        let rule = UnknownRule {
+            answer,
+            pattern: entry.name,
+        };
+        match (trust, answer) {
+            (Trust::Found, UnknownPolicy::Retry) => table.problem(looser(entry.place)),
+            (Trust::Found, UnknownPolicy::Ask | UnknownPolicy::Report) => {
+                rules.insert(weak, rule);
+                weak += 1;
+            }
+            (Trust::Named | Trust::Own, _) => rules.push(rule),
+        }
+    }
+}
+
+/// What may be done about a call of which nobody knows whether it took effect.
+const UNKNOWN: &[(&str, UnknownPolicy)] = &[
+    ("ask", UnknownPolicy::Ask),
+    ("report", UnknownPolicy::Report),
+    ("retry", UnknownPolicy::Retry),
+];
+
+/// `[session]`
+pub(crate) fn session(options: &mut TurnOptions, mut section: Section<'_>) {
+    let second = one_of(&[
+        ("cancel", SecondMessage::Cancel),
+        ("queue", SecondMessage::Queue),
+        ("refuse", SecondMessage::Refuse),
+    ]);
+    section.set("second_message", second, &mut options.second);
     section.finish();
 }
 

@@ -155,6 +155,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "What to do about a call of which nobody knows whether it took effect",
     ),
     entry(
+        "policy.unknown_of.NAME",
+        Words(&["ask", "report", "retry"]),
+        "The same for the tools that fit the pattern",
+    ),
+    entry(
         "prices.NAME.cache_read",
         Amount,
         "What a million input tokens cost that are read from a cache",
@@ -183,6 +188,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "prices.NAME.source",
         Text("https://prices.example"),
         "Where the price was read",
+    ),
+    entry(
+        "session.second_message",
+        Words(&["cancel", "queue", "refuse"]),
+        "What becomes of a message to a session that is at work",
     ),
     entry(
         "settings.effort",

@@ -12,6 +12,7 @@ use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::UnknownPolicy;
+use jackfield_engine::SecondMessage;
 
 use serde_json::json;
 
@@ -82,6 +83,11 @@ fn everything_that_can_be_said_is_understood() {
         "z/*" = "deny"
         "a/*" = "allow"
         "m/*" = "ask"
+        [policy.unknown_of]
+        "files/*" = "retry"
+        "transfer" = "ask"
+        [session]
+        second_message = "queue"
         [settings]
         effort = "extra_high"
         max_output_tokens = 2000
@@ -128,6 +134,19 @@ fn everything_that_can_be_said_is_understood() {
     );
     assert_eq!(options.allowance.active, Some(Duration::from_secs(600)));
     assert_eq!(options.when_unknown, UnknownPolicy::Ask);
+    let unknown: Vec<(&str, UnknownPolicy)> = options
+        .when_unknown_of
+        .iter()
+        .map(|rule| (&*rule.pattern, rule.answer))
+        .collect();
+    assert_eq!(
+        unknown,
+        [
+            ("files/*", UnknownPolicy::Retry),
+            ("transfer", UnknownPolicy::Ask)
+        ]
+    );
+    assert_eq!(options.second, SecondMessage::Queue);
     assert!(!options.tools_after_first_round);
     let own: Vec<(&str, Verdict)> = options
         .policy

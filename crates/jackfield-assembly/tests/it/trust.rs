@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use jackfield_assembly::Flags;
 use jackfield_domain::ids::ToolboxId;
-use jackfield_domain::tool::{Safety, ToolOrigin};
+use jackfield_domain::policy::UnknownRule;
+use jackfield_domain::tool::{Safety, ToolOrigin, UnknownPolicy};
 
 use crate::world::World;
 
@@ -120,12 +121,41 @@ fn a_found_file_never_loosens_what_the_user_says() {
     assert!(permission("b").starts_with("Deny("));
     assert_eq!(permission("builtin"), "Ask");
     let retry = World::new()
-        .with_project("policy.unknown = 'retry'")
+        .with_project("policy.unknown = 'retry'\npolicy.unknown_of.x = 'retry'")
         .problems();
+    assert_eq!(retry.len(), 2, "{retry:?}");
     assert!(
-        retry[0].contains("may ask or deny, but not allow"),
+        retry
+            .iter()
+            .all(|retry| retry.contains("may ask or deny, but not allow")),
         "{retry:?}"
     );
+}
+
+#[test]
+fn what_a_found_file_says_of_unknown_outcomes_gives_way_to_the_user() {
+    let world = World::new()
+        .with_user("[policy.unknown_of]\n'a/*' = 'retry'\n'a/x' = 'ask'")
+        .with_project("[policy.unknown_of]\n'*' = 'ask'\n'a/y' = 'report'");
+    let rules = world.load().unwrap().options.when_unknown_of;
+    let answer = |toolbox: &str, tool: &str| {
+        let tool = ToolOrigin {
+            tool: tool.into(),
+            toolbox: ToolboxId::parse(toolbox).unwrap(),
+        };
+        UnknownRule::of(&rules, &tool)
+    };
+    assert_eq!(answer("a", "x"), Some(UnknownPolicy::Ask));
+    assert_eq!(answer("a", "y"), Some(UnknownPolicy::Retry));
+    assert_eq!(answer("b", "y"), Some(UnknownPolicy::Ask));
+    assert_eq!(UnknownRule::of(&[], &tool_of("a")), None);
+}
+
+fn tool_of(toolbox: &str) -> ToolOrigin {
+    ToolOrigin {
+        tool: "x".into(),
+        toolbox: ToolboxId::parse(toolbox).unwrap(),
+    }
 }
 
 #[test]

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
+use jackfield_domain::policy::{Policy, PolicyRule, UnknownRule, Verdict};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::Safety;
+use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody};
-use jackfield_engine::{Driven, Engine, EngineError, Parked, ResumeSession, TurnReport};
+use jackfield_engine::{
+    Driven, Engine, EngineError, Parked, ResumeSession, TurnOptions, TurnReport,
+};
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::Notify;
@@ -32,6 +34,10 @@ fn model(log: &Log) -> Rounds {
 
 /// Runs a turn until its first tool call is at work, and loses the process there.
 async fn crash_in_a_tool(journal: &Arc<MemoryJournal>, safety: Safety) {
+    crash_with(journal, safety, options()).await;
+}
+
+async fn crash_with(journal: &Arc<MemoryJournal>, safety: Safety, mut options: TurnOptions) {
     let log = Log::default();
     let called = Arc::new(Notify::new());
     let at_work = Arc::clone(&called);
@@ -41,7 +47,6 @@ async fn crash_in_a_tool(journal: &Arc<MemoryJournal>, safety: Safety) {
     });
     tool.spec.safety = safety;
     let engine = engine(model(&log), tool, Arc::clone(journal) as Arc<dyn Journal>);
-    let mut options = options();
     options.limits.parallel_calls = 1;
     let mut nobody = ();
     tokio::select! {
@@ -131,6 +136,26 @@ async fn a_call_that_changes_nothing_is_run_again() {
     let engine = after(&journal, &log, |spec| spec.safety = Safety::ReadOnly);
     let report = over(engine.resume(resume(), &mut ()).await);
     assert_eq!(report.answer(), "done 2|done 1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_rule_of_a_tool_says_what_becomes_of_its_unknown_outcomes() {
+    for (pattern, ends) in [
+        ("box/act", [CallEnd::Ran, CallEnd::Ran]),
+        ("box/other", [CallEnd::Reported, CallEnd::Ran]),
+    ] {
+        let journal = Arc::new(MemoryJournal::default());
+        let mut options = options();
+        options.when_unknown_of = vec![UnknownRule {
+            answer: UnknownPolicy::Retry,
+            pattern: pattern.into(),
+        }];
+        crash_with(&journal, Safety::Unknown, options).await;
+        // What the rules say today is not asked: the turn began under those of its day.
+        let engine = after(&journal, &Log::default(), |_| {});
+        let report = over(engine.resume(resume(), &mut ()).await);
+        assert_eq!(self::ends(&report), ends, "{pattern}");
+    }
 }
 
 #[tokio::test(start_paused = true)]
