@@ -8,6 +8,8 @@
     reason = "a slice that cannot go on has to fail the test"
 )]
 
+mod approvals;
+mod approvers;
 mod asking;
 mod asking_openai;
 mod attaching;

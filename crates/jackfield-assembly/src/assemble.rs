@@ -231,6 +231,15 @@ impl Registry {
             }
         }
         builder = web::join(config, environment, builder)?;
+        let is_there = |id: &_| servers.iter().any(|server| server.config.id == *id);
+        match config.approvals.join(builder, is_there) {
+            Ok(joined) => builder = joined,
+            Err(problem) => {
+                problems.push(problem);
+                ConfigError::check(problems)?;
+                return Err(ConfigError::Wrong(Vec::new()));
+            }
+        }
         ConfigError::check(problems)?;
         let mut prepared = Prepared {
             builder,

@@ -15,6 +15,7 @@ use jackfield_engine::TurnOptions;
 use jackfield_provider_kit::guarded::Allowed;
 use serde_json::Value;
 
+use crate::approvals::ApprovalsConfig;
 use crate::file::prices::{self, CURRENCY, Prices};
 use crate::journal::JournalConfig;
 use crate::near::did_you_mean;
@@ -29,6 +30,8 @@ use crate::web::Web;
 pub struct Config {
     /// Short names of models.
     pub aliases: BTreeMap<Arc<str>, ModelRef>,
+    /// Who is asked before a person is.
+    pub approvals: ApprovalsConfig,
     /// Whether the built-in tools are there.
     pub builtins: bool,
     /// Where what may be deleted is kept; nowhere by default.
@@ -132,6 +135,7 @@ impl Default for Config {
         let providers = names.map(|name| (name.into(), ProviderConfig::default()));
         Self {
             aliases: BTreeMap::new(),
+            approvals: ApprovalsConfig::default(),
             builtins: true,
             cache: None,
             cost_place: None,

@@ -101,6 +101,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         JournalKind::Sqlite => "sqlite",
     };
     vec![
+        ("approvals.timeout", time(config.approvals.timeout)),
         ("budget.currency", json!(CURRENCY)),
         ("journal.kind", json!(kind)),
         ("limits.approval", time(approval)),

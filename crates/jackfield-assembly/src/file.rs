@@ -132,6 +132,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     prices::read(&mut config.prices, root.section("prices"), trust);
     providers::read(&mut config.providers, root.section("providers"), trust);
     system(config, root.section("system"));
+    sections::approvals(&mut config.approvals, root.section("approvals"), trust);
     sections::budget(config, root.section("budget"));
     sections::journal(&mut config.journal, root.section("journal"), trust);
     sections::limits(&mut config.options.limits, root.section("limits"));

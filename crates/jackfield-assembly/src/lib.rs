@@ -13,6 +13,7 @@
 //! # Ok::<(), jackfield_assembly::ConfigError>(())
 //! ```
 
+mod approvals;
 mod assemble;
 mod claude;
 mod config;
@@ -37,6 +38,7 @@ mod surroundings;
 mod values;
 mod web;
 
+pub use self::approvals::ApprovalsConfig;
 pub use self::assemble::{Assembled, KeyState, MissingKey, Prepared, ProviderState};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explained;

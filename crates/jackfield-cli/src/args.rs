@@ -1,5 +1,6 @@
 //! What can be asked for on the command line; no behaviour.
 
+mod approvals;
 mod ask;
 mod chat;
 mod completions;
@@ -20,6 +21,7 @@ use clap::{Parser, Subcommand, ValueEnum};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::price::Money;
 
+pub use self::approvals::Approvals;
 pub use self::ask::Ask;
 pub use self::chat::Chat;
 pub use self::completions::Completions;
@@ -57,6 +59,9 @@ pub struct Args {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
+    /// See which calls wait for a yes, and say yes or no from here.
+    #[command(subcommand, after_help = approvals::EXAMPLES)]
+    Approvals(Approvals),
     /// Ask a question; the model may call tools until it can answer.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),

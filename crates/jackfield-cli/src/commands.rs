@@ -1,5 +1,6 @@
 //! The commands.
 
+pub mod approvals;
 pub mod ask;
 mod attach;
 pub mod chat;
@@ -34,6 +35,7 @@ use crate::fault::Fault;
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
+        Command::Approvals(approvals) => approvals::run(approvals, registry).await,
         Command::Ask(ask) => ask::run(ask, registry).await,
         Command::Chat(chat) => chat::run(chat, registry).await,
         Command::Completions(completions) => completions::run(&completions),

@@ -12,6 +12,7 @@
 //! | 7 | the tool of `tools call` failed |
 //! | 8 | an MCP server of `mcp test` or `mcp accept` cannot be used |
 //! | 9 | the answer is not of the form that was asked for, as with `--schema` |
+//! | 10 | the question of `approvals` was answered before, or has expired |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -40,13 +41,15 @@ pub enum Exit {
     Server,
     /// The answer is not of the form that was asked for; it was printed.
     Misfit,
+    /// The question of `approvals` was answered before, or has expired.
+    TooLate,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -57,6 +60,7 @@ impl Exit {
         Self::Tool,
         Self::Server,
         Self::Misfit,
+        Self::TooLate,
         Self::Cancelled,
     ];
 
@@ -74,6 +78,7 @@ impl Exit {
             Self::Tool => 7,
             Self::Server => 8,
             Self::Misfit => 9,
+            Self::TooLate => 10,
             Self::Cancelled => 130,
         }
     }
@@ -126,4 +131,5 @@ Exit codes:
   7    the tool of `tools call` failed
   8    an MCP server of `mcp test` or `mcp accept` cannot be used
   9    the answer is not of the form that was asked for, as with --schema
+  10   the question of `approvals` was answered before, or has expired
   130  cancelled";

@@ -1,6 +1,7 @@
 //! The only place that prints: answers to standard output, everything else to standard error.
 
 pub mod answers;
+pub mod approvals;
 mod blocks;
 mod changes;
 pub mod chat;

@@ -28,6 +28,8 @@ use crate::signals::{self, Interrupts};
 /// Who answers the questions of a turn.
 #[derive(Debug)]
 pub enum Asks<'p> {
+    /// Nobody here, but somebody may elsewhere.
+    Elsewhere,
     /// Somebody elsewhere, some time.
     Later,
     /// Nobody.
@@ -204,6 +206,7 @@ impl Run<'_, '_> {
         self.shown.with(|view| view.show(event));
         match event {
             Event::Fact { fact, .. } => self.table.see(fact, self.shown).await,
+            Event::Undecided { wait } => self.table.ask_person(wait, self.shown).await,
             Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => Ok(()),
         }
     }

@@ -125,7 +125,8 @@ impl<'o> Driver<'o> {
             if let Some(end) = self.turn.turn().end().cloned() {
                 return Ok(Driven::Over(Box::new(self.finish(end))));
             }
-            if !stay && self.turn.only_waits() && !self.is_overdue() {
+            let busy = self.is_overdue() || self.workers.is_asking();
+            if !stay && self.turn.only_waits() && !busy {
                 return Ok(Driven::Waits(Waiting {
                     session: self.turn.session().clone(),
                     turn: self.turn.turn().id().clone(),
@@ -169,7 +170,9 @@ impl<'o> Driver<'o> {
             }
             is_new
         });
-        self.workers.perform(std::mem::take(&mut batch.actions));
+        let actions = std::mem::take(&mut batch.actions);
+        self.workers.ask(&self.turn, &actions);
+        self.workers.perform(actions);
         crash::point("before-tell");
         self.tell(&batch);
         crash::point("after-tell");
@@ -300,8 +303,8 @@ impl<'o> Driver<'o> {
                 }
             }
             Happened::Event(Event::Input(input)) => self.handle(input, batch),
-            Happened::Event(progress @ Event::Progress { .. }) => {
-                batch.news.push(Told::Progress(progress));
+            Happened::Event(news @ (Event::Progress { .. } | Event::Undecided(_))) => {
+                batch.news.push(Told::Progress(news));
             }
             Happened::Woke => self.handle(Input::Woke, batch),
         }

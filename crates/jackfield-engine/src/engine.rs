@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::limits::{Allowance, Limits};
@@ -15,13 +16,14 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::SystemPrompt;
-use jackfield_domain::tool::{CatalogEntry, ToolChoice, UnknownPolicy};
+use jackfield_domain::tool::{CatalogEntry, ToolChoice, ToolOrigin, UnknownPolicy};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{Delivered, Journal};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
+use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clock::{Clock, SystemClock};
 use crate::direct::DirectCall;
@@ -38,6 +40,9 @@ pub struct Engine {
 }
 
 pub(crate) struct Shared {
+    pub(crate) approver: Option<Arc<dyn Approver>>,
+    /// The tool that is the approver, which no model may call.
+    pub(crate) approving: Option<ToolOrigin>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) journal: Arc<dyn Journal>,
     pub(crate) looked: catalog::Looked,
@@ -61,10 +66,17 @@ impl fmt::Debug for Engine {
 /// Puts an [`Engine`] together.
 #[must_use]
 pub struct EngineBuilder {
+    approver: Option<Asks>,
     clock: Arc<dyn Clock>,
     journal: Arc<dyn Journal>,
     models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
     toolboxes: Vec<Registered>,
+}
+
+/// Who is asked before a person is.
+enum Asks {
+    Approver(Arc<dyn Approver>),
+    Tool(ToolOrigin, Duration),
 }
 
 impl fmt::Debug for EngineBuilder {
@@ -108,6 +120,18 @@ impl EngineBuilder {
         self
     }
 
+    /// Asks this one before a person is asked.
+    pub fn approver(mut self, approver: Arc<dyn Approver>) -> Self {
+        self.approver = Some(Asks::Approver(approver));
+        self
+    }
+
+    /// Asks this tool before a person is asked; it has so long to answer, and is offered to no model.
+    pub fn approving_tool(mut self, tool: ToolOrigin, limit: Duration) -> Self {
+        self.approver = Some(Asks::Tool(tool, limit));
+        self
+    }
+
     /// Keeps facts in this journal instead.
     pub fn journal(mut self, journal: Arc<dyn Journal>) -> Self {
         self.journal = journal;
@@ -124,14 +148,32 @@ impl EngineBuilder {
     #[must_use]
     pub fn build(self) -> Engine {
         let Self {
+            approver,
             clock,
             journal,
             models,
             toolboxes,
         } = self;
+        let (approver, approving) = match approver {
+            None => (None, None),
+            Some(Asks::Approver(approver)) => (Some(approver), None),
+            Some(Asks::Tool(tool, limit)) => {
+                let found = |known: &&Registered| *known.toolbox.id() == tool.toolbox;
+                let toolbox = toolboxes.iter().find(found);
+                let approver: Arc<dyn Approver> = Arc::new(ToolApprover {
+                    limit,
+                    name: format!("{}/{}", tool.toolbox, tool.tool).into(),
+                    tool: tool.clone(),
+                    toolbox: toolbox.map(|known| Arc::clone(&known.toolbox)),
+                });
+                (Some(approver), Some(tool))
+            }
+        };
         let validators = Validators::default();
         Engine {
             shared: Arc::new(Shared {
+                approver,
+                approving,
                 clock,
                 journal,
                 looked: catalog::Looked::default(),
@@ -223,6 +265,7 @@ impl Engine {
     /// An engine on this journal.
     pub fn builder(journal: Arc<dyn Journal>) -> EngineBuilder {
         EngineBuilder {
+            approver: None,
             clock: Arc::new(SystemClock::default()),
             journal,
             models: BTreeMap::new(),
@@ -286,7 +329,21 @@ impl Engine {
             otherwise: options.when_unknown,
             rules: &options.when_unknown_of,
         };
-        catalog::gather(toolboxes, &options.policy, unknown, looked).await
+        let mut offered = catalog::gather(toolboxes, &options.policy, unknown, looked).await;
+        if let Some(approving) = &self.shared.approving {
+            let others = offered
+                .catalog
+                .iter()
+                .filter(|tool| tool.origin != *approving);
+            offered.catalog = others.cloned().collect();
+        }
+        offered
+    }
+
+    /// Whether somebody is asked before a person is: then a call can be asked about where nobody is there.
+    #[must_use]
+    pub fn has_approver(&self) -> bool {
+        self.shared.approver.is_some()
     }
 
     /// Runs one tool by its model-facing name, outside any turn. The policy is not asked.

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt};
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::delta_sink::DeltaSink;
@@ -16,6 +16,8 @@ use crate::news::{News, Observer};
 pub(crate) enum Event {
     /// For the loop.
     Input(Input),
+    /// For whoever watches: the approver leaves this to a person.
+    Undecided(WaitId),
     /// For whoever watches.
     Progress {
         attempt: ToolAttempt,
@@ -27,20 +29,23 @@ pub(crate) enum Event {
 
 impl Event {
     pub(crate) fn tell(&self, observer: &mut dyn Observer) {
-        if let Self::Progress {
-            attempt,
-            done,
-            message,
-            of,
-        } = self
-        {
-            let (done, message, of) = (*done, message.as_deref(), *of);
-            observer.tell(News::Progress {
+        match self {
+            Self::Input(_) => {}
+            Self::Progress {
                 attempt,
                 done,
                 message,
                 of,
-            });
+            } => {
+                let (done, message, of) = (*done, message.as_deref(), *of);
+                observer.tell(News::Progress {
+                    attempt,
+                    done,
+                    message,
+                    of,
+                });
+            }
+            Self::Undecided(wait) => observer.tell(News::Undecided { wait }),
         }
     }
 }

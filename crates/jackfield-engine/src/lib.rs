@@ -3,6 +3,8 @@
 //! [`Engine::send`] drives one turn: it commits what the loop decides, then performs it, then tells
 //! whoever watches. [`Engine::resume`] takes up a turn that was left. Neither decides anything itself.
 
+mod approver;
+mod asking;
 mod catalog;
 mod clock;
 mod commit;
@@ -16,6 +18,7 @@ mod keeper;
 mod news;
 mod occupied;
 mod perform;
+mod questions;
 mod report;
 mod resume;
 mod send;
@@ -28,6 +31,7 @@ pub use jackfield_ports::chat_model::Capabilities;
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
 pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
 
+pub use self::approver::{Approver, Decision, Undecided};
 pub use self::catalog::{Offered, Problem, Standing};
 pub use self::clock::{Clock, SystemClock};
 pub use self::direct::{DirectCall, Progress};
@@ -35,6 +39,7 @@ pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
 pub use self::error::{EngineError, Parked};
 pub use self::keeper::{Keeper, KeeperOptions, Kept};
 pub use self::news::{News, Observer};
+pub use self::questions::Asked;
 pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::{Driven, ResumeSession, Waiting};
 pub use self::send::SecondMessage;

@@ -2,7 +2,7 @@
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 
 use crate::catalog::Problem;
@@ -37,6 +37,11 @@ pub enum News<'a> {
         message: Option<&'a str>,
         /// Of how much, if that is known.
         of: Option<f64>,
+    },
+    /// The approver leaves a question to a person.
+    Undecided {
+        /// Which.
+        wait: &'a WaitId,
     },
     /// A toolbox, or a tool of one, that the turn begins without.
     Unavailable {

@@ -15,12 +15,13 @@ use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::tool_loop::{Action, Input};
+use jackfield_domain::tool_loop::{Action, Input, ToolLoop};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::mpsc;
 use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
+use crate::asking::Asking;
 use crate::crash;
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
@@ -28,6 +29,7 @@ use crate::events::{Event, Events, Sink, send};
 
 /// The tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
+    asking: Asking,
     catalog: Arc<Catalog>,
     crashes: VecDeque<Event>,
     events: mpsc::Receiver<Event>,
@@ -41,6 +43,7 @@ impl Workers {
     pub(crate) fn new(shared: Arc<Shared>, catalog: Arc<Catalog>) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
         Self {
+            asking: Asking::new(),
             catalog,
             crashes: VecDeque::new(),
             events,
@@ -89,6 +92,16 @@ impl Workers {
     pub(crate) fn try_next(&mut self) -> Option<Event> {
         let event = self.events.try_recv().ok();
         event.or_else(|| self.crashes.pop_front())
+    }
+
+    /// Asks the approver, if there is one, the questions that these actions open.
+    pub(crate) fn ask(&mut self, turn: &ToolLoop, actions: &[Action]) {
+        self.asking.ask(&self.shared, &self.sender, turn, actions);
+    }
+
+    /// Whether an approver may still answer.
+    pub(crate) fn is_asking(&self) -> bool {
+        self.asking.is_under_way()
     }
 
     /// Performs actions, in order. One that a later one aborts is not performed at all.

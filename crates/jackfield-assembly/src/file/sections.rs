@@ -13,6 +13,7 @@ use jackfield_engine::{SecondMessage, TurnOptions};
 use jackfield_provider_kit::guarded::Allowed;
 use toml::de::DeValue;
 
+use crate::approvals::ApprovalsConfig;
 use crate::config::{Config, Network};
 use crate::document::Section;
 use crate::file::{Trust, extensions, response_format, trust_help};
@@ -32,6 +33,26 @@ pub(crate) fn budget(config: &mut Config, mut section: Section<'_>) {
     }
     section.set("currency", currency, &mut config.currency);
     section.set("tokens", whole::<u64>, &mut allowance.tokens);
+    section.finish();
+}
+
+/// `[approvals]`
+pub(crate) fn approvals(approvals: &mut ApprovalsConfig, mut section: Section<'_>, trust: Trust) {
+    if trust == Trust::Found
+        && let Some(place) = section.first_place()
+    {
+        let help = trust_help(&place);
+        let message = "a file that was merely found does not say who lets calls run";
+        section.problem(Problem::new(place, message).with_help(help));
+    }
+    if let Some((command, place)) = section.take("command", texts) {
+        let command = command.iter().map(ToString::to_string).collect();
+        (approvals.command, approvals.tool) = (Some((command, place)), None);
+    }
+    section.set("timeout", duration, &mut approvals.timeout);
+    if let Some(tool) = section.take("tool", shared) {
+        approvals.tool = Some(tool);
+    }
     section.finish();
 }
 

@@ -24,6 +24,21 @@ pub(super) const SETTINGS: &[Entry] = &[
         "The model of a short name, as provider/model",
     ),
     entry(
+        "approvals.command",
+        Texts("may-it-run"),
+        "A program that is asked before a person is, and its arguments",
+    ),
+    entry(
+        "approvals.timeout",
+        Duration("30s"),
+        "How long it has for an answer",
+    ),
+    entry(
+        "approvals.tool",
+        Text("policy/may_it_run"),
+        "A tool that is asked before a person is, as server/tool",
+    ),
+    entry(
         "budget.active",
         Duration("5m"),
         "The time in which something is under way",

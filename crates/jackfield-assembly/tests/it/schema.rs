@@ -45,6 +45,7 @@ fn settings() -> BTreeMap<String, Value> {
 fn is_list(key: &str) -> bool {
     [
         "allow_private.NAME",
+        "approvals.command.NAME",
         "stop.NAME",
         "projects.NAME",
         "betas.NAME",

@@ -64,7 +64,8 @@ pub async fn run(ask: Ask, registry: &Registry) -> Result<Exit, Fault> {
         None => new_session()?,
     };
     let message = attach::message(files, &question);
-    let ended = converse(assembled, message, session, &ask.output, ask.yes).await;
+    let others = journal.file.is_some();
+    let ended = converse(assembled, message, session, &ask.output, ask.yes, others).await;
     kept::leave(&journal, &config.journal).await;
     ended
 }
@@ -86,7 +87,7 @@ fn read_question(words: &[String], has_files: bool) -> Result<String, Fault> {
     }
 }
 
-/// Sends the message, shows the turn, and gives the exit.
+/// Sends the message, shows the turn, and gives the exit. `kept` says that others can answer its questions.
 ///
 /// # Errors
 ///
@@ -97,6 +98,7 @@ pub async fn converse(
     session: SessionId,
     output: &Output,
     yes: bool,
+    kept: bool,
 ) -> Result<Exit, Fault> {
     let Assembled {
         engine,
@@ -106,7 +108,12 @@ pub async fn converse(
     } = assembled;
     let mut person = None;
     let asks = asks(output, yes, &mut person);
-    options.policy.can_ask = !matches!(asks, Asks::Nobody);
+    // Whoever is asked before a person is may say yes where nobody else is.
+    options.policy.can_ask = !matches!(asks, Asks::Nobody) || engine.has_approver();
+    let asks = match asks {
+        Asks::Nobody if kept && engine.has_approver() => Asks::Elsewhere,
+        asks @ (Asks::Elsewhere | Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes) => asks,
+    };
     let at_end = output.output == Form::Json;
     options.can_supersede = at_end || render::can_supersede(output.json);
     let is_json = options.settings.response_format != ResponseFormat::Text;

@@ -55,7 +55,7 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         None => ask::new_session()?,
     };
     let at_terminal = io::stdin().is_terminal();
-    assembled.options.policy.can_ask = at_terminal || chat.yes;
+    assembled.options.policy.can_ask = at_terminal || chat.yes || assembled.engine.has_approver();
     assembled.options.can_supersede = render::can_supersede(false);
     if !(chat.setup.allow.is_empty() && chat.setup.deny.is_empty()) {
         let _patience = servers::patience(&assembled.servers);

@@ -71,7 +71,7 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     let registry = Registry::default().guarded();
     let assembled = registry.assemble(&config, &environment)?;
     let (message, session) = (Message::user(question), ask::new_session()?);
-    ask::converse(assembled, message, session, &demo.output, false).await
+    ask::converse(assembled, message, session, &demo.output, false, false).await
 }
 
 /// The tools: the built-in ones, in a process of their own, over MCP.

@@ -1,6 +1,6 @@
 //! Answers in words: how a question ended, and by whom. Pure.
 
-use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd};
+use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitEndKind};
 
 use super::words::one_line;
 
@@ -37,5 +37,16 @@ pub fn wait_end(end: &WaitEnd) -> String {
         Answer::UnknownOutcome(UnknownAnswer::Landed(_) | UnknownAnswer::Report) => {
             format!("not run again, said {by}")
         }
+    }
+}
+
+/// How a question ended, in a word.
+#[must_use]
+pub const fn how(end: WaitEndKind) -> &'static str {
+    match end {
+        WaitEndKind::Answered => "answered",
+        WaitEndKind::Cancelled => "cancelled",
+        WaitEndKind::Expired => "expired",
+        WaitEndKind::Superseded => "superseded",
     }
 }

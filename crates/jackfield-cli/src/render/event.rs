@@ -2,7 +2,7 @@
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
+use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 use jackfield_engine::{News, Observer, Problem};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -36,6 +36,11 @@ pub enum Event {
         message: Option<String>,
         /// Of how much, if that is known.
         of: Option<f64>,
+    },
+    /// The approver leaves a question to a person.
+    Undecided {
+        /// Which.
+        wait: WaitId,
     },
     /// A toolbox, or a tool of one, that the turn begins without.
     Unavailable {
@@ -73,6 +78,7 @@ impl Event {
                 message: message.map(str::to_owned),
                 of,
             }),
+            News::Undecided { wait } => Some(Self::Undecided { wait: wait.clone() }),
             News::Unavailable { problem } => Some(Self::Unavailable {
                 problem: problem.clone(),
             }),

@@ -267,6 +267,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
                 let words = format!("{}: {}", shown.name, words::shortened(message, 60));
                 self.spin(words)
             }
+            Event::Undecided { .. } => Ok(()),
             Event::Unavailable { problem } => self.warning(&words::problem(problem)),
         }
     }

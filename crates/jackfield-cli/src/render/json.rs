@@ -223,6 +223,7 @@ impl<O: Write + Send> View for Json<O> {
                 "event": "tool_progress",
                 "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
             })),
+            Event::Undecided { .. } => Ok(()),
             Event::Unavailable { problem } => self.say(&words::problem(problem)),
         }
     }

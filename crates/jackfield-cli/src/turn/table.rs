@@ -33,6 +33,8 @@ pub(super) struct Table<'a> {
     engine: &'a Engine,
     /// What was asked last.
     last: Option<Wait>,
+    /// What the approver is at.
+    undecided: Vec<Wait>,
     open: VecDeque<Wait>,
     session: SessionId,
     setup: Option<Arc<Setup>>,
@@ -69,6 +71,7 @@ impl<'a> Table<'a> {
             cancelled: false,
             engine,
             last: None,
+            undecided: Vec::new(),
             open: VecDeque::new(),
             session,
             setup: None,
@@ -109,6 +112,12 @@ impl<'a> Table<'a> {
                 self.setup = Some(Arc::clone(setup));
                 self.turn = Some(turn.clone());
                 return false;
+            }
+            // A person is asked what the approver leaves to one.
+            Fact::WaitOpened { wait }
+                if self.engine.has_approver() && matches!(wait.kind, WaitKind::Approval { .. }) =>
+            {
+                self.undecided.push(wait.clone());
             }
             Fact::WaitOpened { wait } => self.open.push_back(wait.clone()),
             Fact::WaitClosed { end, wait, .. } => self.close(wait, end),
@@ -156,6 +165,7 @@ impl<'a> Table<'a> {
     /// Forgets a question that is closed, and those that the same answer closes in the same step.
     fn close(&mut self, id: &WaitId, end: &WaitEnd) {
         self.answered.take_if(|answered| answered == id);
+        self.undecided.retain(|wait| wait.id != *id);
         let closed = self.open.iter().position(|open| open.id == *id);
         let call = closed
             .and_then(|place| self.open.remove(place))
@@ -181,6 +191,19 @@ impl<'a> Table<'a> {
         }
     }
 
+    /// Asks a person what the approver has left to one.
+    pub(super) async fn ask_person(
+        &mut self,
+        wait: &WaitId,
+        shown: &mut Shown<'_>,
+    ) -> Result<(), Fault> {
+        let place = self.undecided.iter().position(|known| known.id == *wait);
+        if let Some(place) = place {
+            self.open.push_back(self.undecided.remove(place));
+        }
+        self.ask_next(shown).await
+    }
+
     /// Answers what needs nobody, and asks about the next of the rest.
     pub(super) async fn ask_next(&mut self, shown: &mut Shown<'_>) -> Result<(), Fault> {
         while self.asked.is_none() && self.answered.is_none() && !self.cancelled {
@@ -190,6 +213,11 @@ impl<'a> Table<'a> {
             if let Some(answer) = self.answer_without_asking(&wait) {
                 self.deliver(&wait, answer, shown).await?;
                 continue;
+            }
+            if matches!(self.asks, Asks::Elsewhere) {
+                let id = &wait.id;
+                let remark = format!("a call waits for `jackfield approvals allow {id}`");
+                shown.with(|view| view.say(&remark));
             }
             let (Asks::Person(person), true) =
                 (&mut self.asks, wait.kind != WaitKind::ClientResult)
@@ -209,7 +237,7 @@ impl<'a> Table<'a> {
     }
 
     fn answer_without_asking(&self, wait: &Wait) -> Option<Answer> {
-        let nobody = matches!(self.asks, Asks::Nobody | Asks::Yes);
+        let nobody = matches!(self.asks, Asks::Elsewhere | Asks::Nobody | Asks::Yes);
         if matches!(self.asks, Asks::Later) {
             return None;
         }
@@ -220,6 +248,8 @@ impl<'a> Table<'a> {
                     for_session: false,
                 }))
             }
+            // It waits for whoever answers with `jackfield approvals`.
+            WaitKind::Approval { .. } if matches!(self.asks, Asks::Elsewhere) => None,
             WaitKind::Approval { .. } if nobody => {
                 let reason = NOBODY.into();
                 Some(Answer::Approval(Approval::Denied { reason }))
@@ -283,7 +313,7 @@ impl<'a> Table<'a> {
                         });
                         return Ok(());
                     }
-                    Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes => {
+                    Asks::Elsewhere | Asks::Later | Asks::Nobody | Asks::Person(_) | Asks::Yes => {
                         self.open.push_front(asked.wait);
                     }
                 }
@@ -407,7 +437,7 @@ impl<'a> Table<'a> {
         };
         let id = approval::delivery_id(what).map_err(|error| internal(&error))?;
         let by: Arc<str> = match self.asks {
-            Asks::Later | Asks::Nobody => "the command line".into(),
+            Asks::Elsewhere | Asks::Later | Asks::Nobody => "the command line".into(),
             Asks::Person(_) => format!("{}, at the prompt", approval::user()).into(),
             Asks::Yes => "--yes".into(),
         };

@@ -296,6 +296,8 @@ impl Rebuilder<'_> {
                 end: WaitEnd::Answered { delivery, .. },
                 ..
             } = fact
+                // What is allowed for the session answers several questions at once.
+                && !ids.contains(&delivery)
             {
                 ids.push(delivery);
             }

@@ -5,11 +5,20 @@ use std::sync::Arc;
 use crate::approval::SessionGrant;
 use crate::digest::Digest;
 use crate::ids::{ToolAttempt, WaitId};
+use crate::tool::CatalogEntry;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::turn::{CallState, Granted, Running, Stage, Turn};
-use crate::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
+use crate::wait::{Answer, Approval, UnknownAnswer, Wait, WaitEnd, WaitKind};
 
 impl Turn {
+    /// The tool that a question is about, and what its call would be sent.
+    #[must_use]
+    pub fn asked_about(&self, wait: &Wait) -> Option<(&CatalogEntry, &ToolInput)> {
+        let call = self.calls().iter().find(|call| call.call.id == wait.call)?;
+        let tool = self.setup.catalog.tool(call.call.name.as_str())?;
+        Some((tool, call.edited.as_deref().unwrap_or(&call.call.input)))
+    }
+
     pub(super) fn close_wait(&mut self, id: &WaitId, end: &WaitEnd, subject: Option<Digest>) {
         let Stage::Tools(batch) = &mut self.stage else {
             return;

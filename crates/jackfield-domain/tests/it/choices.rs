@@ -27,7 +27,7 @@ fn only_the_first_round_has_tools_where_the_setting_says_so() {
             (says("it is a"), &["end Answered(Stop)"]),
         ],
     );
-    assert_eq!(scene.request.expect("a request").tools.len(), 7);
+    assert_eq!(scene.request.expect("a request").tools.len(), 8);
     check(
         one_round,
         &["model 1.1"],

@@ -73,7 +73,7 @@ fn a_name_that_no_tool_has_is_answered_with_those_that_there_are() {
             calls(&["gone"]),
             &[
                 "gone NotRun error: There is no tool named `gone`. The tools are: \
-                 again, ask, careful, client, denied, read, write.",
+                 again, ask, ask_again, careful, client, denied, read, write.",
                 "model 2.1",
             ],
         )],

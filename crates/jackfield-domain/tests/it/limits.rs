@@ -57,7 +57,7 @@ fn the_last_round_forbids_tools_and_sends_them_all_the_same() {
             ),
         ],
     );
-    assert_eq!(tools_sent(&scene), 7);
+    assert_eq!(tools_sent(&scene), 8);
 }
 
 #[test]

@@ -17,6 +17,7 @@ properties! {
     a_call_is_started_only_when_a_slot_is_free => StartsOnlyWhenASlotIsFree,
     a_granted_approval_stays_granted => GrantsStayGranted,
     a_timeout_is_an_unknown_outcome => TimeoutsAreUnknown,
+    an_approval_lets_one_call_start => ApprovalsAreUsedOnce,
     an_answer_in_time_beats_the_expiry => AnswersInTimeBeatTheExpiry,
     cancel_ends_the_turn_in_one_step_from_any_state => CancelEndsInOneStep,
     every_call_is_closed_exactly_once_before_the_next_model_call => CallsAreClosedOnce,

@@ -6,6 +6,7 @@
 )]
 
 mod accumulator;
+mod approvals;
 mod audits;
 mod choices;
 mod examples;

@@ -281,7 +281,7 @@ fn a_name_that_no_tool_can_have_makes_no_stub_where_there_are_tools() {
                 calls(&["read", "no name at all!"]),
                 &[
                     "no name at all! NotRun error: There is no tool named `no name at all!`. The \
-                 tools are: again, ask, careful, client, denied, read, write.",
+                 tools are: again, ask, ask_again, careful, client, denied, read, write.",
                     "run read",
                 ],
             ),
@@ -291,7 +291,7 @@ fn a_name_that_no_tool_can_have_makes_no_stub_where_there_are_tools() {
     );
     let again = Opening::UserMessage(Arc::new(Message::user("again")));
     let (scene, _) = scene.next_turn(again, plain());
-    assert_eq!(scene.request.expect("a request").tools.len(), 7);
+    assert_eq!(scene.request.expect("a request").tools.len(), 8);
 }
 
 #[test]

@@ -5,7 +5,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::approval::Grants;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt, ToolCallId};
 use jackfield_domain::message::{Message, Messages};
@@ -69,7 +68,7 @@ impl Scene {
             wall: WallTime::from_millis(1_000_000),
         };
         let base = Base {
-            grants: Grants::default(),
+            grants: session.grants().clone(),
             messages: Arc::clone(session.messages()),
             ordinal: session.turns() + 1,
             session: session.id().clone(),
@@ -285,4 +284,20 @@ pub(crate) fn session() -> SessionId {
 
 fn handle() -> JobHandle {
     JobHandle(Arc::new(serde_json::json!("job 7")))
+}
+
+/// The facts of a turn in which somebody allowed all calls of the tool `ask` for the session.
+pub(crate) fn granted_for_session() -> Vec<Fact> {
+    let (mut scene, _) = Scene::begin(Arc::new(crate::world::setup(
+        jackfield_domain::limits::Limits::default(),
+    )));
+    scene.play(calls(&["ask"]));
+    scene.play(answer(
+        "ask",
+        jackfield_domain::wait::Answer::Approval(jackfield_domain::wait::Approval::Granted {
+            edited: None,
+            for_session: true,
+        }),
+    ));
+    scene.facts
 }

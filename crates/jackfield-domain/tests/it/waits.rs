@@ -475,3 +475,74 @@ fn a_late_result_is_cut_as_any_other() {
     let cut = "Tool: outcome xxxxxxxxxx\n[cut: 100 bytes were returned, at most 10 are shown]";
     assert_eq!(last.as_deref(), Some(cut));
 }
+
+#[test]
+fn a_call_that_is_made_again_is_asked_about_again() {
+    let lost = || ToolFailure::unknown(ToolFailureKind::Crashed, "it is gone");
+    let denied = Answer::Approval(Approval::Denied {
+        reason: "once is enough".into(),
+    });
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (calls(&["ask_again"]), &["wait for approval of ask_again"]),
+            (
+                answer("ask_again", granted()),
+                &["wait Answered", "run ask_again"],
+            ),
+            (
+                breaks("ask_again", lost()),
+                &[
+                    "ask_again lost: Crashed, Unknown, Repeat",
+                    "wait for approval of ask_again",
+                ],
+            ),
+            (
+                answer("ask_again", granted()),
+                &["wait Answered", "run ask_again, fresh"],
+            ),
+            (
+                breaks("ask_again", lost()),
+                &[
+                    "ask_again lost: Crashed, Unknown, Repeat",
+                    "wait for approval of ask_again",
+                ],
+            ),
+            (
+                answer("ask_again", denied),
+                &[
+                    "wait Answered",
+                    "ask_again Reported error: Outcome unknown (it was to be made again, but it was denied. The reason given: once is enough): the call may or may not have taken effect. Check before repeating it.",
+                    "model 2.1",
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn a_grant_for_the_session_answers_the_other_questions_about_the_tool_too() {
+    let for_session = Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: true,
+    });
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (
+                calls(&["ask", "ask", "ask_again"]),
+                &[
+                    "wait for approval of ask",
+                    "wait for approval of ask",
+                    "wait for approval of ask_again",
+                ],
+            ),
+            (
+                answer("ask", for_session),
+                &["wait Answered", "wait Answered", "run ask", "run ask"],
+            ),
+        ],
+    );
+}

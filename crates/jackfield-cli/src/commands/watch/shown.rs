@@ -33,9 +33,10 @@ impl Shown {
                 lines.show(event)?;
                 match event {
                     Event::Fact { fact, .. } => more(fact).map_or(Ok(()), |line| lines.line(&line)),
-                    Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => {
-                        Ok(())
-                    }
+                    Event::Delta { .. }
+                    | Event::Progress { .. }
+                    | Event::Unavailable { .. }
+                    | Event::Undecided { .. } => Ok(()),
                 }
             }
         }

@@ -11,7 +11,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::rules;
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::{Action, Input, Step, ToolLoop};
-use jackfield_domain::wait::{Answer, DeliveryBody, UnknownAnswer, WaitEnd};
+use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitEnd};
 
 use super::oracle::{Oracle, Status};
 use super::{Class, World};
@@ -19,6 +19,7 @@ use super::{Class, World};
 /// What holds at every step.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Property {
+    ApprovalsAreUsedOnce,
     ActsOnlyOnWhatIsCommitted,
     AnswersInTimeBeatTheExpiry,
     CallsAreClosedOnce,
@@ -147,6 +148,7 @@ impl World {
                 }
                 _ => {}
             }
+            self.check_approval(fact, step);
             oracle.apply(fact);
             if oracle.running() > parallel {
                 let detail = format!("{} run, {parallel} may", oracle.running());
@@ -154,6 +156,62 @@ impl World {
             }
         }
         self.check_shown();
+    }
+
+    /// A call that needs somebody's word starts under an answer that allowed it, and each answer lets one
+    /// call start, unless it was given for the session.
+    fn check_approval(&mut self, fact: &Fact, step: &Step) {
+        let Fact::CallStarted {
+            approval, attempt, ..
+        } = fact
+        else {
+            return;
+        };
+        let Some(call) = self.name_of(&attempt.call, step) else {
+            return;
+        };
+        if !call.starts_with("ask") {
+            return;
+        }
+        let facts: Vec<&Fact> = self.committed.iter().chain(&step.facts).collect();
+        let named = |fact: &&&Fact| matches!(fact, Fact::WaitClosed { wait, .. } if Some(wait) == approval.as_ref());
+        let allowed = facts.iter().find(named).map(|fact| match fact {
+            Fact::WaitClosed {
+                end:
+                    WaitEnd::Answered {
+                        answer: Answer::Approval(Approval::Granted { for_session, .. }),
+                        ..
+                    },
+                subject: Some(_),
+                ..
+            } => Some(*for_session),
+            _ => None,
+        });
+        let used = facts
+            .iter()
+            .filter(|fact| matches!(fact, Fact::CallStarted { approval: other, .. } if other == approval))
+            .count();
+        let fits = match allowed.flatten() {
+            Some(true) => true,
+            Some(false) => used == 1,
+            None => false,
+        };
+        if !fits {
+            let detail = format!("{attempt:?} started under {approval:?}, used {used} times");
+            self.violate(Property::ApprovalsAreUsedOnce, detail);
+        }
+    }
+
+    /// The name of a call's tool.
+    fn name_of(&self, call: &ToolCallId, step: &Step) -> Option<String> {
+        let facts = self.committed.iter().chain(&step.facts);
+        let replies = facts.filter_map(|fact| match fact {
+            Fact::ReplyReceived { reply, .. } => Some(reply),
+            _ => None,
+        });
+        let mut calls = replies.flat_map(|reply| reply.message.calls());
+        let found = calls.find(|known| known.id == *call);
+        found.map(|call| call.name.as_str().to_owned())
     }
 
     /// Text that cannot be taken back is not followed by another try, unless the process died.
@@ -374,7 +432,7 @@ impl World {
             .count();
         let may = match tool {
             "read" => u32::MAX,
-            "again" => 2,
+            "again" | "ask_again" => 2,
             _ => u32::try_from(by_hand).unwrap_or(u32::MAX),
         };
         if before > may {

@@ -325,12 +325,13 @@ fn owed(
             classes.insert(Class::UnknownCall);
             let then = match name {
                 "careful" => AfterLoss::Ask,
-                "again" if attempt.attempt < 3 => AfterLoss::Repeat,
+                "again" | "ask_again" if attempt.attempt < 3 => AfterLoss::Repeat,
                 _ => AfterLoss::Report,
             };
             let told = match then {
                 AfterLoss::Ask => asked && !closed,
-                AfterLoss::Repeat => !closed && !asked,
+                // It is asked about again, unless it was allowed for the session.
+                AfterLoss::Repeat => !closed && (!asked || name == "ask_again"),
                 AfterLoss::Report => closed && !asked,
             };
             expect(

@@ -20,8 +20,16 @@ use proptest::prelude::*;
 use super::{CrashPoint, Op};
 
 /// The tools of the world: one of each kind of decision.
-pub(crate) const TOOLS: [&str; 8] = [
-    "read", "write", "ask", "client", "denied", "careful", "again", "gone",
+pub(crate) const TOOLS: [&str; 9] = [
+    "read",
+    "write",
+    "ask",
+    "client",
+    "denied",
+    "careful",
+    "again",
+    "ask_again",
+    "gone",
 ];
 
 /// A setup for worlds.
@@ -68,7 +76,7 @@ fn entry(name: &str) -> CatalogEntry {
             toolbox: ToolboxId::parse("box").expect("a valid id"),
         },
         permission: match name {
-            "ask" => Permission::Ask,
+            "ask" | "ask_again" => Permission::Ask,
             "denied" => Permission::Deny("denied by a rule".into()),
             _ => Permission::Allow,
         },
@@ -86,7 +94,7 @@ fn entry(name: &str) -> CatalogEntry {
         title: None,
         when_unknown: match name {
             "careful" => UnknownPolicy::Ask,
-            "again" => UnknownPolicy::Retry,
+            "again" | "ask_again" => UnknownPolicy::Retry,
             _ => UnknownPolicy::Report,
         },
     }

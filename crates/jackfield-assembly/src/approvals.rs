@@ -1,0 +1,214 @@
+//! Who is asked before a person is: a program of the user, or a tool of one of the servers.
+
+use std::ffi::OsString;
+use std::io;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_engine::{Approver, Decision, EngineBuilder, Undecided};
+use serde_json::Value;
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::process::{Child, Command};
+
+use crate::place::{Place, Problem};
+
+/// Who is asked before a person is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct ApprovalsConfig {
+    /// A program and its arguments, and where that is said.
+    pub command: Option<(Vec<String>, Place)>,
+    /// How long it has for an answer.
+    pub timeout: Duration,
+    /// A tool, as `server/tool`, and where that is said.
+    pub tool: Option<(Arc<str>, Place)>,
+}
+
+impl Default for ApprovalsConfig {
+    fn default() -> Self {
+        Self {
+            command: None,
+            timeout: Duration::from_secs(30),
+            tool: None,
+        }
+    }
+}
+
+impl ApprovalsConfig {
+    /// Adds whoever is asked to an engine; `is_there` knows the servers.
+    pub(crate) fn join(
+        &self,
+        builder: EngineBuilder,
+        is_there: impl Fn(&ToolboxId) -> bool,
+    ) -> Result<EngineBuilder, Problem> {
+        match (&self.command, &self.tool) {
+            (None, None) => Ok(builder),
+            (Some(_), Some((_, place))) => {
+                let message = "there is a `command`, too, and only one of the two is asked";
+                Err(Problem::new(place.clone(), message).with_help("leave one of them out"))
+            }
+            (Some((command, place)), None) => match command.split_first() {
+                Some((program, arguments)) if !program.trim().is_empty() => {
+                    Ok(builder.approver(Arc::new(Program {
+                        arguments: arguments.to_vec(),
+                        name: format!("`{program}`").into(),
+                        program: program.clone(),
+                        timeout: self.timeout,
+                    })))
+                }
+                Some(_) | None => {
+                    let problem = Problem::new(place.clone(), "there is no program in it");
+                    Err(problem.with_help("write it as `command = [\"may-it-run\", \"--strict\"]`"))
+                }
+            },
+            (None, Some((tool, place))) => {
+                let origin = origin(tool).filter(|origin| is_there(&origin.toolbox));
+                let Some(origin) = origin else {
+                    let message = format!("there is no server with a tool `{tool}`");
+                    let help = "name a tool of one of your MCP servers, as `server/tool`";
+                    return Err(Problem::new(place.clone(), message).with_help(help));
+                };
+                Ok(builder.approving_tool(origin, self.timeout))
+            }
+        }
+    }
+}
+
+fn origin(tool: &str) -> Option<ToolOrigin> {
+    let (toolbox, tool) = tool.split_once('/')?;
+    (!tool.is_empty()).then_some(())?;
+    Some(ToolOrigin {
+        tool: tool.into(),
+        toolbox: ToolboxId::parse(toolbox).ok()?,
+    })
+}
+
+/// A program that is asked: a call as JSON on its standard input, a decision as JSON on its standard output.
+struct Program {
+    arguments: Vec<String>,
+    name: Arc<str>,
+    program: String,
+    timeout: Duration,
+}
+
+#[async_trait]
+impl Approver for Program {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    async fn decide(&self, asked: &Undecided) -> Decision {
+        let limit = self.timeout;
+        let decided = tokio::time::timeout(limit, self.ask(asked)).await;
+        let decided =
+            decided.unwrap_or_else(|_| Err(format!("no answer within {} s", limit.as_secs_f64())));
+        decided.unwrap_or_else(|why| Decision::failed(&self.name, &why))
+    }
+}
+
+impl Program {
+    async fn ask(&self, asked: &Undecided) -> Result<Decision, String> {
+        let mut running = self
+            .start()
+            .map_err(|error| format!("it cannot be started: {error}"))?;
+        let question = Value::Object(asked.to_json()).to_string();
+        let streams = (
+            running.child.stdin.take(),
+            running.child.stdout.take(),
+            running.child.stderr.take(),
+        );
+        let (Some(mut input), Some(output), Some(errors)) = streams else {
+            return Err("it has no pipes".to_owned());
+        };
+        let tell = async move {
+            // A program may decide without reading.
+            let _read = input.write_all(question.as_bytes()).await;
+        };
+        let (answer, said, ()) = tokio::join!(read(output), read(errors), tell);
+        let answer = answer.ok_or("its answer is longer than 1 MiB")?;
+        if let Some(said) = said.filter(|said| !said.is_empty()) {
+            let said = String::from_utf8_lossy(&said);
+            tracing::info!(
+                approver = &*self.name,
+                said = said.trim(),
+                "an approver says"
+            );
+        }
+        let ended = running.child.wait().await;
+        let ended = ended.map_err(|error| format!("its end is not known: {error}"))?;
+        if !ended.success() {
+            return Err(match ended.code() {
+                Some(code) => format!("it ended with code {code}"),
+                None => "it was ended by a signal".to_owned(),
+            });
+        }
+        let answer: Result<Value, _> = serde_json::from_slice(&answer);
+        Decision::parse(&answer.map_err(|error| format!("its answer is no JSON: {error}"))?)
+    }
+
+    fn start(&self) -> io::Result<Running> {
+        let mut command = Command::new(&self.program);
+        command
+            .args(&self.arguments)
+            .env_clear()
+            .envs(environment())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        // A group of its own, so that whatever it starts ends with it; and Ctrl-C at our terminal is ours.
+        #[cfg(unix)]
+        command.process_group(0);
+        command.spawn().map(|child| Running { child })
+    }
+}
+
+/// A program that runs. Dropping it ends it, with its group.
+struct Running {
+    child: Child,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        // It has an id as long as its end was not seen, so that the group is still its own.
+        #[cfg(unix)]
+        if let Some(group) = self
+            .child
+            .id()
+            .and_then(|id| i32::try_from(id).ok())
+            .and_then(rustix::process::Pid::from_raw)
+        {
+            use rustix::process::{Signal, kill_process_group};
+            let _gone = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+/// What is said, to its end; nothing if that is too much.
+async fn read(mut stream: impl AsyncRead + Unpin) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let most = MOST_BYTES as u64 + 1;
+    // What came before an error is an answer that was cut, which is none.
+    let _broken = (&mut stream).take(most).read_to_end(&mut bytes).await;
+    (bytes.len() <= MOST_BYTES).then_some(bytes)
+}
+
+/// What programs need, and no keys.
+fn environment() -> impl Iterator<Item = (OsString, OsString)> {
+    std::env::vars_os().filter(|(name, _)| {
+        let name = name.to_string_lossy();
+        PASSED.contains(&&*name) || name.starts_with("LC_")
+    })
+}
+
+/// No answer is longer.
+const MOST_BYTES: usize = 1 << 20;
+
+/// The variables that are passed on.
+const PASSED: &[&str] = &[
+    "HOME", "LANG", "LOGNAME", "PATH", "SHELL", "TMPDIR", "TZ", "USER",
+];

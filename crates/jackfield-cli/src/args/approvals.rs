@@ -1,0 +1,98 @@
+//! What can be asked of `jackfield approvals`.
+
+use clap::Subcommand;
+
+use super::Source;
+
+/// `jackfield approvals`
+#[derive(Clone, Debug, Subcommand)]
+pub enum Approvals {
+    /// List the calls that wait for a yes or a no.
+    #[command(after_help = LIST_EXAMPLES)]
+    List {
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Show one of them, with all of its arguments; also after it was answered.
+    #[command(after_help = SHOW_EXAMPLES)]
+    Show {
+        /// The question, by its id or by how the id begins.
+        id: String,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Let a call run.
+    #[command(after_help = ALLOW_EXAMPLES)]
+    Allow {
+        /// The question, by its id or by how the id begins.
+        id: String,
+        /// Run it with these arguments instead: a JSON object, or a file of one behind an @.
+        #[arg(long, value_name = "JSON | @FILE")]
+        edit: Option<String>,
+        /// Let all later calls of this tool in the session run, too, as long as its definition stays.
+        #[arg(long)]
+        session: bool,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+    /// Deny a call.
+    #[command(after_help = DENY_EXAMPLES)]
+    Deny {
+        /// The question, by its id or by how the id begins.
+        id: String,
+        /// Why; the model is told.
+        #[arg(long, value_name = "TEXT")]
+        reason: Option<String>,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield approvals list
+  jackfield approvals allow 3f2a
+  jackfield approvals deny 3f2a --reason \"not on Fridays\"";
+
+const LIST_EXAMPLES: &str = "\
+Examples:
+  jackfield approvals list
+  jackfield approvals list --json | jq -r '.[].id'";
+
+const SHOW_EXAMPLES: &str = "\
+Examples:
+  jackfield approvals show 3f2a
+  jackfield approvals show 3f2a --json | jq .arguments";
+
+const ALLOW_EXAMPLES: &str = "\
+Examples:
+  jackfield approvals allow 3f2a
+  jackfield approvals allow 3f2a --session
+  jackfield approvals allow 3f2a --edit '{\"path\": \"draft.txt\"}'
+
+Of a call whose outcome nobody knows, this says to run it again.
+The exit code is 10 if somebody else answered first, or it has expired.";
+
+const DENY_EXAMPLES: &str = "\
+Examples:
+  jackfield approvals deny 3f2a
+  jackfield approvals deny 3f2a --reason \"ask me on Monday\"
+
+Of a call whose outcome nobody knows, this says not to run it again.
+The exit code is 10 if somebody else answered first, or it has expired.";

@@ -1,0 +1,221 @@
+//! `jackfield approvals`: yes and no from elsewhere than the prompt.
+
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use jackfield_assembly::Registry;
+use jackfield_domain::time::WallTime;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
+use jackfield_engine::{Asked, Delivered, Engine};
+use serde_json::{Map, Value};
+
+use crate::approval;
+use crate::args::{Approvals, Source};
+use crate::commands::{ask, kept, printed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::approvals as show;
+
+/// Lists, shows or answers.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fault> {
+    let (Approvals::Allow { source, .. }
+    | Approvals::Deny { source, .. }
+    | Approvals::List { source, .. }
+    | Approvals::Show { source, .. }) = &approvals;
+    // Before anything is opened: what was typed is wrong wherever it goes.
+    let answer = answer(&approvals)?;
+    let journal = open(source).await?;
+    let engine = Engine::builder(Arc::clone(&journal.journal)).build();
+    let done = perform(&approvals, answer, &engine).await;
+    kept::close(&journal).await;
+    done
+}
+
+async fn open(source: &Source) -> Result<jackfield_assembly::OpenJournal, Fault> {
+    let (config, _) = ask::configured(&ask::flags_of(source))?;
+    if config.journal_file().is_none() {
+        let message = "conversations are kept in memory: nobody else can answer their questions";
+        let help = "name a file with `--db FILE` or JACKFIELD_DB, here and there";
+        return Err(Fault::new(Exit::Configuration, message).with_help(help));
+    }
+    kept::begin(&config).opened().await
+}
+
+async fn perform(
+    approvals: &Approvals,
+    answer: Option<Answering>,
+    engine: &Engine,
+) -> Result<Exit, Fault> {
+    let out = &mut anstream::stdout();
+    match (approvals, answer) {
+        (Approvals::List { json, .. }, _) => {
+            let now = now();
+            let mut open = engine.open_questions(None).await?;
+            // Nobody can answer them any more; whoever takes the turn up closes them.
+            open.retain(|asked| asked.wait.deadline >= now);
+            printed::ended(show::list(out, &open, now, *json), Exit::Answered)
+        }
+        (Approvals::Show { id, json, .. }, _) => {
+            let asked = find(engine, id).await?;
+            printed::ended(show::one(out, &asked, now(), *json), Exit::Answered)
+        }
+        (Approvals::Allow { id, json, .. } | Approvals::Deny { id, json, .. }, Some(answer)) => {
+            let asked = find(engine, id).await?;
+            let (said, asked) = deliver(engine, asked, answer).await?;
+            let exit = match said {
+                Delivered::Accepted | Delivered::AlreadyThere => Exit::Answered,
+                Delivered::Closed { .. } | Delivered::NoSuchWait => Exit::TooLate,
+            };
+            printed::ended(show::said(out, &asked, &said, now(), *json), exit)
+        }
+        (Approvals::Allow { .. } | Approvals::Deny { .. }, None) => Ok(Exit::Internal),
+    }
+}
+
+/// What is to be said.
+enum Answering {
+    Allow {
+        edited: Option<Arc<Map<String, Value>>>,
+        for_session: bool,
+    },
+    Deny(Arc<str>),
+}
+
+fn answer(approvals: &Approvals) -> Result<Option<Answering>, Fault> {
+    match approvals {
+        Approvals::Allow { edit, session, .. } => Ok(Some(Answering::Allow {
+            edited: edit.as_deref().map(edited).transpose()?,
+            for_session: *session,
+        })),
+        Approvals::Deny { reason, .. } => {
+            let reason = reason.as_deref().unwrap_or_default().trim();
+            Ok(Some(Answering::Deny(reason.into())))
+        }
+        Approvals::List { .. } | Approvals::Show { .. } => Ok(None),
+    }
+}
+
+/// The arguments that stand there, or in the file that is named.
+fn edited(text: &str) -> Result<Arc<Map<String, Value>>, Fault> {
+    let text = match text.strip_prefix('@') {
+        Some(path) => {
+            let unreadable = |error: &std::io::Error| {
+                Fault::new(Exit::Usage, format!("`{path}` cannot be read")).because(error)
+            };
+            let length = std::fs::metadata(path)
+                .map_err(|error| unreadable(&error))?
+                .len();
+            if length > MOST_BYTES {
+                return Err(Fault::new(
+                    Exit::Usage,
+                    format!("`{path}` is larger than 4 MiB"),
+                ));
+            }
+            std::fs::read_to_string(path).map_err(|error| unreadable(&error))?
+        }
+        None => text.to_owned(),
+    };
+    // Nothing at all would be no arguments, which somebody may have meant otherwise.
+    let input = JsonInput::parse(if text.trim().is_empty() {
+        "null"
+    } else {
+        &text
+    });
+    let fields = input.object().map(Arc::clone).map_err(|fault| {
+        let mut wrong = Fault::new(Exit::Usage, "the arguments are not a JSON object");
+        wrong.causes.push(fault.to_owned());
+        wrong.with_help(r#"jackfield approvals allow ID --edit '{"path": "draft.txt"}'"#)
+    })?;
+    Ok(fields)
+}
+
+/// The one question of this id.
+async fn find(engine: &Engine, id: &str) -> Result<Asked, Fault> {
+    let id = id.trim();
+    let mut found = if id.is_empty() {
+        Vec::new()
+    } else {
+        engine.questions_like(id).await?
+    };
+    match (found.pop(), found.len()) {
+        (Some(asked), 0) => Ok(asked),
+        (Some(_), others) => {
+            let message = format!("`{id}` is how the ids of {} questions begin", others + 1);
+            Err(Fault::new(Exit::Usage, message).with_help("give more of the id"))
+        }
+        (None, _) => {
+            let message = format!("there is no question `{id}`");
+            let help = "`jackfield approvals list` shows those that are open";
+            Err(Fault::new(Exit::Usage, message).with_help(help))
+        }
+    }
+}
+
+/// Puts the answer into the inbox; gives the question as it stands afterwards, too.
+async fn deliver(
+    engine: &Engine,
+    asked: Asked,
+    answering: Answering,
+) -> Result<(Delivered, Asked), Fault> {
+    let wait = &asked.wait;
+    let answer = match (answering, &wait.kind) {
+        (
+            Answering::Allow {
+                edited: Some(_), ..
+            },
+            WaitKind::UnknownOutcome,
+        ) => {
+            let message = "its outcome is not known: it can be run again only as it was";
+            return Err(Fault::new(Exit::Usage, message).with_help("leave `--edit` out"));
+        }
+        (
+            Answering::Allow {
+                edited: Some(_), ..
+            },
+            _,
+        ) if matches!(asked.input, Some(ToolInput::Text(_))) => {
+            let message = "this call has no JSON arguments that could be edited";
+            return Err(Fault::new(Exit::Usage, message).with_help("leave `--edit` out"));
+        }
+        (Answering::Allow { .. }, WaitKind::UnknownOutcome) => {
+            Answer::UnknownOutcome(UnknownAnswer::Retry)
+        }
+        (Answering::Deny(_), WaitKind::UnknownOutcome) => {
+            Answer::UnknownOutcome(UnknownAnswer::Report)
+        }
+        (
+            Answering::Allow {
+                edited,
+                for_session,
+            },
+            _,
+        ) => Answer::Approval(Approval::Granted {
+            edited,
+            for_session,
+        }),
+        (Answering::Deny(reason), _) => Answer::Approval(Approval::Denied { reason }),
+    };
+    let body = DeliveryBody::Answer {
+        answer,
+        wait: wait.id.clone(),
+    };
+    let id = approval::delivery_id(wait.id.as_str());
+    let id = id.map_err(|error| Fault::new(Exit::Internal, error.to_string()))?;
+    let by = format!("{}, by `jackfield approvals`", approval::user());
+    let said = engine.deliver(&asked.session, id, by, body).await?;
+    let now = engine.questions_like(wait.id.as_str()).await?.pop();
+    Ok((said, now.unwrap_or(asked)))
+}
+
+fn now() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    WallTime::from_millis(0).after(since.unwrap_or_default())
+}
+
+/// No arguments are larger.
+const MOST_BYTES: u64 = 4 << 20;

@@ -1,0 +1,144 @@
+//! Approvals: what they are bound to, what they let run, and for how long.
+
+use std::sync::Arc;
+
+use jackfield_domain::approval::{Grants, subject};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{SessionId, ToolName, ToolboxId};
+use jackfield_domain::policy::Permission;
+use jackfield_domain::session::Session;
+use jackfield_domain::tool::CatalogEntry;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_testkit::arb;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use crate::world;
+
+fn tool() -> CatalogEntry {
+    let setup = world::setup(jackfield_domain::limits::Limits::default());
+    setup.catalog.tool("ask").expect("the tool").clone()
+}
+
+fn input(json: &Value) -> ToolInput {
+    ToolInput::Json(JsonInput::parse(&json.to_string()))
+}
+
+#[test]
+fn a_subject_is_another_one_for_every_change_of_what_runs() {
+    let tool = tool();
+    let sent = input(&json!({ "a": 1, "b": "x" }));
+    let same = ToolInput::Json(JsonInput::parse(r#" {"b":"x", "a":1} "#));
+    assert_eq!(subject(&tool, &sent), subject(&tool, &same));
+    let mut others = vec![
+        subject(&tool, &input(&json!({ "a": 1, "b": "y" }))),
+        subject(&tool, &input(&json!({ "a": 1.0, "b": "x" }))),
+        subject(&tool, &input(&json!({ "a": 1 }))),
+        subject(&tool, &ToolInput::Text(r#"{"a":1,"b":"x"}"#.into())),
+    ];
+    let changed = CatalogEntry {
+        digest: Digest::of(b"another"),
+        ..tool.clone()
+    };
+    others.push(subject(&changed, &sent));
+    let mut moved = tool.clone();
+    moved.origin.toolbox = ToolboxId::parse("elsewhere").expect("an id");
+    others.push(subject(&moved, &sent));
+    let mut renamed = tool.clone();
+    renamed.origin.tool = "other".into();
+    others.push(subject(&renamed, &sent));
+    for other in others {
+        assert_ne!(other, subject(&tool, &sent));
+    }
+    // What a model is told it is called does not change what runs.
+    let mut alias = (*tool.definition).clone();
+    alias.name = ToolName::parse("alias").expect("a name");
+    let aliased = CatalogEntry {
+        definition: Arc::new(alias),
+        ..tool.clone()
+    };
+    assert_eq!(subject(&aliased, &sent), subject(&tool, &sent));
+}
+
+#[test]
+fn nothing_can_be_moved_from_one_part_of_a_subject_to_another() {
+    let mut one = tool();
+    let mut other = tool();
+    (one.origin.toolbox, one.origin.tool) = (ToolboxId::parse("a").expect("an id"), "bc".into());
+    (other.origin.toolbox, other.origin.tool) =
+        (ToolboxId::parse("ab").expect("an id"), "c".into());
+    let sent = ToolInput::Text("x".into());
+    assert_ne!(subject(&one, &sent), subject(&other, &sent));
+}
+
+proptest! {
+    /// Equal subjects are equal calls.
+    #[test]
+    fn two_values_have_two_subjects(one in arb::json_object(), other in arb::json_object()) {
+        let tool = tool();
+        let of = |fields: &serde_json::Map<String, Value>| {
+            subject(&tool, &ToolInput::Json(JsonInput::from(fields.clone())))
+        };
+        prop_assert_eq!(of(&one) == of(&other), one == other);
+    }
+}
+
+/// The facts of a session in which somebody allowed all calls of a tool, and the session of them.
+fn granted() -> (Vec<Fact>, Session) {
+    let facts = crate::scene::granted_for_session();
+    let id = SessionId::parse("s").expect("an id");
+    let session = Session::fold(id, &facts);
+    (facts, session)
+}
+
+#[test]
+fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
+    let (_, session) = granted();
+    assert_eq!(session.grants().iter().len(), 1);
+    let setup = world::setup(jackfield_domain::limits::Limits::default());
+    let catalog = session.grants().applied(&setup.catalog).expect("a change");
+    let permission = &catalog.tool("ask").expect("the tool").permission;
+    assert!(
+        matches!(permission, Permission::Granted { by, .. } if &**by == "somebody"),
+        "{permission:?}"
+    );
+    // What is denied stays denied, and what nobody was asked about is left alone.
+    for name in ["denied", "write", "ask_again"] {
+        assert_eq!(
+            catalog.tool(name).map(|tool| &tool.permission),
+            setup.catalog.tool(name).map(|tool| &tool.permission),
+        );
+    }
+    assert_eq!(Grants::default().applied(&setup.catalog), None);
+}
+
+#[test]
+fn a_changed_definition_ends_the_grant_for_good() {
+    let (mut facts, session) = granted();
+    let mut setup = world::setup(jackfield_domain::limits::Limits::default());
+    let unchanged = setup.catalog.clone();
+    let entries = setup.catalog.iter().cloned().map(|tool| {
+        let changed = &*tool.origin.tool == "ask";
+        CatalogEntry {
+            digest: if changed {
+                Digest::of(b"changed")
+            } else {
+                tool.digest
+            },
+            ..tool
+        }
+    });
+    setup.catalog = Arc::new(entries.collect());
+    assert_eq!(session.grants().applied(&setup.catalog), None);
+    facts.push(Fact::TurnOpened {
+        opening: jackfield_domain::setup::Opening::UserMessage(Arc::new(
+            jackfield_domain::message::Message::user("more"),
+        )),
+        ordinal: 2,
+        setup: Arc::new(setup),
+        turn: jackfield_domain::ids::TurnId::derive(session.id(), 2),
+    });
+    let later = Session::fold(session.id().clone(), &facts);
+    assert_eq!(later.grants().applied(&unchanged), None);
+}

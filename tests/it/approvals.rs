@@ -1,0 +1,187 @@
+//! Approvals from elsewhere than the prompt, with the real binary.
+
+use std::path::Path;
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::{Part, Turn};
+use serde_json::{Value, json};
+
+use crate::harness::{Ran, Size, Terminal, jackfield, kept};
+
+/// A conversation that is kept in a file of its own, at its first question.
+async fn asking(turns: Vec<Turn>, more: &str) -> (Terminal, ScriptedClaude, tempfile::TempDir) {
+    let claude = ScriptedClaude::start(turns).await;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let more = format!("[policy.tools]\n\"*\" = \"ask\"\n{more}");
+    let chat = jackfield(["chat"]).at_with(&claude.base_url(), &more);
+    let chat = chat.env("JACKFIELD_DB", file(folder.path()));
+    let mut terminal = chat.at_terminal(Size(60, 120));
+    terminal.prompts().await;
+    terminal.line("calculate").await;
+    terminal.shows("answer:").await;
+    (terminal, claude, folder)
+}
+
+fn file(folder: &Path) -> std::path::PathBuf {
+    folder.join("jackfield.db")
+}
+
+async fn approvals<const N: usize>(folder: &Path, arguments: [&str; N]) -> Ran {
+    let run = jackfield(["approvals"]).more(&arguments);
+    run.env("JACKFIELD_DB", file(folder))
+        .env("USER", "мария")
+        .run()
+        .await
+}
+
+async fn open(folder: &Path) -> Vec<Value> {
+    let listed = approvals(folder, ["list", "--json"]).await;
+    assert_eq!(listed.code, Some(0), "{listed:?}");
+    serde_json::from_str(&listed.out).expect("a list")
+}
+
+fn id(asked: &Value) -> &str {
+    asked["id"].as_str().expect("an id")
+}
+
+fn sum(expression: &str) -> Turn {
+    Turn::call("calculator", &json!({ "expression": expression }))
+}
+
+fn part(expression: &str) -> Part {
+    Part::Call {
+        arguments: json!({ "expression": expression }).to_string(),
+        id: None,
+        name: "calculator".to_owned(),
+    }
+}
+
+fn outcomes(claude: &ScriptedClaude, nth: usize) -> String {
+    let messages = claude.requests()[nth]["messages"].clone();
+    let last = messages.as_array().and_then(|all| all.last().cloned());
+    last.unwrap_or_default().to_string()
+}
+
+#[tokio::test]
+async fn a_call_is_allowed_from_elsewhere_and_the_prompt_goes_away() {
+    let turns = vec![sum("1+1"), Turn::text("two")];
+    let (mut terminal, claude, folder) = asking(turns, "").await;
+    let asked = open(folder.path()).await;
+    let [asked] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    assert_eq!(asked["name"], "calculator");
+    assert_eq!(asked["arguments"], json!({ "expression": "1+1" }));
+    assert_eq!(asked["subject"].as_str().map(str::len), Some(64));
+    let shown = approvals(folder.path(), ["show", &id(asked)[..10]]).await;
+    for said in [
+        "calculator(expression: \"1+1\")",
+        "may it run?",
+        "waits, for 23 hours more",
+    ] {
+        assert!(shown.out.contains(said), "{said}: {shown:?}");
+    }
+    // The id as the list shows it, and the arguments as they are to be.
+    let short = id(asked).trim_start_matches("wait_");
+    let edit = r#"{"expression": "40+2"}"#;
+    let allowed = approvals(folder.path(), ["allow", &short[..8], "--edit", edit]).await;
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+    terminal
+        .shows("allowed with other arguments by мария, by `jackfield approvals`")
+        .await;
+    terminal.shows("\ntwo\n").await;
+    terminal.prompts().await;
+    assert!(
+        !terminal.screen().contains("answer:"),
+        "{}",
+        terminal.screen()
+    );
+    assert!(
+        outcomes(&claude, 1).contains("42"),
+        "{}",
+        outcomes(&claude, 1)
+    );
+    assert_eq!(open(folder.path()).await, [Value::Null; 0]);
+    // Whoever comes second is told how it was answered, and by whom.
+    let late = approvals(folder.path(), ["deny", &short[..8]]).await;
+    assert_eq!(late.code, Some(10), "{late:?}");
+    assert!(
+        late.out
+            .contains("too late, it was allowed with other arguments by мария"),
+        "{late:?}"
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn of_two_answers_that_race_the_first_wins_and_the_second_is_told() {
+    let turns = vec![sum("1+1"), Turn::text("so be it")];
+    let (mut terminal, claude, folder) = asking(turns, "").await;
+    let asked = open(folder.path()).await;
+    let wait = id(&asked[0]);
+    let (allowed, denied) = tokio::join!(
+        approvals(folder.path(), ["allow", wait, "--json"]),
+        approvals(
+            folder.path(),
+            ["deny", wait, "--reason", "no sums", "--json"]
+        ),
+    );
+    let told = |ran: &Ran| -> Value { serde_json::from_str(&ran.out).expect("a document") };
+    let winner = match (allowed.code, denied.code) {
+        (Some(0), Some(10)) => "allow",
+        (Some(10), Some(0)) => "deny",
+        _ => panic!("{allowed:?} {denied:?}"),
+    };
+    for ran in [&allowed, &denied] {
+        let told = told(ran);
+        assert_eq!(told["accepted"], ran.code == Some(0), "{told}");
+        assert_eq!(told["answer"]["decision"], winner, "{told}");
+        assert_eq!(told["by"], "мария, by `jackfield approvals`", "{told}");
+    }
+    terminal.shows("\nso be it\n").await;
+    terminal.prompts().await;
+    assert_eq!(outcomes(&claude, 1).contains("no sums"), winner == "deny");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn one_of_two_parallel_calls_is_denied() {
+    let turns = vec![Turn::reply([part("1+1"), part("20+3")]), Turn::text("half")];
+    let (mut terminal, claude, folder) = asking(turns, "").await;
+    let asked = open(folder.path()).await;
+    assert_eq!(asked.len(), 2, "{asked:?}");
+    for one in &asked {
+        let first = one["arguments"]["expression"] == "1+1";
+        let answer = match first {
+            true => ["deny", id(one), "--reason=not that one"],
+            false => ["allow", id(one), "--json"],
+        };
+        assert_eq!(approvals(folder.path(), answer).await.code, Some(0));
+    }
+    terminal.shows("\nhalf\n").await;
+    terminal.prompts().await;
+    let told = outcomes(&claude, 1);
+    assert!(
+        told.contains("not that one") && told.contains("23"),
+        "{told}"
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn an_answer_after_the_deadline_is_told_that_it_expired() {
+    let more = "[limits]\napproval = \"1s\"";
+    let turns = vec![sum("1+1"), Turn::text("nobody was there")];
+    let (mut terminal, claude, folder) = asking(turns, more).await;
+    let asked = open(folder.path()).await;
+    terminal.shows("\nnobody was there\n").await;
+    terminal.prompts().await;
+    let told = outcomes(&claude, 1);
+    assert!(told.contains("nobody approved it in time"), "{told}");
+    if let [asked] = &asked[..] {
+        let late = approvals(folder.path(), ["allow", id(asked)]).await;
+        assert_eq!(late.code, Some(10), "{late:?}");
+        assert!(late.out.contains("nobody answered in time"), "{late:?}");
+    }
+    kept(&claude);
+}
