@@ -38,6 +38,7 @@ mod pins;
 mod pins_accepted;
 mod prompting;
 mod reasoning_back;
+mod replaying;
 mod retrying;
 mod streams;
 mod strict;

@@ -11,6 +11,7 @@ pub mod export;
 mod man;
 mod mcp;
 mod models;
+mod replay;
 pub mod sessions;
 mod tools;
 pub mod watch;
@@ -32,6 +33,7 @@ pub use self::export::{Export, ExportFormat};
 pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
 pub use self::models::{Models, Providers};
+pub use self::replay::Replay;
 pub use self::sessions::Sessions;
 pub use self::tools::Tools;
 pub use self::watch::Watch;
@@ -92,6 +94,9 @@ pub enum Command {
     /// List the providers: where they are, what they can do, whether they have a key and can be reached.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),
+    /// Decide again what was decided in a session, offline, and say where it comes out otherwise.
+    #[command(after_help = with_exit_codes(replay::EXAMPLES))]
+    Replay(Replay),
     /// Look at what is kept, and go on with it.
     #[command(subcommand, after_help = sessions::EXAMPLES)]
     Sessions(Sessions),

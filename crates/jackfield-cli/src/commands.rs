@@ -17,6 +17,7 @@ pub mod models;
 mod patterns;
 mod printed;
 pub(crate) mod reach;
+pub mod replay;
 mod servers;
 pub mod sessions;
 pub mod tools;
@@ -46,6 +47,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
         Command::Mcp(mcp) => mcp::run(mcp, registry).await,
         Command::Models(asked) => models::list(asked, registry).await,
         Command::Providers(asked) => models::providers(asked, registry).await,
+        Command::Replay(asked) => replay::run(asked).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
     }

@@ -13,6 +13,7 @@
 //! | 8 | an MCP server of `mcp test` or `mcp accept` cannot be used |
 //! | 9 | the answer is not of the form that was asked for, as with `--schema` |
 //! | 10 | the question of `approvals` was answered before, or has expired |
+//! | 11 | what was recorded does not come out the same in `replay` |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -43,13 +44,15 @@ pub enum Exit {
     Misfit,
     /// The question of `approvals` was answered before, or has expired.
     TooLate,
+    /// What was recorded does not come out the same.
+    Differs,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -61,6 +64,7 @@ impl Exit {
         Self::Server,
         Self::Misfit,
         Self::TooLate,
+        Self::Differs,
         Self::Cancelled,
     ];
 
@@ -79,6 +83,7 @@ impl Exit {
             Self::Server => 8,
             Self::Misfit => 9,
             Self::TooLate => 10,
+            Self::Differs => 11,
             Self::Cancelled => 130,
         }
     }
@@ -132,4 +137,5 @@ Exit codes:
   8    an MCP server of `mcp test` or `mcp accept` cannot be used
   9    the answer is not of the form that was asked for, as with --schema
   10   the question of `approvals` was answered before, or has expired
+  11   what was recorded does not come out the same in `replay`
   130  cancelled";

@@ -14,6 +14,7 @@ pub mod json;
 pub mod markdown;
 mod models;
 pub mod plain;
+pub mod replay;
 pub mod screen;
 mod servers;
 pub mod sessions;

@@ -63,6 +63,14 @@ pub struct Replayed {
     pub version: u32,
 }
 
+impl Replayed {
+    /// Whether it comes out the same.
+    #[must_use]
+    pub fn is_same(&self) -> bool {
+        self.verdict == Verdict::Same
+    }
+}
+
 /// Decides the steps of a session again, one after another.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {

@@ -16,6 +16,7 @@
 mod codec;
 mod depth;
 mod error;
+mod recording;
 mod v1;
 
 pub use self::codec::{
@@ -24,3 +25,4 @@ pub use self::codec::{
 };
 pub use self::depth::MAX_DEPTH;
 pub use self::error::{DecodeError, EncodeError};
+pub use self::recording::{Recording, RecordingError};

@@ -2,6 +2,7 @@
 
 pub mod arb;
 pub mod contract;
+pub mod facts;
 pub mod fakes;
 mod gate;
 pub mod mocks;

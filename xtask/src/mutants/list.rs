@@ -272,4 +272,20 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-domain",
         test: "loop_properties::the_sum_over_the_journal_is_what_the_world_charged",
     },
+    Mutant {
+        name: "replay-compares-nothing-of-a-start",
+        file: "crates/jackfield-domain/src/replay/difference.rs",
+        from: "if recorded == decided {",
+        to: "if recorded == decided || matches!(recorded, Some(Fact::CallStarted { .. })) {",
+        package: "jackfield-domain",
+        test: "replay::a_changed_decision_is_found_at_its_very_step",
+    },
+    Mutant {
+        name: "replay-at-todays-instant",
+        file: "crates/jackfield-domain/src/replay.rs",
+        from: "self.decide(&rebuilt, recorded.now)",
+        to: "self.decide(&rebuilt, Now::default())",
+        package: "jackfield-domain",
+        test: "loop_properties::every_step_is_decided_the_same_in_a_replay",
+    },
 ];

@@ -102,6 +102,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-engine",
             "jackfield-http",
             "jackfield-mcp-server",
+            "jackfield-record",
         ],
     ),
     (
@@ -184,7 +185,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     (
         "jackfield-testkit",
-        &["jackfield-domain", "jackfield-ports"],
+        &["jackfield-domain", "jackfield-ports", "jackfield-record"],
     ),
     (
         "jackfield-testservers",

@@ -10,6 +10,7 @@ use std::time::Duration;
 use jackfield_domain::fact::{Envelope, Fact, InputKind, ToolUse, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, TurnId};
 use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::replay::{Replay, Replayed};
 use jackfield_domain::rules;
 use jackfield_domain::session::Session;
 use jackfield_domain::time::Now;
@@ -52,6 +53,10 @@ struct Outcome {
     committed: Vec<Fact>,
     /// Whether an append was refused over an unseen answer, and decided again.
     fed_again: bool,
+    /// How many steps its longest append has.
+    most_at_once: Option<usize>,
+    /// Every committed step, decided again.
+    replayed: Vec<Replayed>,
     report: Result<TurnReport, EngineError>,
     runs: BTreeMap<String, (Arc<str>, usize)>,
     told: Vec<Fact>,
@@ -97,6 +102,8 @@ async fn run(script: &Script) -> Outcome {
         times.1 += 1;
     }
     let loaded = journal.load(&session()).await.expect("a journal");
+    let mut replay = Replay::new(session(), &loaded.deliveries);
+    let replayed = loaded.steps.iter().map(|step| replay.step(step)).collect();
     let facts = loaded.steps.into_iter().flat_map(|step| step.facts);
     let again = |pair: &[Append]| {
         let place = |append: &Append| (append.epoch, append.position);
@@ -105,6 +112,12 @@ async fn run(script: &Script) -> Outcome {
     Outcome {
         committed: facts.collect(),
         fed_again: journal.appends().windows(2).any(again),
+        most_at_once: journal
+            .appends()
+            .iter()
+            .map(|append| append.steps.len())
+            .max(),
+        replayed,
         report: report.expect("no turn takes a day"),
         runs,
         told: keeper.told,
@@ -145,12 +158,16 @@ async fn cancels(engine: Engine, after: Option<u64>) {
 fn check(outcome: &Outcome, script: &Script) {
     let Outcome {
         committed,
+        replayed,
         report,
         runs,
         told,
         ..
     } = outcome;
     assert!(committed.starts_with(told), "{script:#?}\n{told:#?}");
+    for step in replayed {
+        assert!(step.is_same(), "{step:#?}\n{script:#?}");
+    }
     for (call, (tool, times)) in runs {
         let may_repeat = TOOLS
             .iter()
@@ -270,7 +287,12 @@ fn classes(outcome: &Outcome) -> BTreeSet<&'static str> {
         Err(error) => panic!("{error}"),
     };
     let fed_again = outcome.fed_again.then_some("fed again");
-    facts.chain(stopped).chain(fed_again).collect()
+    let company = (outcome.most_at_once > Some(1)).then_some("several steps at once");
+    facts
+        .chain(stopped)
+        .chain(fed_again)
+        .chain(company)
+        .collect()
 }
 
 #[test]
@@ -297,7 +319,7 @@ fn whatever_happens_what_was_told_is_what_was_committed_and_nothing_runs_twice()
 
 const CASES: usize = 1000;
 /// How many cases have to reach each class: about half of those that do.
-const FLOORS: [(&str, usize); 13] = [
+const FLOORS: [(&str, usize); 14] = [
     ("accepted", 50),
     ("answered", 300),
     ("cancelled", 130),
@@ -307,6 +329,7 @@ const FLOORS: [(&str, usize); 13] = [
     ("lost", 200),
     ("not committed", 25),
     ("ownership lost", 30),
+    ("several steps at once", 10),
     ("taken up", 110),
     ("wait answered", 65),
     ("wait expired", 95),

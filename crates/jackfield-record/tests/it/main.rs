@@ -2,5 +2,6 @@
 
 mod golden;
 mod laws;
+mod recording;
 mod refusals;
 mod samples;

@@ -2,6 +2,7 @@
 
 mod arb;
 mod chat_model_contract;
+mod facts;
 mod fakes;
 mod journal_contract;
 mod mocks;

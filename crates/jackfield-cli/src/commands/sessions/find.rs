@@ -1,6 +1,6 @@
 //! Sessions by what people call them: an id, the beginning of one, or `last`.
 
-use jackfield_domain::ids::SessionId;
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_engine::{Engine, JournalError, SessionRow};
 
 use super::{PAGE, page};
@@ -48,6 +48,36 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault>
             let mut fault = Fault::new(Exit::Usage, message);
             fault.causes.extend(shown);
             Err(fault.with_help("say more of the id"))
+        }
+    }
+}
+
+/// The turn of this id, and its session; none if it is no turn's.
+///
+/// # Errors
+///
+/// A [`Fault`] if the journal cannot be read.
+pub(crate) async fn turn(
+    engine: &Engine,
+    name: &str,
+) -> Result<Option<(SessionId, TurnId)>, Fault> {
+    let Some(turn) = TurnId::parse(name).ok().filter(|_| name.starts_with(TURN)) else {
+        return Ok(None);
+    };
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let whole = rows.len() < PAGE;
+        last = rows.last().cloned();
+        let found = rows.into_iter().find(|row| {
+            // A turn's id follows from the session's and its place.
+            (1..=row.turns).any(|nth| TurnId::derive(&row.session, nth) == turn)
+        });
+        if let Some(row) = found {
+            return Ok(Some((row.session, turn)));
+        }
+        if whole {
+            return Ok(None);
         }
     }
 }
@@ -121,6 +151,9 @@ pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) 
 
 /// What the session is called that was changed last.
 pub(crate) const LAST: &str = "last";
+
+/// What the id of a turn begins with.
+const TURN: &str = "turn_";
 
 /// How many sessions are named that could be meant.
 const MOST_SHOWN: usize = 5;

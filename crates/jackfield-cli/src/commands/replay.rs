@@ -1,0 +1,128 @@
+//! `jackfield replay`: decides again what was decided, offline.
+
+use std::path::Path;
+
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::ids::TurnId;
+use jackfield_domain::replay as domain;
+use jackfield_engine::Engine;
+use jackfield_record::Recording;
+
+use crate::args::Replay;
+use crate::commands::sessions::find;
+use crate::commands::{ask, kept, printed};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::replay::{self as show, Shown};
+
+/// Replays a session, a turn, or a file.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(asked: Replay) -> Result<Exit, Fault> {
+    let (recording, turn) = match (&asked.facts, &asked.of) {
+        (Some(file), _) => (read(file)?, None),
+        (None, of) => kept_as(of.as_deref().unwrap_or_default(), &asked).await?,
+    };
+    let replayed = replayed(&recording, turn.as_ref());
+    let out = &mut anstream::stdout();
+    let shown = match asked.step {
+        None => show::all(
+            out,
+            &recording.session,
+            turn.as_ref(),
+            &replayed,
+            asked.json,
+        ),
+        Some(number) => {
+            let step = replayed.iter().find(|shown| shown.recorded.step == number);
+            let step = step.ok_or_else(|| no_step(number, &replayed))?;
+            show::one(out, step, asked.json)
+        }
+    };
+    printed::ended(shown, exit(&replayed))
+}
+
+/// What is kept under this name, and the turn of it that was meant, if it was one.
+async fn kept_as(name: &str, asked: &Replay) -> Result<(Recording, Option<TurnId>), Fault> {
+    let kept = kept::open(&ask::flags_of(&asked.source)).await?;
+    let found = find(name, &kept.engine).await;
+    kept.close().await;
+    found
+}
+
+async fn find(name: &str, engine: &Engine) -> Result<(Recording, Option<TurnId>), Fault> {
+    let (session, turn) = match find::turn(engine, name).await? {
+        Some((session, turn)) => (session, Some(turn)),
+        None => (find::one(engine, name).await?, None),
+    };
+    let loaded = engine.load(&session).await?;
+    let recording = Recording {
+        deliveries: loaded.deliveries,
+        session,
+        steps: loaded.steps,
+    };
+    Ok((recording, turn))
+}
+
+fn read(file: &Path) -> Result<Recording, Fault> {
+    let cannot = |error: &(dyn std::error::Error + 'static)| {
+        let message = format!("{} cannot be read", file.display());
+        Fault::new(Exit::Usage, message).because(error)
+    };
+    let text = std::fs::read_to_string(file).map_err(|error| cannot(&error))?;
+    Recording::parse(&text).map_err(|error| {
+        cannot(&error).with_help("`jackfield sessions export ID --facts` writes such a file")
+    })
+}
+
+/// Every step, or every step of one turn, decided again.
+fn replayed<'a>(recording: &'a Recording, turn: Option<&TurnId>) -> Vec<Shown<'a>> {
+    let mut replay = domain::Replay::new(recording.session.clone(), &recording.deliveries);
+    let mut within = turn.is_none();
+    let mut shown = Vec::new();
+    for recorded in &recording.steps {
+        let replayed = replay.step(recorded);
+        if let (Some(turn), Some(begun)) = (turn, begun(recorded)) {
+            within = begun == turn;
+        }
+        if within {
+            shown.push(Shown { recorded, replayed });
+        }
+    }
+    shown
+}
+
+/// The turn that begins with this step.
+fn begun(step: &Envelope) -> Option<&TurnId> {
+    step.facts.iter().find_map(|fact| {
+        let Fact::TurnOpened { turn, .. } = fact else {
+            return None;
+        };
+        Some(turn)
+    })
+}
+
+fn exit(replayed: &[Shown<'_>]) -> Exit {
+    let damaged = replayed.iter().any(|shown| match shown.replayed.verdict {
+        domain::Verdict::Differs(_) | domain::Verdict::NotRebuilt(_) => true,
+        domain::Verdict::DecidedDifferentlySince(_) | domain::Verdict::Same => false,
+    });
+    if damaged {
+        Exit::Differs
+    } else {
+        Exit::Answered
+    }
+}
+
+fn no_step(number: u64, replayed: &[Shown<'_>]) -> Fault {
+    let message = format!("there is no step {number}");
+    let fault = Fault::new(Exit::Usage, message);
+    let first = replayed.first().map(|shown| shown.recorded.step);
+    let last = replayed.last().map(|shown| shown.recorded.step);
+    match (first, last) {
+        (Some(first), Some(last)) => fault.with_help(format!("there are {first} to {last}")),
+        (_, _) => fault,
+    }
+}

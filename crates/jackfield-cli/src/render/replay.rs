@@ -1,0 +1,286 @@
+//! Replays, for people and for programs.
+
+use std::io::{self, Write};
+
+use jackfield_domain::fact::{Envelope, InputKind};
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::replay::{Difference, Rebuilt, Replayed, Verdict};
+use jackfield_domain::request::Attempt;
+use jackfield_domain::tool_loop::{Action, LOOP_VERSION};
+use serde_json::{Value, json};
+
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+
+/// A step, and what came of deciding it again.
+#[derive(Debug)]
+pub struct Shown<'a> {
+    /// As it is recorded.
+    pub recorded: &'a Envelope,
+    /// As it comes out.
+    pub replayed: Replayed,
+}
+
+/// Prints what does not come out the same, and how many steps do.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn all(
+    out: &mut impl Write,
+    session: &SessionId,
+    turn: Option<&TurnId>,
+    steps: &[Shown<'_>],
+    as_json: bool,
+) -> io::Result<()> {
+    let counts = Counts::of(steps);
+    if as_json {
+        let steps: Vec<Value> = steps.iter().map(step).collect();
+        return document(
+            out,
+            &json!({
+                "session": session.as_str(),
+                "turn": turn.map(TurnId::as_str),
+                "loop_version": LOOP_VERSION,
+                "same": counts.same,
+                "decided_differently_since": counts.since,
+                "differs": counts.differs,
+                "not_rebuilt": counts.not_rebuilt,
+                "steps": steps,
+            }),
+        );
+    }
+    for shown in steps.iter().filter(|shown| !shown.replayed.is_same()) {
+        heading(out, shown)?;
+    }
+    let of = match turn {
+        Some(turn) => format!("turn {turn}"),
+        None => format!("session {session}"),
+    };
+    let all = steps.len();
+    if counts.same == all {
+        return writeln!(
+            out,
+            "{GOOD}✓{GOOD:#} {of}: all {all} steps come out the same"
+        );
+    }
+    write!(
+        out,
+        "{of}: {} of {all} steps come out the same",
+        counts.same
+    )?;
+    for (many, what) in [
+        (counts.differs, "otherwise"),
+        (counts.since, "decided differently since"),
+        (counts.not_rebuilt, "cannot be rebuilt"),
+    ] {
+        if many > 0 {
+            write!(out, ", {many} {what}")?;
+        }
+    }
+    writeln!(out)
+}
+
+/// Prints one step: what it answered, its facts, and what was to be done.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result<()> {
+    let Shown { recorded, replayed } = shown;
+    let decided = replayed.decided.as_ref();
+    let actions: Vec<String> = decided.map_or_else(Vec::new, |decided| {
+        decided.actions.iter().map(action).collect()
+    });
+    if as_json {
+        let Value::Object(mut fields) = step(shown) else {
+            return Ok(());
+        };
+        let debug = |fact| Value::String(format!("{fact:?}"));
+        let rebuilt = replayed.rebuilt.as_ref().map(|input| format!("{input:?}"));
+        fields.insert("answered".to_owned(), json!(rebuilt));
+        let facts: Vec<Value> = recorded.facts.iter().map(debug).collect();
+        fields.insert("facts".to_owned(), json!(facts));
+        let facts = decided.map(|decided| decided.facts.iter().map(debug).collect::<Vec<_>>());
+        fields.insert("decided".to_owned(), json!(facts));
+        fields.insert("actions".to_owned(), json!(actions));
+        return document(out, &Value::Object(fields));
+    }
+    heading(out, shown)?;
+    let now = recorded.now;
+    let (wall, mono) = (now.wall.as_millis(), now.mono.elapsed().as_secs_f64());
+    writeln!(
+        out,
+        "{DIM}at {wall} ms since 1970, {mono} s on the clock of the process{DIM:#}"
+    )?;
+    if let Some(rebuilt) = &replayed.rebuilt {
+        writeln!(out, "\n{NAME}answered{NAME:#}")?;
+        match rebuilt {
+            Rebuilt::Told { input, pieces } => {
+                writeln!(out, "{input:#?}")?;
+                if !pieces.is_empty() {
+                    writeln!(
+                        out,
+                        "{DIM}after {} pieces of the reply{DIM:#}",
+                        pieces.len()
+                    )?;
+                }
+            }
+            Rebuilt::Began { .. } | Rebuilt::Forked(_) | Rebuilt::Recovered { .. } => {
+                writeln!(out, "{rebuilt:#?}")?;
+            }
+        }
+    }
+    writeln!(out, "\n{NAME}facts{NAME:#}")?;
+    for fact in &recorded.facts {
+        writeln!(out, "{fact:#?}")?;
+    }
+    if let Some(decided) = decided.filter(|_| !replayed.is_same()) {
+        writeln!(out, "\n{NAME}facts as they are decided today{NAME:#}")?;
+        for fact in &decided.facts {
+            writeln!(out, "{fact:#?}")?;
+        }
+    }
+    writeln!(out, "\n{NAME}to be done{NAME:#}")?;
+    for action in &actions {
+        writeln!(out, "{action}")?;
+    }
+    Ok(())
+}
+
+/// How a step came out, in a line.
+fn heading(out: &mut impl Write, shown: &Shown<'_>) -> io::Result<()> {
+    let Replayed {
+        input,
+        step,
+        verdict,
+        version,
+        ..
+    } = &shown.replayed;
+    let input = kind(*input);
+    write!(out, "{NAME}step {step}{NAME:#} ({input}): ")?;
+    match verdict {
+        Verdict::DecidedDifferentlySince(difference) => writeln!(
+            out,
+            "{WARM}decided differently since{WARM:#} version {version} of the loop, now \
+             {LOOP_VERSION}: {difference}"
+        ),
+        Verdict::Differs(difference) => writeln!(out, "{BAD}differs{BAD:#}: {difference}"),
+        Verdict::NotRebuilt(missing) => writeln!(out, "{BAD}cannot be rebuilt{BAD:#}: {missing}"),
+        Verdict::Same => writeln!(out, "{GOOD}the same{GOOD:#}"),
+    }
+}
+
+fn step(shown: &Shown<'_>) -> Value {
+    let Replayed {
+        input,
+        step,
+        verdict,
+        version,
+        ..
+    } = &shown.replayed;
+    let (name, difference, missing) = match verdict {
+        Verdict::DecidedDifferentlySince(found) => ("decided_differently_since", Some(found), None),
+        Verdict::Differs(found) => ("differs", Some(found), None),
+        Verdict::NotRebuilt(missing) => ("not_rebuilt", None, Some(missing.to_string())),
+        Verdict::Same => ("same", None, None),
+    };
+    let difference = difference.map(|found: &Difference| {
+        json!({
+            "fact": found.fact,
+            "kind": found.kind,
+            "field": found.field,
+            "recorded": found.recorded,
+            "decided": found.decided,
+        })
+    });
+    json!({
+        "step": step,
+        "input": kind(*input),
+        "loop_version": version,
+        "verdict": name,
+        "difference": difference,
+        "missing": missing,
+    })
+}
+
+/// What is to be done, in a line.
+fn action(action: &Action) -> String {
+    match action {
+        Action::Abort(Attempt::Model(attempt)) => {
+            let (round, attempt) = (attempt.round, attempt.attempt);
+            format!("stop the model call of round {round}, try {attempt}")
+        }
+        Action::Abort(Attempt::Tool(attempt)) => {
+            format!("stop {}, try {}", attempt.call, attempt.attempt)
+        }
+        Action::CallModel { attempt, request } => {
+            let (messages, tools) = (request.messages.len(), request.tools.len());
+            let (round, attempt) = (attempt.round, attempt.attempt);
+            let model = &request.model;
+            format!(
+                "call {:?} of {:?}, round {round}, try {attempt}: {messages} messages, {tools} tools",
+                model.model, model.provider
+            )
+        }
+        Action::Finish(end) => format!("finish: {end:?}"),
+        Action::OpenWait(wait) => format!("let somebody know of {}: {:?}", wait.id, wait.kind),
+        Action::ResumeTool { attempt, tool, .. } => {
+            let (call, attempt) = (&attempt.call, attempt.attempt);
+            format!(
+                "find {call} again, try {attempt}, at {:?} of {}",
+                tool.tool, tool.toolbox
+            )
+        }
+        Action::RunTool(run) => {
+            let (call, attempt) = (&run.attempt.call, run.attempt.attempt);
+            format!(
+                "run {call}, try {attempt}: {:?} of {}",
+                run.tool.tool, run.tool.toolbox
+            )
+        }
+    }
+}
+
+/// What a step answered, under the name that it is stored by.
+const fn kind(input: InputKind) -> &'static str {
+    match input {
+        InputKind::Began => "began",
+        InputKind::Delivered => "delivered",
+        InputKind::Forked => "forked",
+        InputKind::Recovered => "recovered",
+        InputKind::ReplyDelta => "reply_delta",
+        InputKind::ReplyEnded => "reply_ended",
+        InputKind::ReplyFailed => "reply_failed",
+        InputKind::ToolAccepted => "tool_accepted",
+        InputKind::ToolAsked => "tool_asked",
+        InputKind::ToolFailed => "tool_failed",
+        InputKind::ToolFinished => "tool_finished",
+        InputKind::Woke => "woke",
+    }
+}
+
+/// How many steps came out how.
+#[derive(Default)]
+struct Counts {
+    differs: usize,
+    not_rebuilt: usize,
+    same: usize,
+    since: usize,
+}
+
+impl Counts {
+    fn of(steps: &[Shown<'_>]) -> Self {
+        let mut counts = Self::default();
+        for shown in steps {
+            let count = match shown.replayed.verdict {
+                Verdict::DecidedDifferentlySince(_) => &mut counts.since,
+                Verdict::Differs(_) => &mut counts.differs,
+                Verdict::NotRebuilt(_) => &mut counts.not_rebuilt,
+                Verdict::Same => &mut counts.same,
+            };
+            *count += 1;
+        }
+        counts
+    }
+}

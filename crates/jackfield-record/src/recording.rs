@@ -1,0 +1,178 @@
+//! Recordings: a whole session in one file, one record a line.
+//!
+//! ```text
+//! {"format":"jackfield-facts","v":1,"session":"sess_1"}
+//! {"v":1,"step":{…}}
+//! {"v":1,"delivery":{…}}
+//! ```
+//!
+//! The first line says what the file is; every other one is a step or a delivery in its stored form, and
+//! nothing else. The steps stand in their order, and so do the deliveries.
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{InvalidId, SessionId};
+use jackfield_domain::wait::Delivery;
+use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::codec::{decode_delivery, decode_envelope, encode_delivery, encode_envelope};
+use crate::error::{DecodeError, EncodeError};
+
+/// Everything that is kept of a session.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recording {
+    /// All deliveries, in the order in which they came.
+    pub deliveries: Vec<Delivery>,
+    /// The session.
+    pub session: SessionId,
+    /// The steps, in order.
+    pub steps: Vec<Envelope>,
+}
+
+/// A file that is no recording, or one that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RecordingError {
+    /// A line of it is no record.
+    #[error("line {line} cannot be read")]
+    Line {
+        /// Which, from 1.
+        line: usize,
+        /// Why.
+        #[source]
+        source: DecodeError,
+    },
+    /// A step is missing, or stands twice, or in another's place.
+    #[error("line {line} holds step {found} where step {expected} belongs")]
+    Misplaced {
+        /// The step that belongs there.
+        expected: u64,
+        /// The step that stands there.
+        found: u64,
+        /// Which line, from 1.
+        line: usize,
+    },
+    /// A newer build wrote it: use that one.
+    #[error(
+        "the recording has version {version}, and only versions up to {FORMAT_VERSION} are known"
+    )]
+    Newer {
+        /// Its version.
+        version: u64,
+    },
+    /// It does not begin as recordings do.
+    #[error("this is no recording: its first line has to be {{\"format\":\"{FORMAT}\",…}}")]
+    NotOne,
+    /// What it says is its session is none.
+    #[error("the session of the recording has no valid id")]
+    Session {
+        /// Why.
+        #[source]
+        source: InvalidId,
+    },
+}
+
+impl Recording {
+    /// The file.
+    ///
+    /// # Errors
+    ///
+    /// [`EncodeError`] for a value that JSON cannot hold.
+    pub fn to_lines(&self) -> Result<String, EncodeError> {
+        let header = Header {
+            format: FORMAT.to_owned(),
+            v: FORMAT_VERSION,
+            session: self.session.as_str().to_owned(),
+        };
+        let header = serde_json::to_vec(&header).map_err(EncodeError::unwritable)?;
+        let mut lines = vec![header];
+        for step in &self.steps {
+            lines.push(encode_envelope(step)?);
+        }
+        for delivery in &self.deliveries {
+            lines.push(encode_delivery(delivery)?);
+        }
+        let mut text = String::new();
+        for line in lines {
+            text.push_str(&String::from_utf8(line).map_err(EncodeError::unwritable)?);
+            text.push('\n');
+        }
+        Ok(text)
+    }
+
+    /// Reads a file. Lines that are empty are left out.
+    ///
+    /// # Errors
+    ///
+    /// [`RecordingError`] with the line that cannot be read.
+    pub fn parse(text: &str) -> Result<Self, RecordingError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let mut lines = (1..)
+            .zip(text.lines())
+            .filter(|(_, line)| !line.trim().is_empty());
+        let (_, first) = lines.next().ok_or(RecordingError::NotOne)?;
+        let header: Header = serde_json::from_str(first).map_err(|_| RecordingError::NotOne)?;
+        if header.format != FORMAT {
+            return Err(RecordingError::NotOne);
+        }
+        if header.v > FORMAT_VERSION {
+            let version = header.v;
+            return Err(RecordingError::Newer { version });
+        }
+        let session = SessionId::parse(&header.session)
+            .map_err(|source| RecordingError::Session { source })?;
+        let mut recording = Self {
+            deliveries: Vec::new(),
+            session,
+            steps: Vec::new(),
+        };
+        for (line, text) in lines {
+            let unreadable = |source| RecordingError::Line { line, source };
+            if is_delivery(text) {
+                let delivery = decode_delivery(text.as_bytes()).map_err(unreadable)?;
+                recording.deliveries.push(delivery);
+                continue;
+            }
+            let step = decode_envelope(text.as_bytes()).map_err(unreadable)?;
+            let expected = recording.steps.len() as u64;
+            if step.step != expected {
+                let found = step.step;
+                return Err(RecordingError::Misplaced {
+                    expected,
+                    found,
+                    line,
+                });
+            }
+            recording.steps.push(step);
+        }
+        Ok(recording)
+    }
+}
+
+/// Whether a record is a delivery; one that cannot be read is taken for a step, which says why.
+fn is_delivery(record: &str) -> bool {
+    let shape: Result<Shape, _> = serde_json::from_str(record);
+    shape.is_ok_and(|shape| shape.delivery.is_some())
+}
+
+/// The first line.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+struct Header {
+    format: String,
+    v: u64,
+    session: String,
+}
+
+/// As much of a record as tells what it is.
+#[derive(Deserialize)]
+struct Shape {
+    delivery: Option<IgnoredAny>,
+}
+
+/// What the first line says that the file is.
+const FORMAT: &str = "jackfield-facts";
+
+/// The version of the form that is written.
+const FORMAT_VERSION: u64 = 1;
