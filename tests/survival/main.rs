@@ -14,10 +14,13 @@
 mod chance;
 mod controls;
 mod deaths;
+#[cfg(target_os = "linux")]
+mod faults;
 mod judge;
 mod kept;
 mod named;
 mod owners;
+mod parked;
 mod random;
 mod started;
 mod table;

@@ -100,28 +100,26 @@ impl World {
         command
     }
 
+    /// The program with these arguments, on the journal's file.
+    pub(crate) fn about(&self, arguments: &[&str], crash: Option<&str>) -> Command {
+        let mut program = self.program(arguments, crash);
+        program.arg("--db").arg(self.database());
+        program
+    }
+
     /// The program that begins the turn.
     pub(crate) fn ask(&self, crash: Option<&str>) -> Command {
-        let database = self.database();
-        let database = database.to_string_lossy();
-        let ask = [
-            "ask",
-            "--json",
-            "--session",
-            SESSION,
-            "--db",
-            &database,
-            QUESTION,
-        ];
-        self.program(&ask, crash)
+        self.about(&["ask", "--json", "--session", SESSION, QUESTION], crash)
     }
 
     /// The program that goes on with it.
     pub(crate) fn resume(&self, crash: Option<&str>) -> Command {
-        let database = self.database();
-        let database = database.to_string_lossy();
-        let resume = ["sessions", "resume", "--json", "--db", &database, SESSION];
-        self.program(&resume, crash)
+        self.about(&["sessions", "resume", "--json", SESSION], crash)
+    }
+
+    /// The same, whatever a person would have to be asked first.
+    pub(crate) fn resume_again(&self) -> Command {
+        self.about(&["sessions", "resume", "--json", "--again", SESSION], None)
     }
 
     /// What the bank did so far, in order.
