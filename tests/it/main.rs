@@ -40,6 +40,7 @@ mod prompting;
 mod reasoning_back;
 mod replaying;
 mod retrying;
+mod sessions;
 mod streams;
 mod strict;
 mod switching;

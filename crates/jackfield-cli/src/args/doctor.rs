@@ -22,5 +22,6 @@ Examples:
   jackfield doctor --offline
   jackfield doctor --json | jq -r '.checks[] | select(.verdict == \"failed\") | .says'
 
-The exit code is that of what failed first: 3 for configuration, keys and folders, 4 for providers,
+The exit code is that of what failed first: 3 for configuration, keys, folders and
+sessions, 4 for providers,
 8 for MCP servers, and 0 if nothing failed.";

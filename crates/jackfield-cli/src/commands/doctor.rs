@@ -1,6 +1,7 @@
 //! `jackfield doctor`: everything that can be wrong, and what to do about it.
 
 mod check;
+mod journal;
 mod network;
 mod pending;
 mod places;
@@ -84,6 +85,7 @@ async fn examine(
     let checks = tools::offered(&assembled, report.has_failed(Area::Servers)).await;
     report.tell(checks)?;
     report.tell(tools::limits(config))?;
+    report.tell(journal::all(config).await)?;
     report.tell(setup::terminal(surroundings))?;
     servers::stop(all_servers).await;
     Ok(())

@@ -29,7 +29,7 @@ impl Opening {
     ///
     /// A [`Fault`] if a file was named and cannot be opened.
     pub(crate) async fn opened(self) -> Result<OpenJournal, Fault> {
-        let opened = self.result().await?;
+        let opened = self.unsaid().await?;
         if let Some(unkept) = &opened.unkept {
             let causes = unkept.causes.join(": ");
             let help = unkept.help;
@@ -40,7 +40,12 @@ impl Opening {
         Ok(opened)
     }
 
-    async fn result(self) -> Result<OpenJournal, Fault> {
+    /// The journal, with nothing said about it.
+    ///
+    /// # Errors
+    ///
+    /// A [`Fault`] if a file was named and cannot be opened.
+    pub(crate) async fn unsaid(self) -> Result<OpenJournal, Fault> {
         match self.0.await {
             Ok(opened) => Ok(opened?),
             Err(error) => {
@@ -64,7 +69,7 @@ pub(crate) struct Kept {
 /// A [`Fault`] if the configuration is wrong, or there is no file to look at.
 pub(crate) async fn open(flags: &Flags) -> Result<Kept, Fault> {
     let (config, _) = ask::configured(flags)?;
-    let journal = begin(&config).result().await?;
+    let journal = begin(&config).unsaid().await?;
     if journal.file.is_none() {
         let mut fault = Fault::new(Exit::Configuration, "no sessions are kept");
         match &journal.unkept {

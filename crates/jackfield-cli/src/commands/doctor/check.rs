@@ -40,6 +40,8 @@ pub enum Area {
     Servers,
     /// The tools that a model would be offered, and the limits of a turn.
     Tools,
+    /// The sessions that are kept.
+    Sessions,
     /// The terminal.
     Terminal,
 }
@@ -78,6 +80,8 @@ pub enum Page {
     Results,
     /// A server is not available.
     Servers,
+    /// Sessions are not kept, or do not go on.
+    Sessions,
     /// The terminal shows too little or too much.
     Terminal,
     /// Tools do not reach the model.
@@ -161,6 +165,7 @@ impl Area {
             Self::Models => "models",
             Self::Providers => "providers",
             Self::Servers => "servers",
+            Self::Sessions => "sessions",
             Self::Terminal => "terminal",
             Self::Tools => "tools",
             Self::Version => "version",
@@ -174,6 +179,7 @@ impl Area {
             Self::Configuration
             | Self::Folders
             | Self::Keys
+            | Self::Sessions
             | Self::Terminal
             | Self::Tools
             | Self::Version => Exit::Configuration,
@@ -198,7 +204,7 @@ impl Verdict {
 
 impl Page {
     /// All of them.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::CallsOneAfterAnother,
         Self::Configuration,
         Self::Folders,
@@ -208,6 +214,7 @@ impl Page {
         Self::Providers,
         Self::Results,
         Self::Servers,
+        Self::Sessions,
         Self::Terminal,
         Self::Tools,
     ];
@@ -225,6 +232,7 @@ impl Page {
             Self::Providers => "docs/troubleshooting.md#a-provider-cannot-be-reached",
             Self::Results => "docs/troubleshooting.md#results-look-wrong",
             Self::Servers => "docs/troubleshooting.md#a-server-is-not-available",
+            Self::Sessions => "docs/troubleshooting.md#sessions-are-not-kept-or-do-not-go-on",
             Self::Terminal => "docs/troubleshooting.md#the-terminal-shows-too-little-or-too-much",
             Self::Tools => "docs/troubleshooting.md#tools-do-not-reach-the-model",
         }

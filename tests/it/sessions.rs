@@ -1,0 +1,311 @@
+//! Sessions that outlast their process: kept, shown, found, gone on with, forked, deleted.
+
+use std::path::{Path, PathBuf};
+
+use jackfield_testkit::server::Gate;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::Turn;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::harness::{Jackfield, Ran, jackfield, kept};
+
+/// A file that several runs share.
+struct File(TempDir);
+
+impl File {
+    fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder can be made"))
+    }
+
+    fn path(&self) -> PathBuf {
+        self.0.path().join("kept.db")
+    }
+
+    /// The binary with these arguments, on this file.
+    fn run<const N: usize>(&self, arguments: [&str; N]) -> Jackfield {
+        jackfield(arguments).env("JACKFIELD_DB", self.path())
+    }
+
+    /// What a command says in JSON that needs no provider and no key.
+    async fn json<const N: usize>(&self, arguments: [&str; N]) -> Value {
+        let ran = self.run(arguments).more(&["--json"]).run().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        serde_json::from_str(&ran.out).expect("a document")
+    }
+
+    /// The sessions, as they are listed.
+    async fn list(&self) -> Vec<Value> {
+        let list = self.json(["sessions", "list"]).await;
+        list.as_array().cloned().expect("a list")
+    }
+}
+
+async fn ask(file: &File, claude: &ScriptedClaude, session: &str, question: &str) -> Ran {
+    let ask = file.run(["ask", "--session", session, question]);
+    ask.at(&claude.base_url()).run().await
+}
+
+#[tokio::test]
+async fn two_questions_in_a_row_are_one_conversation() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("Hello, Ada."),
+        Turn::text("You are Ada.").when("Who am I?"),
+    ])
+    .await;
+    ask(&file, &claude, "trip", "I am Ada.")
+        .await
+        .answers("Hello, Ada.\n");
+    ask(&file, &claude, "trip", "Who am I?")
+        .await
+        .answers("You are Ada.\n");
+    let sent = claude.requests()[1]["messages"].to_string();
+    assert!(
+        sent.contains("I am Ada.") && sent.contains("Hello, Ada."),
+        "{sent}"
+    );
+    let list = file.list().await;
+    assert_eq!(list.len(), 1, "{list:#?}");
+    assert_eq!(list[0]["id"], "trip");
+    assert_eq!(list[0]["title"], "I am Ada.");
+    assert_eq!(
+        (&list[0]["turns"], &list[0]["state"]),
+        (&json!(2), &json!("idle"))
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn s4_01_a_turn_is_kept_as_it_happened() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
+        Turn::text("It is 42."),
+        Turn::status(400, &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "no" } })),
+    ])
+    .await;
+    ask(&file, &claude, "sums", "What is 6 * 7?").await;
+    ask(&file, &claude, "sums", "And now?").await;
+    let shown = file.json(["sessions", "show", "sums"]).await;
+    let messages = &shown["turns"][0]["messages"];
+    assert_eq!(messages[0]["role"], "user", "{shown:#}");
+    assert_eq!(messages[0]["text"], "What is 6 * 7?");
+    assert_eq!(messages[1]["role"], "assistant");
+    assert_eq!(messages[1]["text"], "First the sum.");
+    assert_eq!(messages[1]["finish_reason"], "tool_calls");
+    assert_eq!(messages[1]["calls"][0]["name"], "calculator");
+    assert_eq!(messages[2]["role"], "tool");
+    assert_eq!(messages[2]["call"], messages[1]["calls"][0]["id"]);
+    assert_eq!(
+        (&messages[2]["name"], &messages[2]["result"]),
+        (&json!("calculator"), &json!("42"))
+    );
+    assert_eq!(messages[3]["text"], "It is 42.");
+    assert_eq!(messages[3]["finish_reason"], "stop");
+    let failed = &shown["turns"][1];
+    assert_eq!(failed["messages"][0]["text"], "And now?");
+    assert_eq!(failed["end"]["kind"], "failed", "{shown:#}");
+}
+
+#[tokio::test]
+async fn a_killed_turn_is_listed_as_open_and_resumed_to_its_end() {
+    let file = File::new();
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::call("calculator", &json!({ "expression": "6*7" })),
+        Turn::text("It is 42.").pause_after(1, &gate),
+        Turn::text("It is 42 again."),
+        Turn::text("As I said."),
+    ])
+    .await;
+    let ask = file.run(["ask", "--session", "sums", "--json", "What is 6 * 7?"]);
+    let mut running = ask.at(&claude.base_url()).start();
+    running.out.until("tool_finished").await;
+    gate.reached().await;
+    running.kill();
+    running.end().await;
+    let list = file.list().await;
+    assert_eq!(list[0]["state"], "open", "{list:#?}");
+    let refused = self::ask(&file, &claude, "sums", "Well?").await;
+    refused.stops(1, "was left open");
+    let resumed = file
+        .run(["sessions", "resume", "sums"])
+        .at(&claude.base_url());
+    let resumed = resumed.run().await;
+    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    assert!(resumed.out.contains("It is 42 again."), "{}", resumed.out);
+    gate.open();
+    let list = file.list().await;
+    assert_eq!(list[0]["state"], "idle", "{list:#?}");
+    let shown = file.json(["sessions", "show", "sums"]).await;
+    let text = shown.to_string();
+    assert_eq!(text.matches("\"role\":\"tool\"").count(), 1, "{shown:#}");
+    self::ask(&file, &claude, "sums", "Well?")
+        .await
+        .answers("As I said.\n");
+}
+
+#[tokio::test]
+async fn a_home_that_cannot_be_written_keeps_nothing_and_says_so_once() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let ran = jackfield(["ask", "Hello?"])
+        .at(&claude.base_url())
+        .env("XDG_DATA_HOME", "/proc/nowhere")
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    assert_eq!(ran.out.trim(), "Hello.");
+    assert_eq!(
+        ran.err.matches("what is said is not kept").count(),
+        1,
+        "{}",
+        ran.err
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_file_that_was_named_and_cannot_be_used_is_an_error_before_anybody_is_asked() {
+    let claude = ScriptedClaude::start([]).await;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let place = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).expect("the folder can be written");
+        path
+    };
+    let damaged = place(
+        "damaged.db",
+        &[b"SQLite format 3\0".as_slice(), &[7; 4096]].concat(),
+    );
+    let text = place("text.db", b"Dear diary, this is no database at all.");
+    for (path, why) in [
+        (Path::new("/proc/nowhere/x.db"), "cannot be opened"),
+        (&damaged, "damaged"),
+        (&text, "text.db"),
+    ] {
+        let ran = jackfield(["ask", "Hello?", "--db"])
+            .more(&[&path.display().to_string()])
+            .at(&claude.base_url())
+            .run()
+            .await;
+        ran.fails(3, "--db: conversations cannot be kept there", "--db");
+        assert!(ran.err.contains(why), "{}", ran.err);
+    }
+    let diary = std::fs::read_to_string(&text).expect("it is there");
+    assert!(diary.starts_with("Dear diary"), "{diary}");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_second_process_is_told_that_the_session_is_at_work() {
+    let file = File::new();
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([Turn::text("Done.").pause_after(1, &gate)]).await;
+    let first = file.run(["ask", "--session", "one", "--json", "Go."]);
+    let mut first = first.at(&claude.base_url()).start();
+    first.out.until("turn_started").await;
+    gate.reached().await;
+    let second = ask(&file, &claude, "one", "Me, too.").await;
+    second.stops(1, "is at work on turn");
+    let list = file.list().await;
+    assert_eq!(list[0]["state"], "running", "{list:#?}");
+    let deleted = file.run(["sessions", "delete", "--yes", "one"]).run().await;
+    deleted.stops(1, "a process is at work on session one");
+    gate.open();
+    let first = first.end().await;
+    assert_eq!(first.code, Some(0), "{}", first.err);
+    let deleted = file.run(["sessions", "delete", "--yes", "one"]).run().await;
+    assert_eq!((deleted.code, deleted.out.trim()), (Some(0), "one"));
+    assert!(file.list().await.is_empty());
+}
+
+#[tokio::test]
+async fn what_was_said_is_found_in_any_language_and_case() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("机器学习是人工智能的一部分。"),
+        Turn::text("Погода в Казани хорошая."),
+    ])
+    .await;
+    ask(&file, &claude, "zh", "什么是机器学习?我的笔记在哪里?").await;
+    ask(&file, &claude, "ru", "Какая погода в Казани?").await;
+    for (text, session) in [
+        ("机器学习", "zh"),
+        ("笔记", "zh"),
+        ("казань", ""),
+        ("КАЗАНИ", "ru"),
+    ] {
+        let found = file.json(["sessions", "list", "--search", text]).await;
+        let ids = found.as_array().expect("a list").iter();
+        let ids: Vec<&str> = ids.filter_map(|one| one["id"].as_str()).collect();
+        assert_eq!(ids.join(" "), session, "{text}");
+    }
+}
+
+#[tokio::test]
+async fn a_fork_goes_on_from_its_place_and_leaves_the_other_as_it_is() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("First the sum.").and_call("calculator", &json!({ "expression": "6*7" })),
+        Turn::text("It is 42."),
+        Turn::text("Two."),
+        Turn::text("From there."),
+    ])
+    .await;
+    ask(&file, &claude, "sums", "What is 6 * 7?").await;
+    ask(&file, &claude, "sums", "And then?").await;
+    let wrong = file
+        .run(["sessions", "fork", "sums", "--at", "7"])
+        .run()
+        .await;
+    wrong.fails(
+        2,
+        "the session cannot be forked at `7`",
+        "--at can be 1.1, 1.2, 1, 2.1, 2",
+    );
+    let forked = file
+        .run(["sessions", "fork", "sums", "--at", "1.1"])
+        .run()
+        .await;
+    assert_eq!(forked.code, Some(0), "{}", forked.err);
+    let fork = forked.out.trim();
+    ask(&file, &claude, fork, "Elsewhere?")
+        .await
+        .answers("From there.\n");
+    let sent = claude.requests()[3]["messages"].to_string();
+    assert!(sent.contains("42") && sent.contains("Elsewhere?"), "{sent}");
+    assert!(
+        !sent.contains("It is 42.") && !sent.contains("And then?"),
+        "{sent}"
+    );
+    let shown = file.json(["sessions", "show", fork]).await;
+    assert_eq!(
+        (&shown["forked"]["from"], &shown["forked"]["at"]),
+        (&json!("sums"), &json!("1.1"))
+    );
+    let other = file.json(["sessions", "show", "sums"]).await;
+    assert_eq!(other["turns"].as_array().map(Vec::len), Some(2));
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn prune_says_first_and_deletes_then_what_is_too_much() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([Turn::text("One."), Turn::text("Two.")]).await;
+    ask(&file, &claude, "first", "One?").await;
+    ask(&file, &claude, "second", "Two?").await;
+    let dry = file
+        .json(["sessions", "prune", "--over", "1B", "--dry-run"])
+        .await;
+    assert_eq!(dry["sessions"], json!(["first", "second"]), "{dry}");
+    assert_eq!(
+        (file.list().await.len(), &dry["deleted"]),
+        (2, &json!(false))
+    );
+    let none = file.json(["sessions", "prune", "--older-than", "1d"]).await;
+    assert_eq!(none["sessions"], json!([]));
+    let done = file.json(["sessions", "prune", "--over", "1B"]).await;
+    assert_eq!(done["sessions"], json!(["first", "second"]));
+    assert!(file.list().await.is_empty());
+}
