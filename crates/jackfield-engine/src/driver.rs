@@ -11,7 +11,7 @@ use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Action, Input, LONGEST_SLEEP, LOOP_VERSION, Step, ToolLoop};
 use jackfield_domain::wait::Delivery;
-use jackfield_ports::journal::{Epoch, Loaded, Refusal};
+use jackfield_ports::journal::{Epoch, JournalError, Loaded, Refusal};
 use tokio::sync::watch;
 
 use crate::commit::{Committed, Ledger};
@@ -402,7 +402,14 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let journal = Arc::clone(&self.shared.journal);
-        let epoch = journal.own(&session).await?;
+        let epoch = match journal.own(&session).await {
+            Ok(epoch) => epoch,
+            Err(JournalError::Owned { .. }) => {
+                let refusal = Refusal::StaleEpoch;
+                return Err(EngineError::OwnershipLost { refusal });
+            }
+            Err(error) => return Err(error.into()),
+        };
         let loaded = journal.load(&session).await?;
         let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
         self.ledger = Ledger::new(journal, &session, epoch, &loaded);

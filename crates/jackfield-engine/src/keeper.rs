@@ -163,7 +163,7 @@ impl Keeping {
         let resume = ResumeSession::new(session.clone(), policy);
         let task = self
             .tasks
-            .spawn(async move { engine.resume(resume, &mut ()).await });
+            .spawn(async move { engine.resume_existing(resume, &mut ()).await });
         self.running.insert(task.id(), session);
     }
 

@@ -92,12 +92,21 @@ impl Engine {
         resume: ResumeSession,
         observer: &mut dyn Observer,
     ) -> Result<Driven, EngineError> {
+        // To own a session makes it: one that does not exist must not begin by being resumed.
+        let _exists = self.shared.journal.load(&resume.session).await?;
+        self.resume_existing(resume, observer).await
+    }
+
+    /// Does that for a session of which it is known that it exists.
+    pub(crate) async fn resume_existing(
+        &self,
+        resume: ResumeSession,
+        observer: &mut dyn Observer,
+    ) -> Result<Driven, EngineError> {
         let session = resume.session.clone();
         let Ok(busy) = self.shared.occupied.take(&session) else {
             return Err(self.busy(session).await);
         };
-        // To own a session makes it: one that does not exist must not begin by being resumed.
-        let _exists = self.shared.journal.load(&session).await?;
         let epoch = self.own(&session).await?;
         self.take_up(resume, epoch, &busy, observer).await
     }
