@@ -37,12 +37,13 @@ pub(crate) fn keep(
     for text in &append.words {
         add_text(connection, row.number, text)?;
     }
-    let mut update = connection.prepare_cached(
-        "UPDATE sessions SET steps = ?2, known = ?2, changed = ?3, bytes = bytes + ?4 WHERE number = ?1",
-    )?;
-    update.execute(params![row.number, steps, now.as_millis(), bytes])?;
-    let seen = row.seen.max(append.seen);
-    put(connection, row, &summary, seen)
+    let kept = Kept {
+        bytes,
+        changed: Some(now),
+        seen: row.seen.max(append.seen),
+        steps,
+    };
+    put(connection, row, &summary, &kept)
 }
 
 /// Derives what the row does not say yet, if it can be read: steps that were written without it.
@@ -76,11 +77,13 @@ pub(crate) fn catch_up(
     for text in &texts {
         add_text(connection, row.number, text)?;
     }
-    let mut update = connection.prepare_cached(
-        "UPDATE sessions SET known = steps, bytes = bytes + ?2 WHERE number = ?1",
-    )?;
-    update.execute(params![row.number, bytes])?;
-    put(connection, row, &summary, row.seen)?;
+    let kept = Kept {
+        bytes,
+        changed: None,
+        seen: row.seen,
+        steps: row.steps,
+    };
+    put(connection, row, &summary, &kept)?;
     Ok(Ok(()))
 }
 
@@ -111,30 +114,47 @@ pub(crate) fn newer(row: &SessionRow) -> Option<DecodeError> {
     })
 }
 
+/// What a row says beside the summary.
+struct Kept {
+    /// How many bytes came.
+    bytes: usize,
+    /// When it was changed, if it was.
+    changed: Option<WallTime>,
+    seen: u64,
+    /// How many steps there are, all of them in the summary.
+    steps: u64,
+}
+
+/// Writes a row, at once: what is in the same row costs one write.
 fn put(
     connection: &Connection,
     row: &SessionRow,
     summary: &Summary,
-    seen: u64,
+    kept: &Kept,
 ) -> rusqlite::Result<()> {
     let open = summary.open.as_ref().map(write);
-    let due = if summary.open.is_some() && seen < row.deliveries {
+    let due = if summary.open.is_some() && kept.seen < row.deliveries {
         Some(AT_ONCE)
     } else {
         summary.due()
     };
     let due = due.map(WallTime::as_millis);
     let mut update = connection.prepare_cached(
-        "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5, vocabulary = max(vocabulary, ?6)
+        "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
+             vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
+             changed = coalesce(?9, changed)
          WHERE number = ?1",
     )?;
     update.execute(params![
         row.number,
         open,
-        seen,
+        kept.seen,
         &*summary.title,
         summary.turns,
-        VOCABULARY
+        VOCABULARY,
+        kept.steps,
+        kept.bytes,
+        kept.changed.map(WallTime::as_millis)
     ])?;
     // It is in an index, and seldom another one.
     if due != row.due {

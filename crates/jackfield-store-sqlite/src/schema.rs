@@ -102,6 +102,8 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        // What a person deletes is not to be found in the file any more.
+        connection.pragma_update(None, "secure_delete", true)?;
     } else {
         connection.pragma_update(None, "query_only", true)?;
     }

@@ -6,7 +6,7 @@ use jackfield_ports::journal::{Appended, Journal as _, JournalError, Refusal};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
 use rusqlite::Connection;
 
-use crate::harness::{Place, append, session};
+use crate::harness::{Place, append, cancel, delivery, session};
 
 #[tokio::test]
 async fn nobody_else_may_read_what_is_kept() {
@@ -142,4 +142,25 @@ async fn a_damaged_record_is_named_with_its_session() {
         matches!(&error, JournalError::Corrupt { session, .. } if *session == s),
         "{error:?}"
     );
+}
+
+#[tokio::test]
+async fn what_was_deleted_is_overwritten() {
+    let place = Place::new();
+    let journal = place.open();
+    let s = session("remember-me");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let delivered = journal.deliver(&s, delivery("d"), "sesame".into(), cancel(&s));
+    delivered.await.expect("an answer");
+    journal.release(&s, epoch).await.expect("released");
+    journal.delete(&s).await.expect("deleted");
+    // The last one that has it open takes the log into the file.
+    journal.close().await;
+    let file = std::fs::read(place.file()).expect("the file");
+    for word in ["sesame", "remember-me"] {
+        let found = file
+            .windows(word.len())
+            .any(|bytes| bytes == word.as_bytes());
+        assert!(!found, "{word}");
+    }
 }
