@@ -44,7 +44,7 @@ fn add(place: &Place, record: &str) {
         params![record.as_bytes()],
     )
     .expect("a step");
-    file.execute("UPDATE sessions SET steps = 2", ())
+    file.execute("UPDATE sessions SET steps = 2, due = 0", ())
         .expect("a session");
 }
 
