@@ -44,4 +44,5 @@ mod sessions;
 mod streams;
 mod strict;
 mod switching;
+mod watching;
 mod web_apis;

@@ -7,14 +7,14 @@ mod completions;
 pub mod config;
 mod demo;
 mod doctor;
-pub mod export;
+mod export;
 mod man;
 mod mcp;
 mod models;
 mod replay;
 pub mod sessions;
 mod tools;
-pub mod watch;
+mod watch;
 
 use std::path::PathBuf;
 

@@ -8,7 +8,6 @@ pub mod completions;
 pub mod config;
 pub mod demo;
 pub mod doctor;
-pub mod export;
 mod init;
 pub(crate) mod kept;
 pub mod man;
@@ -21,7 +20,6 @@ pub mod replay;
 mod servers;
 pub mod sessions;
 pub mod tools;
-pub mod watch;
 
 use jackfield_assembly::Registry;
 

@@ -42,8 +42,7 @@ pub enum ExportFormat {
     Markdown,
 }
 
-/// The examples.
-pub const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield sessions export k3f9 > session.json
   jackfield sessions export k3f9 --format markdown --output session.md

@@ -2,7 +2,7 @@
 
 use clap::Subcommand;
 
-use super::{Setup, Source, with_exit_codes};
+use super::{Export, Setup, Source, Watch, with_exit_codes};
 
 /// `jackfield sessions`
 #[derive(Clone, Debug, Subcommand)]
@@ -23,6 +23,9 @@ pub enum Sessions {
         #[arg(long)]
         json: bool,
     },
+    /// Print a session as one document: JSON with everything, or Markdown to be read.
+    #[command(after_help = super::export::EXAMPLES)]
+    Export(Export),
     /// Begin a new session with what was said in another one, up to a place; the other one stays.
     #[command(after_help = FORK_EXAMPLES)]
     Fork {
@@ -93,6 +96,9 @@ pub enum Sessions {
         #[arg(short, long)]
         verbose: bool,
     },
+    /// Show a session as it goes on, from wherever it is driven.
+    #[command(after_help = super::watch::EXAMPLES)]
+    Watch(Watch),
 }
 
 /// `jackfield sessions resume`

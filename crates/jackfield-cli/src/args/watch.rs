@@ -32,11 +32,10 @@ pub struct Watch {
     pub source: Source,
 }
 
-/// The examples.
-pub const EXAMPLES: &str = "\
+pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield sessions watch k3f9
   jackfield sessions watch k3f9 --until-done --json > seen.jsonl
-  jackfield sessions watch k3f9 --json --from \"$(jq -rs 'map(.cursor // empty) | last' seen.jsonl)\"
+  jackfield sessions watch k3f9 --json --from 50331650
 
 Watching changes nothing: Ctrl-C ends the watching, never the turn.";

@@ -1,10 +1,12 @@
 //! `jackfield sessions`: what is kept, and going on with it.
 
 mod delete;
+mod export;
 pub(crate) mod find;
 mod fork;
 pub(crate) mod prune;
 mod resume;
+mod watch;
 
 use jackfield_assembly::Registry;
 use jackfield_domain::history::History;
@@ -33,6 +35,8 @@ pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault>
         | Sessions::List { source, .. }
         | Sessions::Prune { source, .. }
         | Sessions::Show { source, .. } => source,
+        Sessions::Export(export) => &export.source,
+        Sessions::Watch(watch) => &watch.source,
     };
     let kept = kept::open(&ask::flags_of(source)).await?;
     let done = perform(sessions, &kept).await;
@@ -50,6 +54,10 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             json,
             ..
         } => delete::run(engine, &sessions, yes, json).await,
+        Sessions::Export(asked) => {
+            let id = find::one(engine, &asked.session).await?;
+            export::run(engine, &id, &asked).await
+        }
         Sessions::Fork {
             session, at, json, ..
         } => fork::run(engine, &session, at.as_deref(), json).await,
@@ -90,6 +98,10 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             let history = History::of(&loaded.steps);
             let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
             printed::ended(shown, Exit::Answered)
+        }
+        Sessions::Watch(asked) => {
+            let id = find::one(engine, &asked.session).await?;
+            watch::run(engine, id, &asked).await
         }
     }
 }

@@ -17,7 +17,11 @@ use crate::fault::Fault;
 /// # Errors
 ///
 /// A [`Fault`] if there is no such session, it cannot be read, or the document cannot be written.
-pub async fn run(engine: &Engine, session: &SessionId, asked: &Export) -> Result<Exit, Fault> {
+pub(super) async fn run(
+    engine: &Engine,
+    session: &SessionId,
+    asked: &Export,
+) -> Result<Exit, Fault> {
     let loaded = engine.load(session).await?;
     let format = match asked.format {
         ExportFormat::Json => Format::Json,

@@ -25,7 +25,7 @@ use crate::signals::{self, Interrupts};
 /// # Errors
 ///
 /// A [`Fault`] if there is no such session, it cannot be read, or the cursor is none of it.
-pub async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> Result<Exit, Fault> {
+pub(super) async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> Result<Exit, Fault> {
     let watched = Watched {
         engine,
         replies: Replies::default(),
