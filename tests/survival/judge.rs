@@ -132,6 +132,17 @@ impl<'w> Judge<'w> {
         (life, kept)
     }
 
+    /// Looks at a death of which nobody heard.
+    pub(crate) async fn died(&mut self, when: When) {
+        let kept = Kept::read(&self.world.database()).await;
+        let state = kept.state();
+        self.accepted |= kept.has_begun();
+        self.finished = kept.finished();
+        self.seen = self.world.effects().len();
+        self.lives.push(format!("{when:?} in {state}"));
+        self.survived.deaths.push(Death { state, when });
+    }
+
     /// Goes on until the turn has ended, as far as it will.
     pub(crate) async fn until_it_ends(&mut self) {
         let mut kept = Kept::read(&self.world.database()).await;

@@ -11,6 +11,7 @@
     reason = "a slice that cannot go on has to fail the test, and the tables are for people"
 )]
 
+mod approved;
 mod chance;
 mod controls;
 mod deaths;
