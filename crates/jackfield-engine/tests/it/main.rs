@@ -5,6 +5,7 @@
     reason = "a test that cannot go on should stop, and looks at few of many kinds"
 )]
 
+mod approvers;
 mod commits;
 mod driving;
 mod fixture;
