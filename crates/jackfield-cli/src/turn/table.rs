@@ -422,7 +422,13 @@ impl<'a> Table<'a> {
         let Some(turn) = self.turn.clone() else {
             return false;
         };
-        (self.cancelled, self.asked) = (true, None);
+        self.cancelled = true;
+        // Ctrl-C may come before the line is there that would have taken it.
+        if self.asked.take().is_some()
+            && let Asks::Person(person) = &mut self.asks
+        {
+            person.withdraw().await;
+        }
         let what = format!("cancel-{turn}");
         let body = DeliveryBody::Cancel {
             cause: CancelCause::Asked,
