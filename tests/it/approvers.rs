@@ -47,7 +47,7 @@ fn write(folder: &tempfile::TempDir, script: &str) -> PathBuf {
 async fn a_program_sees_the_call_and_allows_it_where_nobody_is_at_a_terminal() {
     let script = r#"cat > "$1/asked"; env > "$1/env"; echo '{"decision": "allow"}'"#;
     let (ran, told, folder) = decided(script, "30s").await;
-    ran.answers("done");
+    ran.answers("done\n");
     assert!(told.contains('2') && !told.contains("denied"), "{told}");
     let asked = fs::read(folder.path().join("asked")).expect("the question");
     let asked: Value = serde_json::from_slice(&asked).expect("JSON");
@@ -67,7 +67,7 @@ async fn a_program_sees_the_call_and_allows_it_where_nobody_is_at_a_terminal() {
 async fn a_program_changes_the_arguments_and_the_outcome_says_so() {
     let script = r#"echo '{"decision": "allow", "arguments": {"expression": "40+2"}}'"#;
     let (ran, told, _folder) = decided(script, "30s").await;
-    ran.answers("done");
+    ran.answers("done\n");
     assert!(
         told.contains("arguments that an approver changed"),
         "{told}"
@@ -79,7 +79,7 @@ async fn a_program_changes_the_arguments_and_the_outcome_says_so() {
 async fn the_reason_of_a_programs_no_is_told_to_the_model() {
     let script = r#"echo '{"decision": "deny", "reason": "nicht heute"}'"#;
     let (ran, told, _folder) = decided(script, "30s").await;
-    ran.answers("done");
+    ran.answers("done\n");
     assert!(
         told.contains("it was denied. The reason given: nicht heute"),
         "{told}"
@@ -116,7 +116,7 @@ async fn a_program_that_fails_in_any_way_has_said_no() {
         ("kill -9 $$", "30s", "it was ended by a signal"),
     ] {
         let (ran, told, _folder) = decided(script, timeout).await;
-        ran.answers("done");
+        ran.answers("done\n");
         assert!(
             told.contains("gave no answer that counts"),
             "{script}: {told}"
@@ -129,7 +129,7 @@ async fn a_program_that_fails_in_any_way_has_said_no() {
 async fn what_a_program_has_started_ends_with_its_time() {
     let script = r#"sleep 600 & echo $! > "$1/child"; wait"#;
     let (ran, told, folder) = decided(script, "300ms").await;
-    ran.answers("done");
+    ran.answers("done\n");
     assert!(told.contains("no answer within"), "{told}");
     let child = fs::read_to_string(folder.path().join("child")).expect("a process");
     let deadline = std::time::Instant::now() + crate::harness::LONGEST_AFTERLIFE;
@@ -157,7 +157,7 @@ async fn what_the_policy_denies_no_program_allows() {
         .at_with(&claude.base_url(), &more)
         .run()
         .await;
-    ran.answers("done");
+    ran.answers("done\n");
     assert!(!folder.path().join("asked").exists(), "it was asked");
     kept(&claude);
 }
@@ -185,7 +185,7 @@ async fn a_tool_is_asked_and_is_offered_to_no_model() {
     let more = "[policy.tools]\n\"*\" = \"ask\"\n[approvals]\ntool = \"guard/may_it_run\"";
     let ask = jackfield(["ask", "how much?"]).servers([("guard", server.entry())]);
     let ran = ask.at_with(&claude.base_url(), more).run().await;
-    ran.answers("done");
+    ran.answers("done\n");
     let requests = claude.requests();
     assert!(
         requests[1]["messages"]
