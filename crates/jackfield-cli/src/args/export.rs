@@ -21,6 +21,10 @@ pub struct Export {
         hide_possible_values = true
     )]
     pub format: ExportFormat,
+    /// Write its facts, which can be replayed and made a test: everything that was said and done, in the
+    /// clear.
+    #[arg(long, conflicts_with = "format")]
+    pub facts: bool,
     /// Write this file, which only you can read, instead of standard output.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
@@ -47,6 +51,7 @@ Examples:
   jackfield sessions export k3f9 > session.json
   jackfield sessions export k3f9 --format markdown --output session.md
   jackfield sessions export k3f9 --redact | jq '.turns[].calls[] | {name, status}'
+  jackfield sessions export k3f9 --facts --output bug.jsonl
 
 With --redact, what people and models said stays, but for what looks like a key: read it before you
 hand it on.";

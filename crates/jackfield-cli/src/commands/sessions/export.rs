@@ -4,7 +4,8 @@ use std::io::{self, Write as _};
 use std::path::Path;
 
 use jackfield_domain::ids::SessionId;
-use jackfield_engine::Engine;
+use jackfield_engine::{Engine, Loaded};
+use jackfield_record::Recording;
 
 use crate::args::{Export, ExportFormat};
 use crate::commands::printed;
@@ -27,7 +28,11 @@ pub(super) async fn run(
         ExportFormat::Json => Format::Json,
         ExportFormat::Markdown => Format::Markdown,
     };
-    let document = document(session, &loaded.steps, format, asked.redact);
+    let document = if asked.facts {
+        facts(session, loaded, asked.redact)?
+    } else {
+        document(session, &loaded.steps, format, asked.redact)
+    };
     let Some(file) = &asked.output else {
         let mut out = io::stdout().lock();
         let written = out
@@ -41,6 +46,24 @@ pub(super) async fn run(
     };
     write_whole(file, document.as_bytes()).map_err(cannot)?;
     Ok(Exit::Answered)
+}
+
+/// The session as a file that can be replayed.
+fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Fault> {
+    if redact {
+        let message = "facts cannot be redacted: what is decided again hangs on the very bytes";
+        let help =
+            "leave `--redact` out and read the file before you hand it on, or leave `--facts` out";
+        return Err(Fault::new(Exit::Usage, message).with_help(help));
+    }
+    let recording = Recording {
+        deliveries: loaded.deliveries,
+        session: session.clone(),
+        steps: loaded.steps,
+    };
+    let message = format!("session {session} cannot be written");
+    let cannot = |error| Fault::new(Exit::Internal, message).because(&error);
+    recording.to_lines().map_err(cannot)
 }
 
 /// Writes a file of which nobody sees a part, and which nobody else can read.
