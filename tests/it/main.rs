@@ -41,6 +41,7 @@ mod reasoning_back;
 mod replaying;
 mod retrying;
 mod sessions;
+mod spending;
 mod streams;
 mod strict;
 mod switching;

@@ -2,6 +2,7 @@
 
 mod approvals;
 mod ask;
+mod audit;
 mod chat;
 mod completions;
 pub mod config;
@@ -14,6 +15,7 @@ mod models;
 mod replay;
 pub mod sessions;
 mod tools;
+mod usage;
 mod watch;
 
 use std::path::PathBuf;
@@ -24,6 +26,7 @@ use jackfield_domain::price::Money;
 
 pub use self::approvals::Approvals;
 pub use self::ask::Ask;
+pub use self::audit::{Audit, Outcome};
 pub use self::chat::Chat;
 pub use self::completions::Completions;
 pub use self::config::Config;
@@ -36,6 +39,7 @@ pub use self::models::{Models, Providers};
 pub use self::replay::Replay;
 pub use self::sessions::Sessions;
 pub use self::tools::Tools;
+pub use self::usage::{By, Usage};
 pub use self::watch::Watch;
 use crate::exit;
 
@@ -67,6 +71,9 @@ pub enum Command {
     /// Ask a question; the model may call tools until it can answer.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),
+    /// List every call and every decision: who made it, with what, and what came of it.
+    #[command(after_help = audit::EXAMPLES)]
+    Audit(Audit),
     /// Hold a conversation, with a line to edit and commands behind a slash.
     #[command(after_help = with_exit_codes(chat::EXAMPLES))]
     Chat(Chat),
@@ -103,6 +110,9 @@ pub enum Command {
     /// Look at the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
+    /// Show what was used and what it cost, by day, model, reply, session, tool or turn.
+    #[command(after_help = usage::EXAMPLES)]
+    Usage(Usage),
 }
 
 /// What a turn may do.

@@ -3,6 +3,7 @@
 pub mod approvals;
 pub mod ask;
 mod attach;
+pub mod audit;
 pub mod chat;
 pub mod completions;
 pub mod config;
@@ -19,7 +20,9 @@ pub(crate) mod reach;
 pub mod replay;
 mod servers;
 pub mod sessions;
+pub(crate) mod since;
 pub mod tools;
+pub mod usage;
 
 use jackfield_assembly::Registry;
 
@@ -36,6 +39,7 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
     match command {
         Command::Approvals(approvals) => approvals::run(approvals, registry).await,
         Command::Ask(ask) => ask::run(ask, registry).await,
+        Command::Audit(audit) => audit::run(audit, registry).await,
         Command::Chat(chat) => chat::run(chat, registry).await,
         Command::Completions(completions) => completions::run(&completions),
         Command::Config(config) => config::run(&config, registry).await,
@@ -48,5 +52,6 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
         Command::Replay(asked) => replay::run(asked).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
+        Command::Usage(usage) => usage::run(usage, registry).await,
     }
 }

@@ -2,6 +2,7 @@
 
 pub mod answers;
 pub mod approvals;
+pub mod audit;
 mod blocks;
 mod changes;
 pub mod chat;
@@ -18,8 +19,10 @@ pub mod replay;
 pub mod screen;
 mod servers;
 pub mod sessions;
+pub mod spent;
 mod spinner;
 mod tools;
+pub mod usage;
 mod whole;
 pub mod words;
 pub mod wrap;

@@ -113,14 +113,15 @@ impl ModelFailure {
             Phase::MidReply => true,
             Phase::BeforeFirstDelta => match self.kind {
                 ModelFailureKind::Interrupted
-                | ModelFailureKind::ProtocolViolation
                 | ModelFailureKind::Timeout
                 | ModelFailureKind::Transport => true,
+                // Whatever answered is not the provider.
                 ModelFailureKind::ContextTooLong { .. }
                 | ModelFailureKind::Forbidden
                 | ModelFailureKind::InvalidRequest
                 | ModelFailureKind::ModelNotFound
                 | ModelFailureKind::Overloaded
+                | ModelFailureKind::ProtocolViolation
                 | ModelFailureKind::RateLimited
                 | ModelFailureKind::Unauthenticated
                 | ModelFailureKind::Unsupported => false,

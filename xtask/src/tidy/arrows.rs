@@ -231,7 +231,7 @@ const HOMES: &[(&str, &[&str])] = &[
     ("fend-core", &["jackfield-tools-builtin"]),
     ("hyper", SERVERS),
     ("hyper-util", SERVERS),
-    ("jiff", &["jackfield-tools-builtin"]),
+    ("jiff", &["jackfield-cli", "jackfield-tools-builtin"]),
     ("jsonschema", &["jackfield-engine"]),
     ("reqwest", &["jackfield-provider-kit"]),
     (

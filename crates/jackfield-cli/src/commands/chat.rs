@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use jackfield_assembly::{Assembled, Config, Origin, Registry};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
+use jackfield_domain::price::Cost;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
@@ -134,7 +135,7 @@ struct Conversation {
     session: SessionId,
     /// Whether something was said in the session.
     said: bool,
-    used: Vec<(ModelRef, Usage)>,
+    used: Vec<(ModelRef, Usage, Option<Cost>)>,
     verbose: bool,
     yes: bool,
 }
@@ -271,7 +272,8 @@ impl Conversation {
             Ok(Ended::Waits(waiting)) => Ok(ask::waits(&waiting)),
             Ok(Ended::With { fit, report }) => {
                 self.said = true;
-                self.used.push((model.clone(), report.usage));
+                self.used
+                    .push((model.clone(), report.usage, report.cost.clone()));
                 let strict = self.assembled.options.strict.is_some();
                 ask::exit_of(*report, fit, &model, strict)
             }

@@ -15,6 +15,7 @@ use super::instant::written;
 use super::secrets;
 use super::story::{CallStory, Forked, Said, Story, TryStory, TurnStory, WaitStory};
 use crate::render::json::{self as values, with};
+use crate::render::spent;
 use crate::render::words::{self, Status};
 
 /// The document.
@@ -60,7 +61,7 @@ fn turn(turn: &TurnStory) -> Value {
         "model": values::model(&turn.setup.model),
         "system": turn.system,
         "tools": tools,
-        "usage": values::usage(&turn.usage()),
+        "usage": spent::of_usage(&turn.usage()),
         "messages": turn.said.iter().map(said).collect::<Vec<_>>(),
         "calls": turn.calls.iter().map(call).collect::<Vec<_>>(),
     })
@@ -79,7 +80,7 @@ fn said(said: &Said) -> Value {
                     "attempt": attempt.attempt,
                     "finish": values::finish(&end.finish),
                     "model": end.model,
-                    "usage": end.usage.as_ref().map(values::usage),
+                    "usage": end.usage.as_ref().map(spent::of_usage),
                     "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
                 }),
             )

@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use jackfield_domain::price::Cost;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::usage::Usage;
 
 use crate::render::plain::{DIM, GOOD, NAME, WARM};
-use crate::render::words;
+use crate::render::{spent, words};
 
 /// The prompt with its colour.
 pub(crate) fn prompt(text: &str) -> String {
@@ -113,29 +114,57 @@ pub fn system(out: &mut impl Write, text: &str) -> io::Result<()> {
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage)]) -> io::Result<()> {
+pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage, Option<Cost>)]) -> io::Result<()> {
     let line = |usage: &Usage| {
         let cache = match usage.cache_read {
             0 => String::new(),
             read => format!(", {read} from cache"),
         };
-        format!("{} tokens in, {} out{cache}", usage.input, usage.output)
+        format!("{}{cache}", spent::tokens(usage))
     };
     let mut all = Usage::default();
-    for (place, (model, usage)) in turns.iter().enumerate() {
+    let mut costs: Vec<Cost> = Vec::new();
+    for (place, (model, usage, cost)) in turns.iter().enumerate() {
         all += *usage;
+        let price = cost
+            .as_ref()
+            .map_or_else(String::new, |cost| format!(" · {}", spent::cost(cost)));
+        match (
+            cost,
+            costs
+                .iter_mut()
+                .find(|sum| cost.as_ref().is_some_and(|c| c.currency == sum.currency)),
+        ) {
+            (Some(cost), Some(sum)) => {
+                sum.amount += cost.amount;
+                sum.estimated += cost.estimated;
+            }
+            (Some(cost), None) => costs.push(cost.clone()),
+            (None, _) => {}
+        }
         let model = format!("{}/{}", model.provider, model.model);
         writeln!(
             out,
-            "{:>3}  {}  {DIM}{}{DIM:#}",
+            "{:>3}  {}{price}  {DIM}{}{DIM:#}",
             place + 1,
             line(usage),
             words::printable(&model)
         )?;
     }
+    // What has no price is not in it, and a sum without it would look like all there is.
+    let unpriced = turns
+        .iter()
+        .any(|(_, usage, cost)| cost.is_none() && usage.total() > 0);
+    let mut costs: String = costs
+        .iter()
+        .map(|cost| format!(" · {}", spent::cost(cost)))
+        .collect();
+    if unpriced {
+        costs.push_str(" · not all of it has a price");
+    }
     writeln!(
         out,
-        "{NAME}all{NAME:#}  {} · {}",
+        "{NAME}all{NAME:#}  {}{costs} · {}",
         line(&all),
         words::counted(turns.len() as u64, "turn")
     )?;

@@ -321,7 +321,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
         };
         let usage = words::usage(
             &setup.model,
-            &report.usage,
+            (&report.usage, report.cost.as_ref()),
             report.rounds,
             report.calls.len(),
             self.took(),

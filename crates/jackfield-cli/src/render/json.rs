@@ -16,14 +16,13 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{Wait, WaitEnd, WaitEndKind, WaitKind};
 use jackfield_engine::{AnswerFit, CallReport, TurnReport};
 use serde_json::{Value, json};
 
 use crate::render::event::Event;
 use crate::render::words::{self, Status};
-use crate::render::{Manner, View};
+use crate::render::{Manner, View, spent};
 
 /// Shows a turn to a program.
 #[derive(Debug)]
@@ -256,7 +255,10 @@ pub(super) fn ended(report: &TurnReport) -> Value {
         "end": end(&report.end),
         "answer": report.answer(),
         "rounds": report.rounds,
-        "usage": usage(&report.usage),
+        "usage": spent::of_usage(&report.usage),
+        "cost": report.cost.as_ref().map(|cost| {
+            spent::of_cost(&cost.currency, cost.amount, cost.estimated)
+        }),
         "calls": report.calls.iter().map(call_report).collect::<Vec<_>>(),
         "notes": notes,
     })
@@ -410,16 +412,6 @@ pub(crate) fn with(mut first: Value, others: Value) -> Value {
         first.extend(others);
     }
     first
-}
-
-pub(crate) fn usage(usage: &Usage) -> Value {
-    json!({
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-    })
 }
 
 pub(crate) fn model(model: &ModelRef) -> String {

@@ -8,6 +8,7 @@ use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::price::Cost;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::CatalogEntry;
@@ -15,6 +16,8 @@ use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::Problem;
 use serde_json::Value;
+
+use crate::render::spent;
 
 /// The text without what a terminal would obey: control characters, and marks that turn text around.
 ///
@@ -241,14 +244,23 @@ pub fn time(took: Duration) -> String {
 
 /// What a turn used, in a line.
 #[must_use]
-pub fn usage(model: &ModelRef, usage: &Usage, rounds: u32, calls: usize, took: Duration) -> String {
+pub fn usage(
+    model: &ModelRef,
+    (usage, cost): (&Usage, Option<&Cost>),
+    rounds: u32,
+    calls: usize,
+    took: Duration,
+) -> String {
     let mut parts = vec![
         format!("{}/{}", model.provider, model.model),
         counted(u64::from(rounds), "round"),
         counted(calls as u64, "call"),
-        format!("{} tokens in, {} out", usage.input, usage.output),
+        spent::tokens(usage),
         time(took),
     ];
+    if let Some(cost) = cost {
+        parts.insert(4, spent::cost(cost));
+    }
     if usage.cache_read > 0 {
         parts.insert(4, format!("{} from cache", usage.cache_read));
     }

@@ -9,8 +9,8 @@ use jackfield_engine::SessionRow;
 use serde_json::{Value, json};
 
 use super::{State, place, time};
-use crate::render::json;
 use crate::render::words::Status;
+use crate::render::{json, spent};
 
 /// Everything that was said and done, for programs.
 pub(super) fn whole(session: &SessionId, row: Option<&SessionRow>, history: &History) -> Value {
@@ -50,7 +50,7 @@ fn turn(turn: &PastTurn) -> Value {
         "began": time(turn.began),
         "ended": turn.end.as_ref().map(|(_, at)| time(*at)),
         "end": turn.end.as_ref().map(|(end, _)| json::end(end)),
-        "usage": json::usage(&turn.usage),
+        "usage": spent::of_usage(&turn.usage),
         "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
         "waits": waits.collect::<Vec<_>>(),
     })
@@ -99,7 +99,7 @@ fn entry(entry: &Entry) -> Vec<Value> {
             "text": reply.message.to_text(),
             "calls": reply.message.calls().map(|call| called(call)).collect::<Vec<_>>(),
             "finish_reason": json::finish(&reply.end.finish),
-            "usage": reply.end.usage.as_ref().map(json::usage),
+            "usage": reply.end.usage.as_ref().map(spent::of_usage),
         })],
     }
 }

@@ -1,0 +1,62 @@
+//! What can be asked of `jackfield usage`.
+
+use clap::ValueEnum;
+
+use super::Source;
+
+/// `jackfield usage`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Usage {
+    /// Only this session: an id, the beginning of one, or `last`.
+    #[arg(value_name = "ID")]
+    pub session: Option<String>,
+    /// What a line is about: day, model, reply, session, tool or turn.
+    #[arg(
+        long,
+        value_enum,
+        default_value_t,
+        value_name = "WHAT",
+        hide_possible_values = true
+    )]
+    pub by: By,
+    /// Only since a day, such as 2026-11-01, or for so long, such as 30d.
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// List the prices that hold, each with its date and its source.
+    #[arg(long, conflicts_with_all = ["session", "by", "since"])]
+    pub prices: bool,
+    /// Where the configuration is.
+    #[command(flatten)]
+    pub source: Source,
+    /// Print JSON.
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What a line of `jackfield usage` is about.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq, ValueEnum)]
+pub enum By {
+    /// A day, in the time zone of this machine.
+    #[default]
+    Day,
+    /// A model.
+    Model,
+    /// A model call.
+    Reply,
+    /// A session.
+    Session,
+    /// A tool.
+    Tool,
+    /// A turn.
+    Turn,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield usage
+  jackfield usage --by model --since 30d
+  jackfield usage --by reply last
+  jackfield usage --by tool --since 2026-11-01 --json | jq '.lines[] | select(.errors > 0)'
+  jackfield usage --prices
+
+What is marked with ~ is an estimate, or has one in it: the provider did not count all of it.";

@@ -1,0 +1,167 @@
+//! `jackfield audit`: every call and every decision, who made it, and what came of it.
+
+use jackfield_assembly::Registry;
+use jackfield_domain::audit::{self, Audited, AuditedCall};
+use jackfield_domain::fact::CallEnd;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::policy::{PolicyRule, Verdict};
+use jackfield_domain::time::WallTime;
+use jackfield_engine::SessionRow;
+
+use crate::args::{Audit, Outcome};
+use crate::commands::sessions::{PAGE, find, page};
+use crate::commands::{ask, kept, printed, since};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::{self, audit as show};
+
+/// What is told of which session, and when that last changed.
+pub type Told = (WallTime, SessionId, Audited);
+
+/// Does what is asked.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, Fault> {
+    let from = audit.since.as_deref().map(since::since).transpose()?;
+    let kept = kept::open(&ask::flags_of(&audit.source)).await?;
+    let gathered = gather(&audit, from, &kept).await;
+    kept.close().await;
+    let shown = show::entries(&mut anstream::stdout(), &gathered?, audit.json);
+    printed::ended(shown, Exit::Answered)
+}
+
+/// The newest entries that are asked for, the newest one last.
+async fn gather(
+    audit: &Audit,
+    from: Option<WallTime>,
+    kept: &kept::Kept,
+) -> Result<Vec<Told>, Fault> {
+    let engine = &kept.engine;
+    let most = usize::try_from(audit.most).unwrap_or(usize::MAX);
+    let mut told: Vec<Told> = Vec::new();
+    if let Some(name) = &audit.session {
+        let session = find::one(engine, name).await?;
+        add(
+            &mut told,
+            audit,
+            from,
+            &session,
+            engine.load(&session).await?,
+        );
+        return Ok(newest(told, most));
+    }
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let is_whole = rows.len() < PAGE;
+        for row in &rows {
+            // The sessions come in the order of their last change: what is older cannot be among the newest.
+            let is_over = from.is_some_and(|from| row.changed < from)
+                || (told.len() >= most && told.first().is_some_and(|(at, _, _)| row.changed < *at));
+            if is_over {
+                return Ok(newest(told, most));
+            }
+            if row.unreadable.is_some() {
+                render::remark(&format!(
+                    "warning: session {} was written by a newer version, and is left out",
+                    row.session
+                ));
+                continue;
+            }
+            let loaded = engine.load(&row.session).await?;
+            add(&mut told, audit, from, &row.session, loaded);
+            told = newest(told, most);
+        }
+        last = rows.last().cloned();
+        if is_whole {
+            return Ok(newest(told, most));
+        }
+    }
+}
+
+fn add(
+    told: &mut Vec<Told>,
+    audit: &Audit,
+    from: Option<WallTime>,
+    session: &SessionId,
+    loaded: jackfield_engine::Loaded,
+) {
+    let all = audit::of(&loaded.steps, &loaded.deliveries);
+    let asked = all
+        .into_iter()
+        .map(|one| (last_of(&one), session.clone(), one))
+        .filter(|(at, _, one)| from.is_none_or(|from| *at >= from) && is_asked_for(audit, one));
+    told.extend(asked);
+}
+
+/// In order, and no more than are asked for.
+fn newest(mut told: Vec<Told>, most: usize) -> Vec<Told> {
+    told.sort_by_key(|(at, _, _)| *at);
+    let more = told.len().saturating_sub(most);
+    told.drain(..more);
+    told
+}
+
+/// When something was last heard of it.
+fn last_of(one: &Audited) -> WallTime {
+    match one {
+        Audited::Cancelled { at, .. } | Audited::LateUsage { at, .. } => *at,
+        Audited::Call(call) => {
+            let closed = call.closed.iter().map(|closed| closed.at);
+            let late = call.late.iter().map(|late| late.at);
+            let tries = call.attempts.iter().map(|one| one.at);
+            let asked = call.questions.iter().map(|question| question.at);
+            let all = closed.chain(late).chain(tries).chain(asked);
+            all.max().unwrap_or(call.at)
+        }
+    }
+}
+
+fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
+    let (call, who) = match one {
+        Audited::Call(call) => (Some(call), call.who()),
+        Audited::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
+        Audited::LateUsage { .. } => (None, Vec::new()),
+    };
+    let by_tool = audit.tool.as_ref().is_none_or(|pattern| {
+        call.and_then(|call| call.origin.as_ref())
+            .is_some_and(|tool| {
+                let rule = PolicyRule {
+                    pattern: pattern.as_str().into(),
+                    verdict: Verdict::Allow,
+                };
+                rule.fits(tool)
+            })
+    });
+    let by_who = audit.who.as_ref().is_none_or(|name| {
+        let name = name.to_lowercase();
+        who.iter().any(|one| one.to_lowercase().contains(&name))
+    });
+    let by_outcome = audit.outcome.is_none_or(|outcome| match (one, call) {
+        (_, Some(call)) => outcomes(call).contains(&outcome),
+        (Audited::LateUsage { .. }, None) => outcome == Outcome::Late,
+        (Audited::Call(_) | Audited::Cancelled { .. }, None) => outcome == Outcome::Cancelled,
+    });
+    by_tool && by_who && by_outcome
+}
+
+/// How a call ended; more than one holds where something came late.
+#[must_use]
+pub fn outcomes(call: &AuditedCall) -> Vec<Outcome> {
+    let ended = match &call.closed {
+        None => Outcome::Open,
+        Some(closed) => match closed.end {
+            CallEnd::ByClient | CallEnd::Ran if closed.is_error => Outcome::Error,
+            CallEnd::ByClient | CallEnd::Ran => Outcome::Ran,
+            CallEnd::Cancelled => Outcome::Cancelled,
+            CallEnd::ClientExpired => Outcome::Expired,
+            CallEnd::Denied => Outcome::Denied,
+            CallEnd::NotRun => Outcome::NotRun,
+            CallEnd::Reported => Outcome::Unknown,
+        },
+    };
+    let late = (!call.late.is_empty()).then_some(Outcome::Late);
+    std::iter::once(ended).chain(late).collect()
+}

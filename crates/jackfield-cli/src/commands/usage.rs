@@ -1,0 +1,77 @@
+//! `jackfield usage`: what was used and what it cost, by day, model, reply, session, tool or turn.
+
+mod lines;
+
+use jackfield_assembly::Registry;
+use jackfield_domain::spending;
+use jackfield_domain::time::WallTime;
+use jackfield_engine::SessionRow;
+
+pub use self::lines::{Line, Lines, Sums, ToolLine};
+use crate::args::Usage;
+use crate::commands::sessions::{PAGE, find, page};
+use crate::commands::{ask, kept, printed, since};
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::{self, usage as show};
+
+/// Does what is asked.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(usage: Usage, _registry: &Registry) -> Result<Exit, Fault> {
+    let flags = ask::flags_of(&usage.source);
+    let out = &mut anstream::stdout();
+    if usage.prices {
+        let (config, _) = ask::configured(&flags)?;
+        let shown = show::prices(out, &config.prices(), usage.json);
+        return printed::ended(shown, Exit::Answered);
+    }
+    let from = usage.since.as_deref().map(since::since).transpose()?;
+    let kept = kept::open(&flags).await?;
+    let gathered = gather(&usage, from, &kept).await;
+    kept.close().await;
+    let shown = show::lines(out, &gathered?, usage.json);
+    printed::ended(shown, Exit::Answered)
+}
+
+async fn gather(usage: &Usage, from: Option<WallTime>, kept: &kept::Kept) -> Result<Lines, Fault> {
+    let engine = &kept.engine;
+    let mut lines = Lines::new(usage.by, from);
+    if let Some(name) = &usage.session {
+        let session = find::one(engine, name).await?;
+        let title = find::row(engine, &session).await?.map(|row| row.title);
+        let loaded = engine.load(&session).await?;
+        lines.add(
+            &session,
+            title.as_deref().unwrap_or_default(),
+            &spending::of(&loaded.steps),
+        );
+        return Ok(lines);
+    }
+    let mut last: Option<SessionRow> = None;
+    loop {
+        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
+        let is_whole = rows.len() < PAGE;
+        for row in &rows {
+            // The sessions come in the order of their last change.
+            if from.is_some_and(|from| row.changed < from) {
+                return Ok(lines);
+            }
+            if row.unreadable.is_some() {
+                render::remark(&format!(
+                    "warning: session {} was written by a newer version, and is left out",
+                    row.session
+                ));
+                continue;
+            }
+            let loaded = engine.load(&row.session).await?;
+            lines.add(&row.session, &row.title, &spending::of(&loaded.steps));
+        }
+        last = rows.last().cloned();
+        if is_whole {
+            return Ok(lines);
+        }
+    }
+}

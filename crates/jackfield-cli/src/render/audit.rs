@@ -1,0 +1,368 @@
+//! An audit, for people and for programs.
+
+use std::io::{self, Write};
+
+use jackfield_domain::audit::{Audited, AuditedCall, AuditedLoss, AuditedTry, AuditedWait};
+use jackfield_domain::block::RanBy;
+use jackfield_domain::fact::AfterLoss;
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::policy::Permission;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::wait::{Answer, Approval, CancelCause, UnknownAnswer, WaitEnd, WaitKind};
+use serde_json::{Value, json};
+
+use crate::args::Outcome;
+use crate::commands::audit::{Told, outcomes};
+use crate::commands::since;
+use crate::render::hidden::revealed;
+use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
+use crate::render::tools::document;
+use crate::render::{spent, words};
+
+/// Prints all entries, the newest one last.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn entries(out: &mut impl Write, told: &[Told], as_json: bool) -> io::Result<()> {
+    if as_json {
+        let all = told.iter().map(|(_, session, one)| of_entry(session, one));
+        return document(out, &all.collect());
+    }
+    for (_, session, one) in told {
+        match one {
+            Audited::Call(call) => show_call(out, session, call)?,
+            Audited::Cancelled { at, by, cause, .. } => {
+                let at = since::shown(*at);
+                let by = by
+                    .as_deref()
+                    .map_or_else(String::new, |by| format!(" by {}", seen(by)));
+                let why = match cause {
+                    CancelCause::Asked => "cancelled",
+                    CancelCause::Superseded => "cancelled for a new message",
+                };
+                writeln!(out, "{DIM}{at}{DIM:#}  {WARM}{why}{WARM:#}{by}")?;
+                writeln!(out, "  {DIM}{session}{DIM:#}")?;
+            }
+            Audited::LateUsage {
+                at,
+                attempt,
+                usage: used,
+                ..
+            } => {
+                let at = since::shown(*at);
+                let tokens = spent::tokens(used);
+                writeln!(out, "{DIM}{at}{DIM:#}  late usage")?;
+                let (round, nth) = (attempt.round, attempt.attempt);
+                writeln!(out, "  {tokens}")?;
+                writeln!(out, "  {DIM}{session} round {round} try {nth}{DIM:#}")?;
+            }
+        }
+    }
+    if told.is_empty() {
+        writeln!(out, "{DIM}nothing was called or decided{DIM:#}")?;
+    }
+    out.flush()
+}
+
+fn show_call(out: &mut impl Write, session: &SessionId, call: &AuditedCall) -> io::Result<()> {
+    let at = since::shown(call.at);
+    let name = seen(&name(call));
+    writeln!(out, "{DIM}{at}{DIM:#}  {NAME}{name}{NAME:#}")?;
+    let how = outcomes(call).first().copied().unwrap_or(Outcome::Open);
+    let style = match how {
+        Outcome::Ran => GOOD,
+        Outcome::Error | Outcome::Unknown => BAD,
+        Outcome::Cancelled
+        | Outcome::Denied
+        | Outcome::Expired
+        | Outcome::Late
+        | Outcome::NotRun
+        | Outcome::Open => WARM,
+    };
+    let size = call.closed.as_ref().map_or_else(String::new, |closed| {
+        format!(" · {}", words::counted(closed.size as u64, "byte"))
+    });
+    writeln!(out, "  {style}{}{style:#}{size}", word(how))?;
+    if let Some(closed) = &call.closed
+        && how != Outcome::Ran
+    {
+        writeln!(out, "  {}", revealed(&words::shortened(&closed.text, LINE)))?;
+    }
+    writeln!(out, "  with {}", arguments(&call.call.input))?;
+    if let Some(edited) = &call.edited {
+        writeln!(out, "  {WARM}changed to{WARM:#} {}", arguments(edited))?;
+    }
+    for line in decisions(call) {
+        writeln!(out, "  {line}")?;
+    }
+    for one in &call.attempts {
+        if let Some(lost) = &one.lost {
+            let message = revealed(&words::shortened(&lost.message, LINE));
+            writeln!(out, "  try {} was lost: {message}", one.number)?;
+        }
+    }
+    for late in &call.late {
+        let (at, size) = (
+            since::shown(late.at),
+            words::counted(late.size as u64, "byte"),
+        );
+        writeln!(
+            out,
+            "  {WARM}late{WARM:#}: {size} of try {}, {at}",
+            late.attempt
+        )?;
+    }
+    let tries = words::counted(call.attempts.len() as u64, "start");
+    writeln!(out, "  {DIM}{session} · {tries}{DIM:#}")?;
+    writeln!(out, "  {DIM}key {}{DIM:#}", call.key)
+}
+
+/// Who decided what, a line each.
+fn decisions(call: &AuditedCall) -> Vec<String> {
+    let mut lines = Vec::new();
+    match &call.permission {
+        Some(Permission::Allow) => lines.push("allowed by policy".to_owned()),
+        Some(Permission::Deny(why)) => {
+            lines.push(format!("denied by policy: {}", words::shortened(why, LINE)));
+        }
+        Some(Permission::Granted { by, .. }) => {
+            lines.push(format!("allowed for the session by {}", seen(by)));
+        }
+        Some(Permission::Ask) | None => {}
+    }
+    for question in &call.questions {
+        let kind = kind(&question.wait.kind).replace('_', " ");
+        let Some((_, end)) = &question.closed else {
+            lines.push(format!("{kind}: nobody has answered yet"));
+            continue;
+        };
+        lines.push(match end {
+            WaitEnd::Answered { answer, by, .. } => {
+                format!(
+                    "{kind}: {} by {}",
+                    words_of(answer).replace('_', " "),
+                    seen(by)
+                )
+            }
+            WaitEnd::Cancelled => format!("{kind}: the turn was cancelled"),
+            WaitEnd::Expired => format!("{kind}: nobody answered in time"),
+            WaitEnd::Superseded => format!("{kind}: a new message came"),
+        });
+    }
+    lines
+}
+
+fn name(call: &AuditedCall) -> String {
+    call.origin.as_ref().map_or_else(
+        || call.call.name.as_str().to_owned(),
+        |origin| format!("{}/{}", origin.toolbox, origin.tool),
+    )
+}
+
+fn arguments(input: &ToolInput) -> String {
+    revealed(&words::arguments(input))
+}
+
+/// A text of somebody else, in a line, with nothing hidden in it.
+fn seen(text: &str) -> String {
+    revealed(&words::shortened(text, LINE))
+}
+
+const fn word(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Cancelled => "cancelled",
+        Outcome::Denied => "denied",
+        Outcome::Error => "error",
+        Outcome::Expired => "expired",
+        Outcome::Late => "late",
+        Outcome::NotRun => "not_run",
+        Outcome::Open => "open",
+        Outcome::Ran => "ran",
+        Outcome::Unknown => "unknown",
+    }
+}
+
+const fn kind(kind: &WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Approval { .. } => "approval",
+        WaitKind::ClientResult => "client_result",
+        WaitKind::Elicitation { .. } => "question",
+        WaitKind::UnknownOutcome => "unknown_outcome",
+    }
+}
+
+const fn words_of(answer: &Answer) -> &'static str {
+    match answer {
+        Answer::Approval(Approval::Denied { .. }) => "denied",
+        Answer::Approval(Approval::Granted {
+            for_session: true, ..
+        }) => "allowed_for_the_session",
+        Answer::Approval(Approval::Granted { .. }) => "allowed",
+        Answer::ClientResult(_) => "result",
+        Answer::Elicitation(_) => "answered",
+        Answer::UnknownOutcome(UnknownAnswer::Landed(_)) => "landed",
+        Answer::UnknownOutcome(UnknownAnswer::Report) => "report",
+        Answer::UnknownOutcome(UnknownAnswer::Retry) => "retry",
+    }
+}
+
+fn of_entry(session: &SessionId, one: &Audited) -> Value {
+    match one {
+        Audited::Call(call) => of_call(session, call),
+        Audited::Cancelled {
+            at,
+            by,
+            cause,
+            turn,
+        } => json!({
+            "what": "cancelled", "session": session.as_str(), "turn": turn.as_str(),
+            "at": since::exact(*at), "by": by,
+            "cause": match cause {
+                CancelCause::Asked => "asked",
+                CancelCause::Superseded => "superseded",
+            },
+        }),
+        Audited::LateUsage {
+            at,
+            attempt,
+            turn,
+            usage: used,
+        } => json!({
+            "what": "late_usage", "session": session.as_str(), "turn": turn.as_str(),
+            "at": since::exact(*at), "round": attempt.round, "attempt": attempt.attempt,
+            "usage": spent::of_usage(used),
+        }),
+    }
+}
+
+fn of_call(session: &SessionId, call: &AuditedCall) -> Value {
+    let origin = call.origin.as_ref();
+    let late = call.late.iter().map(|late| {
+        json!({
+            "at": since::exact(late.at), "attempt": late.attempt, "is_error": late.is_error,
+            "bytes": late.size,
+        })
+    });
+    let outcomes = outcomes(call);
+    json!({
+        "what": "call",
+        "session": session.as_str(),
+        "turn": call.turn.as_str(),
+        "round": call.round,
+        "id": call.call.id.as_str(),
+        "at": since::exact(call.at),
+        "name": call.call.name.as_str(),
+        "server": origin.map(|origin| origin.toolbox.as_str()),
+        "tool": origin.map(|origin| &*origin.tool),
+        "ran_by": match call.call.ran_by {
+            RanBy::Client => "client",
+            RanBy::Engine => "engine",
+            RanBy::Provider => "provider",
+        },
+        "arguments": raw(&call.call.input),
+        "arguments_edited": call.edited.as_deref().map(raw),
+        "who": call.who(),
+        "permission": call.permission.as_ref().map(permission),
+        "approval": call.approval.as_ref().map(|wait| wait.as_str()),
+        "questions": call.questions.iter().map(question).collect::<Vec<_>>(),
+        "attempts": call.attempts.iter().map(one_try).collect::<Vec<_>>(),
+        "idempotency_key": call.key.to_string(),
+        "outcome": outcomes.first().map(|outcome| word(*outcome)),
+        "closed": call.closed.as_ref().map(|closed| json!({
+            "at": since::exact(closed.at), "is_error": closed.is_error, "bytes": closed.size,
+            "shown_bytes": closed.shown, "text": closed.text,
+        })),
+        "late": late.collect::<Vec<_>>(),
+    })
+}
+
+fn permission(permission: &Permission) -> Value {
+    match permission {
+        Permission::Allow => json!({ "verdict": "allow" }),
+        Permission::Ask => json!({ "verdict": "ask" }),
+        Permission::Deny(why) => json!({ "verdict": "deny", "why": why }),
+        Permission::Granted { by, wait } => {
+            json!({ "verdict": "granted", "by": by, "wait": wait.as_str() })
+        }
+    }
+}
+
+fn question(question: &AuditedWait) -> Value {
+    let closed = question.closed.as_ref().map(|(at, end)| {
+        let (how, answer, by, reason) = match end {
+            WaitEnd::Answered { answer, by, .. } => {
+                let reason = match answer {
+                    Answer::Approval(Approval::Denied { reason }) => Some(reason),
+                    Answer::Approval(Approval::Granted { .. })
+                    | Answer::ClientResult(_)
+                    | Answer::Elicitation(_)
+                    | Answer::UnknownOutcome(_) => None,
+                };
+                ("answered", Some(words_of(answer)), Some(by), reason)
+            }
+            WaitEnd::Cancelled => ("cancelled", None, None, None),
+            WaitEnd::Expired => ("expired", None, None, None),
+            WaitEnd::Superseded => ("superseded", None, None, None),
+        };
+        json!({ "at": since::exact(*at), "how": how, "answer": answer, "by": by, "reason": reason })
+    });
+    json!({
+        "id": question.wait.id.as_str(),
+        "kind": kind(&question.wait.kind),
+        "at": since::exact(question.at),
+        "deadline": since::exact(question.wait.deadline),
+        "closed": closed,
+    })
+}
+
+fn one_try(one: &AuditedTry) -> Value {
+    let lost = one.lost.as_ref().map(|lost| {
+        let AuditedLoss {
+            at,
+            disposition,
+            kind,
+            message,
+            then,
+        } = lost;
+        json!({
+            "at": since::exact(*at),
+            "disposition": match disposition {
+                Disposition::Landed => "landed",
+                Disposition::NotSent => "not_sent",
+                Disposition::Unknown => "unknown",
+            },
+            "kind": failure(*kind),
+            "message": message,
+            "then": match then {
+                AfterLoss::Ask => "ask",
+                AfterLoss::Repeat => "repeat",
+                AfterLoss::Report => "report",
+            },
+        })
+    });
+    json!({ "number": one.number, "at": since::exact(one.at), "lost": lost })
+}
+
+const fn failure(kind: ToolFailureKind) -> &'static str {
+    match kind {
+        ToolFailureKind::Cancelled => "cancelled",
+        ToolFailureKind::Crashed => "crashed",
+        ToolFailureKind::InvalidArguments => "invalid_arguments",
+        ToolFailureKind::ProtocolViolation => "protocol_violation",
+        ToolFailureKind::Timeout => "timeout",
+        ToolFailureKind::Unavailable => "unavailable",
+        ToolFailureKind::UnknownTool => "unknown_tool",
+    }
+}
+
+fn raw(input: &ToolInput) -> &str {
+    match input {
+        ToolInput::Json(input) => input.raw(),
+        ToolInput::Text(text) => text,
+    }
+}
+
+/// How long a line of somebody else's words may be, in characters.
+const LINE: usize = 200;

@@ -1,0 +1,57 @@
+//! Tokens and money in words and as JSON; an estimate is marked in either.
+
+use jackfield_domain::price::{Cost, Money};
+use jackfield_domain::usage::Usage;
+use serde_json::{Value, json};
+
+use crate::render::words;
+
+/// Tokens in and out; `~` where some of them are an estimate.
+#[must_use]
+pub fn tokens(usage: &Usage) -> String {
+    let mark = |estimated: u64| if estimated > 0 { "~" } else { "" };
+    format!(
+        "{}{} tokens in, {}{} out",
+        mark(usage.estimated_input),
+        usage.input,
+        mark(usage.estimated_output),
+        usage.output
+    )
+}
+
+/// What something cost, for people.
+#[must_use]
+pub fn cost(cost: &Cost) -> String {
+    amount(&cost.currency, cost.amount, cost.estimated)
+}
+
+/// An amount, rounded up to four decimals; `~` where some of it is an estimate.
+#[must_use]
+pub fn amount(currency: &str, amount: Money, estimated: Money) -> String {
+    let mark = if estimated > Money::ZERO { "~" } else { "" };
+    format!("{mark}{amount:.4} {}", words::one_line(currency))
+}
+
+/// A usage, for programs.
+#[must_use]
+pub fn of_usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+        "reasoning_tokens": usage.reasoning,
+        "estimated_input_tokens": usage.estimated_input,
+        "estimated_output_tokens": usage.estimated_output,
+    })
+}
+
+/// A cost, for programs: exact, as a text.
+#[must_use]
+pub fn of_cost(currency: &str, amount: Money, estimated: Money) -> Value {
+    json!({
+        "currency": currency,
+        "amount": amount.to_string(),
+        "estimated": estimated.to_string(),
+    })
+}

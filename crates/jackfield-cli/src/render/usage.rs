@@ -1,0 +1,194 @@
+//! What was used and what it cost, for people and for programs.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use jackfield_domain::price::{Money, PriceList};
+use serde_json::{Value, json};
+
+use crate::args::By;
+use crate::commands::usage::{Line, Lines, Sums, ToolLine};
+use crate::render::plain::{DIM, NAME};
+use crate::render::tools::document;
+use crate::render::{spent, words};
+
+/// Prints all lines and their sum.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn lines(out: &mut impl Write, all: &Lines, as_json: bool) -> io::Result<()> {
+    if as_json {
+        let lines: Vec<Value> = match all.by {
+            By::Tool => all
+                .tools()
+                .map(|(name, tool)| of_tool(name, tool))
+                .collect(),
+            By::Day | By::Model | By::Reply | By::Session | By::Turn => {
+                all.lines().map(|line| of_line(line, all.by)).collect()
+            }
+        };
+        let told = json!({ "by": word(all.by), "lines": lines, "total": of_sums(&all.all) });
+        return document(out, &told);
+    }
+    for (name, tool) in all.tools() {
+        writeln!(out, "{NAME}{}{NAME:#}", words::one_line(name))?;
+        let ToolLine {
+            bytes,
+            calls,
+            errors,
+            tokens,
+            took,
+            ..
+        } = tool;
+        let calls = words::counted(*calls, "call");
+        let errors = words::counted(*errors, "error");
+        let time = words::time(*took);
+        writeln!(out, "  {calls} · {errors} · {time}")?;
+        writeln!(out, "  {DIM}{bytes} bytes · ~{tokens} tokens{DIM:#}")?;
+    }
+    for line in all.lines() {
+        sums(out, &words::one_line(&line.about), &line.sums)?;
+    }
+    if all.all.replies + all.all.turns == 0 {
+        writeln!(out, "{DIM}nothing was used{DIM:#}")?;
+    } else if all.by != By::Tool {
+        sums(out, "all", &all.all)?;
+    }
+    out.flush()
+}
+
+fn sums(out: &mut impl Write, about: &str, sums: &Sums) -> io::Result<()> {
+    writeln!(out, "{NAME}{about}{NAME:#}")?;
+    writeln!(out, "  {}", costs(sums))?;
+    writeln!(out, "  {DIM}{}{DIM:#}", spent::tokens(&sums.usage))?;
+    let mut parts = vec![words::counted(sums.replies, "reply").replace("replys", "replies")];
+    if sums.turns > 0 {
+        parts.insert(0, words::counted(sums.turns, "turn"));
+    }
+    if sums.usage.cache_read > 0 {
+        parts.push(format!("{} from cache", sums.usage.cache_read));
+    }
+    writeln!(out, "  {DIM}{}{DIM:#}", parts.join(" · "))
+}
+
+fn costs(sums: &Sums) -> String {
+    let amounts = sums.costs.iter();
+    let mut parts: Vec<String> = amounts
+        .map(|(currency, (all, guessed))| spent::amount(currency, *all, *guessed))
+        .collect();
+    if sums.unpriced > 0 {
+        parts.push(if parts.is_empty() {
+            "cost unknown: no price".to_owned()
+        } else {
+            format!("{} tokens without a price", sums.unpriced)
+        });
+    }
+    if parts.is_empty() {
+        parts.push("no cost".to_owned());
+    }
+    parts.join(" + ")
+}
+
+/// Prints the prices that hold.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub fn prices(out: &mut impl Write, prices: &PriceList, as_json: bool) -> io::Result<()> {
+    if as_json {
+        let all = prices.iter().map(|(provider, model, price)| {
+            json!({
+                "model": format!("{provider}/{model}"),
+                "input": million(price.input), "output": million(price.output),
+                "cache_read": million(price.cache_read), "cache_write": million(price.cache_write),
+                "currency": price.currency, "date": price.date, "source": price.source,
+            })
+        });
+        return document(out, &all.collect());
+    }
+    for (provider, model, price) in prices.iter() {
+        let (input, output) = (million(price.input), million(price.output));
+        let (read, write) = (million(price.cache_read), million(price.cache_write));
+        let currency = words::one_line(&price.currency);
+        let name = words::one_line(&format!("{provider}/{model}"));
+        writeln!(out, "{NAME}{name}{NAME:#}")?;
+        writeln!(out, "  {input} {currency} in, {output} out")?;
+        writeln!(out, "  {DIM}cache: {read} read, {write} written{DIM:#}")?;
+        let (date, source) = (words::one_line(&price.date), words::one_line(&price.source));
+        writeln!(out, "  {DIM}{date} · {source}{DIM:#}")?;
+    }
+    writeln!(out, "{DIM}for a million tokens each{DIM:#}")?;
+    out.flush()
+}
+
+fn million(per_token: Money) -> String {
+    per_token.times(1_000_000).to_string()
+}
+
+fn of_line(line: &Line, by: By) -> Value {
+    let mut told = json!({ word(by): line.about });
+    if let Some(session) = &line.session {
+        put(&mut told, "session", session.as_str().into());
+    }
+    if let (Value::Object(told), Value::Object(sums)) = (&mut told, of_sums(&line.sums)) {
+        told.extend(sums);
+    }
+    told
+}
+
+fn of_sums(sums: &Sums) -> Value {
+    let Sums {
+        costs,
+        replies,
+        turns,
+        unpriced,
+        usage,
+    } = sums;
+    let mut told = spent::of_usage(usage);
+    put(&mut told, "cost", of_costs(costs));
+    put(&mut told, "replies", (*replies).into());
+    put(&mut told, "turns", (*turns).into());
+    put(&mut told, "unpriced_tokens", (*unpriced).into());
+    told
+}
+
+fn of_costs(costs: &BTreeMap<Arc<str>, (Money, Money)>) -> Value {
+    let costs = costs.iter();
+    costs
+        .map(|(currency, (amount, estimated))| spent::of_cost(currency, *amount, *estimated))
+        .collect()
+}
+
+fn of_tool(name: &str, tool: &ToolLine) -> Value {
+    let ToolLine {
+        bytes,
+        calls,
+        errors,
+        starts,
+        tokens,
+        took,
+    } = tool;
+    json!({
+        "tool": name, "calls": calls, "errors": errors, "starts": starts, "bytes": bytes,
+        "estimated_tokens": tokens, "ms": u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
+    })
+}
+
+fn put(object: &mut Value, key: &str, value: Value) {
+    if let Value::Object(fields) = object {
+        fields.insert(key.to_owned(), value);
+    }
+}
+
+const fn word(by: By) -> &'static str {
+    match by {
+        By::Day => "day",
+        By::Model => "model",
+        By::Reply => "reply",
+        By::Session => "session",
+        By::Tool => "tool",
+        By::Turn => "turn",
+    }
+}
