@@ -2,6 +2,7 @@
 
 pub mod appends;
 pub mod counting;
+pub mod recovery;
 pub mod turns;
 
 use std::fs::File;

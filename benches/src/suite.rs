@@ -65,6 +65,7 @@ const CASES: &[(&str, Case)] = &[
     ("catalog", catalog),
     ("journal", in_a_file),
     ("appends", appends),
+    ("recovery", recovery),
     ("cold", cold),
     ("slow", slow),
     ("binary", binary),
@@ -224,6 +225,33 @@ fn appends(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
         "Appends, each synced before it is answered, against one writer of rows into a plain SQLite table with the same durability on the same disk.",
         ["", "ratio", "aim", "a second"],
         &rows,
+    );
+    Ok(())
+}
+
+fn recovery(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let mut table = Vec::new();
+    for (turns, aim) in [(1, ""), (100, "100 ms")] {
+        let mut series = (Series::default(), Series::default());
+        for _ in 0..amount.times(5) {
+            let took = journal::recovery::measure(&ours()?, turns)?;
+            series.0.push(took.first);
+            series.1.push(took.all);
+        }
+        let row = |what: &str, aim: &str, series: &Series| {
+            [
+                format!("{turns} open, {what}, p50"),
+                aim.to_owned(),
+                shown(series.p50()),
+            ]
+        };
+        table.push(row("the first", aim, &series.0));
+        table.push(row("all, one after another", "", &series.1));
+    }
+    report.table(
+        "From opening the file that a dead process left to turns that go on: found, owned, folded, and recorded as taken up. The tools' server runs already.",
+        ["", "aim", "time"],
+        &table,
     );
     Ok(())
 }
