@@ -71,13 +71,14 @@ struct Watched<'e> {
     replies: Replies,
     session: SessionId,
     shown: Shown,
-    /// The turn that was opened last while it was shown.
+    /// The turn that was opened last.
     turn: Option<TurnId>,
 }
 
 impl Watched<'_> {
     async fn follow(mut self, asked: &Watch) -> Result<Exit, Stopped> {
         let mut watcher = self.engine.watch(self.session.clone(), asked.from).await?;
+        self.remember(asked).await?;
         let mut interrupts = Interrupts::watch();
         loop {
             if asked.until_done && watcher.is_at_rest() {
@@ -103,6 +104,25 @@ impl Watched<'_> {
             }
             self.shown.told(cursor, superseded)?;
         }
+    }
+
+    /// Takes in what was told before the cursor, which says when calls began and what was noted.
+    async fn remember(&mut self, asked: &Watch) -> Result<(), Stopped> {
+        let known = usize::try_from(asked.from.facts()).unwrap_or(usize::MAX);
+        if known == 0 {
+            return Ok(());
+        }
+        let loaded = self.engine.load(&self.session).await?;
+        let steps = loaded.steps.iter();
+        let facts = steps.flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)));
+        for (fact, now) in facts.take(known) {
+            if let Fact::TurnOpened { turn, .. } = fact {
+                self.turn = Some(turn.clone());
+            }
+            let fact = Box::new(fact.clone());
+            self.shown.remember(&Event::Fact { fact, now })?;
+        }
+        Ok(())
     }
 
     async fn fact(&mut self, fact: Box<Fact>, now: Now) -> Result<(), Stopped> {
@@ -167,8 +187,7 @@ impl Watched<'_> {
         let mut reports = reports(&self.session, &loaded.steps).into_iter();
         let report = match &self.turn {
             Some(turn) => reports.find(|report| report.turn == *turn),
-            // It began before the cursor: it is the one that a turn after it would have followed.
-            None => reports.next_back(),
+            None => None,
         };
         if let Some(report) = report {
             self.shown.finish(&report)?;

@@ -42,6 +42,15 @@ impl Shown {
         }
     }
 
+    /// What was told to programs before, by whomever: it is not told again.
+    pub(super) fn remember(&mut self, event: &Event) -> io::Result<()> {
+        if let Self::Programs(lines) = self {
+            lines.show(event)?;
+            drop(lines.take());
+        }
+        Ok(())
+    }
+
     /// The message that a turn begins with.
     pub(super) fn message(&mut self, text: &str) -> io::Result<()> {
         match self {
