@@ -5,7 +5,7 @@ use std::io::ErrorKind::NotFound;
 
 use jackfield_assembly::ConfigError;
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::EngineError;
+use jackfield_engine::{EngineError, Parked};
 
 use crate::exit::Exit;
 
@@ -94,6 +94,13 @@ impl From<EngineError> for Fault {
         fault.causes.extend(chain(error.source()));
         if matches!(error, EngineError::UnknownTool { .. }) {
             fault = fault.with_help("`jackfield tools list` shows the tools that there are");
+        }
+        if let EngineError::Parked { session, why, .. } = &error
+            && matches!(**why, Parked::NoProgress { .. })
+        {
+            fault = fault.with_help(format!(
+                "`jackfield sessions resume {session} --again` tries once more"
+            ));
         }
         if let EngineError::Unpriced { model } = &error {
             let ModelRef { model, provider } = model;
