@@ -148,7 +148,7 @@ async fn a_budget_of_money_ends_a_turn_with_its_last_round() {
 #[tokio::test]
 async fn a_budget_of_money_on_a_model_without_a_price_begins_nothing() {
     let home = tempfile::tempdir().expect("a folder");
-    let claude = ScriptedClaude::start([Turn::text("never said"); 0]).await;
+    let claude = ScriptedClaude::start(Vec::<Turn>::new()).await;
     let ran = jackfield(["ask", "--max-cost", "1", "hi"])
         .at(&claude.base_url())
         .env("JACKFIELD_DB", home.path().join("sessions.db"))
