@@ -117,7 +117,7 @@ fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
 fn a_changed_definition_ends_the_grant_for_good() {
     let (mut facts, session) = granted();
     let mut setup = world::setup(jackfield_domain::limits::Limits::default());
-    let unchanged = setup.catalog.clone();
+    let unchanged = Arc::clone(&setup.catalog);
     let entries = setup.catalog.iter().cloned().map(|tool| {
         let changed = &*tool.origin.tool == "ask";
         CatalogEntry {
