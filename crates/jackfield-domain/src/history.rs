@@ -3,13 +3,14 @@
 //! The messages of a [`Session`](crate::session::Session) are what a model is sent; this is what has
 //! happened, with the time, and with what no model is told.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::block::{Block, Content, ToolCall};
-use crate::fact::{CallEnd, Envelope, Fact, Late, ModelCallEnd, TurnEnd};
+use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
 use crate::fork::ForkPlace;
-use crate::ids::{SessionId, TurnId};
+use crate::ids::{ModelAttempt, SessionId, TurnId};
 use crate::message::{Message, Role};
 use crate::outcome::ToolResult;
 use crate::reply::Reply;
@@ -54,7 +55,7 @@ pub struct PastTurn {
     pub ordinal: u32,
     /// Its id.
     pub turn: TurnId,
-    /// What its replies used, all together.
+    /// What its model calls used, all together; a count that came late stands in place of its estimate.
     pub usage: Usage,
     /// The questions to somebody outside that are open.
     pub waits: Vec<Wait>,
@@ -116,6 +117,8 @@ impl History {
 struct Reader {
     calls: Vec<Known>,
     history: History,
+    /// What each model call of the turn used.
+    used: BTreeMap<ModelAttempt, Usage>,
 }
 
 /// A call of the turn.
@@ -135,6 +138,7 @@ impl Reader {
         } = fact
         {
             self.calls.clear();
+            self.used.clear();
             self.history.turns.push(PastTurn {
                 began: at,
                 end: None,
@@ -158,6 +162,12 @@ impl Reader {
         let Some(turn) = self.history.turns.last_mut() else {
             return;
         };
+        if let Some((attempt, usage)) = fact.usage() {
+            let used = self.used.entry(attempt).or_insert(usage);
+            *used = used.settled(usage);
+            turn.usage = Usage::default();
+            self.used.values().for_each(|used| turn.usage += *used);
+        }
         match fact {
             Fact::CallClosed {
                 call, end, result, ..
@@ -178,7 +188,6 @@ impl Reader {
                     known.started = Some(now.mono);
                 }
             }
-            Fact::Late(Late::Usage { usage, .. }) => turn.usage += *usage,
             Fact::ModelCallEnded { partial, why, .. } => turn.entries.push(Entry::Failed {
                 at,
                 partial: partial.clone(),
@@ -189,9 +198,6 @@ impl Reader {
                     call: Arc::clone(call),
                     started: None,
                 }));
-                if let Some(usage) = reply.end.usage {
-                    turn.usage += usage;
-                }
                 turn.entries.push(Entry::Reply {
                     at,
                     reply: Arc::clone(reply),
@@ -209,7 +215,7 @@ impl Reader {
             Fact::WaitOpened { wait } => turn.waits.push(wait.clone()),
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
-            | Fact::Late(Late::Outcome { .. })
+            | Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnOpened { .. } => {}

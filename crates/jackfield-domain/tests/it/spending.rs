@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::history::History;
 use jackfield_domain::ids::ModelAttempt;
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::price::{Money, Price, PriceList};
@@ -280,6 +281,12 @@ fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
     let turns = spending::of(&steps(&scene.facts));
     assert_eq!(turns[0].usage(), settled);
     assert_eq!(turns[0].replies.len(), 1);
+    // Whoever reads the session is told the same, what broke off included.
+    let history = History::of(&steps(&scene.facts));
+    assert_eq!(history.turns[0].usage, settled);
+    let cancelled = scene.facts.len() - 1;
+    let history = History::of(&steps(&scene.facts[..cancelled]));
+    assert!(history.turns[0].usage.estimated() > 0);
 }
 
 #[test]
@@ -378,7 +385,7 @@ fn the_bill_has_every_reply_and_every_call() {
             (
                 calls(&["read", "gone"]),
                 &[
-                    "gone NotRun error: There is no tool named `gone`. The tools are: again, ask, careful, client, denied, read, write.",
+                    "gone NotRun error: There is no tool named `gone`. The tools are: again, ask, ask_again, careful, client, denied, read, write.",
                     "run read",
                 ],
             ),
