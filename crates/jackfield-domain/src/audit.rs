@@ -51,6 +51,8 @@ pub enum Audited {
 /// A tool call, from the model's word to the last thing that was heard of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedCall {
+    /// Who had allowed it by an answer to the question about an earlier call of the turn.
+    pub allowed_by: Option<Arc<str>>,
     /// The grant or approval that it was started by, where one was needed.
     pub approval: Option<WaitId>,
     /// When the model asked for it.
@@ -158,6 +160,7 @@ impl AuditedCall {
             Some(Permission::Granted { by, .. }) => who.push(Arc::clone(by)),
             Some(Permission::Ask) | None => {}
         }
+        who.extend(self.allowed_by.clone());
         for question in &self.questions {
             if let Some((_, WaitEnd::Answered { by, .. })) = &question.closed {
                 who.push(Arc::clone(by));
@@ -185,6 +188,8 @@ pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
 /// The fold, half way.
 #[derive(Default)]
 struct Folding<'a> {
+    /// Who answered each question of the turn.
+    answered: BTreeMap<WaitId, Arc<str>>,
     deliveries: &'a [Delivery],
     /// Where each call stands among what is told.
     places: BTreeMap<ToolCallId, usize>,
@@ -198,6 +203,7 @@ impl Folding<'_> {
     fn fold(&mut self, fact: &Fact, at: WallTime) {
         match fact {
             Fact::TurnOpened { setup, turn, .. } => {
+                self.answered.clear();
                 self.setup = Some((turn.clone(), Arc::clone(setup)));
             }
             Fact::ReplyReceived { attempt, reply } => {
@@ -212,9 +218,15 @@ impl Folding<'_> {
                 time_limit,
                 ..
             } => {
+                let answered = approval.as_ref().and_then(|wait| self.answered.get(wait));
+                let answered = answered.cloned();
                 if let Some(call) = self.call(&attempt.call) {
-                    if approval.is_some() {
-                        call.approval.clone_from(approval);
+                    if let Some(approval) = approval {
+                        let is_its_own = |question: &AuditedWait| question.wait.id == *approval;
+                        if !call.questions.iter().any(is_its_own) {
+                            call.allowed_by = answered;
+                        }
+                        call.approval = Some(approval.clone());
                     }
                     call.edited.clone_from(edited);
                     call.attempts.push(AuditedTry {
@@ -296,6 +308,9 @@ impl Folding<'_> {
                 }
             }
             Fact::WaitClosed { end, wait, .. } => {
+                if let WaitEnd::Answered { by, .. } = end {
+                    self.answered.insert(wait.clone(), Arc::clone(by));
+                }
                 let call = self.waits.get(wait).cloned();
                 if let Some(call) = call.and_then(|call| self.call(&call))
                     && let Some(question) = call.questions.iter_mut().find(|q| q.wait.id == *wait)
@@ -345,6 +360,7 @@ impl Folding<'_> {
             });
         self.places.insert(call.id.clone(), self.told.len());
         self.told.push(Audited::Call(Box::new(AuditedCall {
+            allowed_by: None,
             approval: None,
             at,
             attempts: Vec::new(),

@@ -132,6 +132,9 @@ fn decisions(call: &AuditedCall) -> Vec<String> {
         }
         Some(Permission::Ask) | None => {}
     }
+    if let Some(by) = &call.allowed_by {
+        lines.push(format!("allowed for the session by {}", seen(by)));
+    }
     for question in &call.questions {
         let kind = kind(&question.wait.kind).replace('_', " ");
         let Some((_, end)) = &question.closed else {

@@ -129,3 +129,29 @@ fn a_cancel_stands_after_the_calls_that_it_ended() {
     );
     assert!(matches!(told[2], Audited::Cancelled { .. }));
 }
+
+#[test]
+fn a_call_under_a_grant_of_its_turn_says_whose_it_is() {
+    let mut scene = begin();
+    scene.play(calls(&["ask"]));
+    let granted = Approval::Granted {
+        edited: None,
+        for_session: true,
+    };
+    scene.play(answer("ask", Answer::Approval(granted)));
+    scene.play(finishes("ask", "done"));
+    scene.play(calls(&["ask"]));
+    let told = audited(&scene.facts);
+    let who: Vec<_> = told
+        .iter()
+        .map(|one| match one {
+            Audited::Call(call) => (call.who(), call.questions.len()),
+            Audited::Cancelled { .. } | Audited::LateUsage { .. } => panic!("{one:?}"),
+        })
+        .collect();
+    // Nobody was asked again, and once is not told twice.
+    assert_eq!(
+        who,
+        [(vec!["somebody".into()], 1), (vec!["somebody".into()], 0)]
+    );
+}
