@@ -39,15 +39,15 @@ impl Turn {
     /// An estimate of the input of the request that comes next, or that is under way: what the last
     /// reply and its request took, and what came to the conversation since.
     pub(crate) fn next_input(&self) -> u64 {
-        let all = self.messages.iter().map(|message| &**message);
+        // What the last request had is not looked at again, not even to be passed over.
+        let all = self.messages.iter().skip(self.weighed);
+        let all = all.map(|message| estimate::message(message));
         if self.weighed > 0 {
-            let since = all.skip(self.weighed).map(estimate::message);
-            return since.fold(self.last_usage.total(), u64::saturating_add);
+            return all.fold(self.last_usage.total(), u64::saturating_add);
         }
         let tools = self.tools.iter().map(|tool| &**tool);
         let preamble = estimate::preamble(&self.setup.system, tools);
-        all.map(estimate::message)
-            .fold(preamble, u64::saturating_add)
+        all.fold(preamble, u64::saturating_add)
     }
 
     /// What this fact says that a model call used.
