@@ -42,6 +42,7 @@ pub fn decode_envelope(bytes: &[u8]) -> Result<Envelope, DecodeError> {
         DecodeError::Malformed { .. } => unknown_fact(bytes).unwrap_or(fault),
         DecodeError::Invalid { .. }
         | DecodeError::Newer { .. }
+        | DecodeError::PartMissing { .. }
         | DecodeError::TooDeep
         | DecodeError::UnknownFact { .. } => fault,
     })?;

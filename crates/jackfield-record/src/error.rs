@@ -35,6 +35,12 @@ pub enum DecodeError {
         /// Its version.
         version: u64,
     },
+    /// A text that was cut out of it is gone, or is another one.
+    #[error("a part of the record is missing or damaged: the text with the digest {digest}")]
+    PartMissing {
+        /// What the text is found by.
+        digest: String,
+    },
     /// It nests deeper than any record that was ever written.
     #[error("the record nests deeper than {MAX_DEPTH}")]
     TooDeep,
@@ -52,7 +58,10 @@ impl DecodeError {
     pub const fn is_newer(&self) -> bool {
         match self {
             Self::Newer { .. } | Self::UnknownFact { .. } => true,
-            Self::Invalid { .. } | Self::Malformed { .. } | Self::TooDeep => false,
+            Self::Invalid { .. }
+            | Self::Malformed { .. }
+            | Self::PartMissing { .. }
+            | Self::TooDeep => false,
         }
     }
 

@@ -18,7 +18,8 @@ use jackfield_ports::journal::{
 };
 use jackfield_record::{DecodeError, EncodeError};
 
-use crate::session::{Record, Session};
+use crate::record::{Record, Shared};
+use crate::session::Session;
 
 /// Keeps the facts and the inbox of every session in memory.
 ///
@@ -35,6 +36,7 @@ struct Sessions {
     by_id: HashMap<SessionId, Session>,
     /// The last epoch of a session that was deleted: none of them comes again.
     past: u64,
+    shared: Shared,
 }
 
 impl MemoryJournal {
@@ -87,7 +89,7 @@ impl fmt::Debug for MemoryJournal {
 impl Journal for MemoryJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         let mut sessions = self.lock();
-        let Sessions { by_id, past } = &mut *sessions;
+        let Sessions { by_id, past, .. } = &mut *sessions;
         let found = by_id
             .entry(session.clone())
             .or_insert_with(|| Session::new((self.clock)(), *past));
@@ -109,7 +111,10 @@ impl Journal for MemoryJournal {
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let steps = append.steps.iter().map(jackfield_record::encode_envelope);
+        let steps = append
+            .steps
+            .iter()
+            .map(|step| jackfield_record::encode_envelope(step).map(jackfield_record::cut));
         let steps = match steps.collect::<Result<Vec<_>, EncodeError>>() {
             Ok(steps) => steps,
             Err(error) => {
@@ -117,14 +122,15 @@ impl Journal for MemoryJournal {
                 return Appended::Refused(Refusal::Unwritable { why });
             }
         };
-        let appended = self.with(&append.session, |found| {
-            found.append(append, steps, (self.clock)())
-        });
-        match appended {
-            Ok(Ok(())) => Appended::Committed,
-            Ok(Err(refusal)) => Appended::Refused(refusal),
+        let mut sessions = self.lock();
+        let Sessions { by_id, shared, .. } = &mut *sessions;
+        let Some(found) = by_id.get_mut(&append.session) else {
             // Nobody has ever owned it.
-            Err(_) => Appended::Refused(Refusal::StaleEpoch),
+            return Appended::Refused(Refusal::StaleEpoch);
+        };
+        match found.append(append, steps, shared, (self.clock)()) {
+            Ok(()) => Appended::Committed,
+            Err(refusal) => Appended::Refused(refusal),
         }
     }
 
@@ -205,6 +211,7 @@ impl Journal for MemoryJournal {
         }
         found.end();
         sessions.by_id.remove(session);
+        sessions.shared.forget();
         sessions.past = sessions.past.max(epoch);
         Ok(())
     }
@@ -251,7 +258,7 @@ fn read<T>(
 ) -> Result<Vec<T>, JournalError> {
     let read: Result<Vec<T>, _> = records
         .iter()
-        .map(|record| decode(record.bytes()))
+        .map(|record| decode(&record.joined()?))
         .collect();
     read.map_err(|error| JournalError::Corrupt {
         session: session.clone(),

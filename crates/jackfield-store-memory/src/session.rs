@@ -10,27 +10,11 @@ use jackfield_ports::journal::sessions::SessionRow;
 use jackfield_ports::journal::summary::{self, AT_ONCE, Open, Summary};
 use jackfield_ports::journal::waits::{Taken, WaitRow};
 use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
-use jackfield_record::EncodeError;
+use jackfield_record::{Cut, EncodeError};
 use tokio::sync::Notify;
 
+use crate::record::{Record, Shared};
 use crate::waits::Waits;
-
-/// A record, as it would be stored.
-#[derive(Clone, Eq, PartialEq)]
-pub(crate) struct Record(Arc<[u8]>);
-
-impl Record {
-    /// The bytes.
-    pub(crate) fn bytes(&self) -> &[u8] {
-        &self.0
-    }
-}
-
-impl From<Vec<u8>> for Record {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes.into())
-    }
-}
 
 /// A session's rows.
 pub(crate) struct Session {
@@ -108,7 +92,8 @@ impl Session {
     pub(crate) fn append(
         &mut self,
         append: &Append,
-        records: Vec<Vec<u8>>,
+        records: Vec<Cut>,
+        shared: &mut Shared,
         now: WallTime,
     ) -> Result<(), Refusal> {
         if append.epoch.0 != self.epoch || !self.owned {
@@ -130,10 +115,10 @@ impl Session {
             self.waits.apply(step);
             self.summary.apply(step);
             self.words.extend(summary::words(step));
-            self.bytes += record.len() as u64;
+            self.bytes += record.length as u64;
             self.steps.push(Step {
                 epoch: append.epoch,
-                record: record.into(),
+                record: shared.keep(record),
             });
         }
         self.changed = now;
@@ -143,7 +128,7 @@ impl Session {
     }
 
     /// Whether exactly this was appended before.
-    fn is_repeated(&self, append: &Append, records: &[Vec<u8>]) -> bool {
+    fn is_repeated(&self, append: &Append, records: &[Cut]) -> bool {
         let begin = usize::try_from(append.position).unwrap_or(usize::MAX);
         let written = begin
             .checked_add(records.len())
@@ -152,7 +137,7 @@ impl Session {
             let mut pairs = written.iter().zip(records);
             !records.is_empty()
                 && pairs.all(|(step, record)| {
-                    step.epoch == append.epoch && step.record.bytes() == *record
+                    step.epoch == append.epoch && step.record.bytes() == record.record
                 })
         })
     }
@@ -177,7 +162,7 @@ impl Session {
         self.changed = delivery.at;
         self.bytes += record.len() as u64;
         self.delivered.insert(delivery.id);
-        self.deliveries.push(record.into());
+        self.deliveries.push(Record::whole(record));
         self.arrived.notify_waiters();
         Ok(Delivered::Accepted)
     }

@@ -11,6 +11,7 @@ use rusqlite::{Connection, ErrorCode, params};
 
 use crate::derived;
 use crate::error::Fault;
+use crate::parts;
 use crate::rows::{self, SessionRow};
 
 /// What a look over the file found.
@@ -140,9 +141,10 @@ impl Check<'_> {
             steps += 1;
         };
         let query = "SELECT record FROM steps WHERE session = ?1 ORDER BY position";
+        let connection = self.connection;
         let read = self.each(query, row.number, |bytes| {
-            see(jackfield_record::decode_envelope(bytes)?);
-            Ok(())
+            let step = parts::step(connection, row.number, bytes)?;
+            Ok(step.map(&mut see))
         })?;
         self.checked.steps += steps;
         if let Err(error) = read {
@@ -152,14 +154,14 @@ impl Check<'_> {
         let mut deliveries = 0;
         let read = self.each(query, row.number, |bytes| {
             deliveries += 1;
-            jackfield_record::decode_delivery(bytes).map(drop)
+            Ok(jackfield_record::decode_delivery(bytes).map(drop))
         })?;
         if let Err(error) = read {
             return Ok(Err(Wrong::Record(error)));
         }
         let query = "SELECT wait FROM waits WHERE session = ?1";
         let read = self.each(query, row.number, |bytes| {
-            jackfield_record::decode_wait(bytes).map(drop)
+            Ok(jackfield_record::decode_wait(bytes).map(drop))
         })?;
         if let Err(error) = read {
             return Ok(Err(Wrong::Record(error)));
@@ -181,12 +183,12 @@ impl Check<'_> {
         &self,
         query: &str,
         session: i64,
-        mut read: impl FnMut(&[u8]) -> Result<(), DecodeError>,
+        mut read: impl FnMut(&[u8]) -> rusqlite::Result<Result<(), DecodeError>>,
     ) -> rusqlite::Result<Result<(), DecodeError>> {
         let mut query = self.connection.prepare_cached(query)?;
         let mut found = query.query(params![session])?;
         while let Some(row) = found.next()? {
-            if let Err(error) = read(row.get_ref(0)?.as_blob()?) {
+            if let Err(error) = read(row.get_ref(0)?.as_blob()?)? {
                 return Ok(Err(error));
             }
         }

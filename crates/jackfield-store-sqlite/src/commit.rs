@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 
 use crate::derived;
 use crate::owners::Incarnation;
+use crate::parts;
 use crate::requests::{Appending, Change, Delivering};
 use crate::rows::{self, SessionRow};
 
@@ -85,8 +86,7 @@ pub(crate) fn delete(
     }
     let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
     past.execute([row.epoch])?;
-    let mut delete = connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?;
-    delete.execute([row.number])?;
+    parts::delete_with(connection, row.number)?;
     Ok(Ok(()))
 }
 
@@ -123,6 +123,7 @@ pub(crate) fn append(
             return Ok(Err(Refusal::Answered));
         }
     }
+    parts::keep(connection, row.number, &append.parts)?;
     let mut insert = connection.prepare_cached(
         "INSERT INTO steps (session, position, epoch, record) VALUES (?1, ?2, ?3, ?4)",
     )?;

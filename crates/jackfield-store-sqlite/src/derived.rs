@@ -7,6 +7,7 @@ use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
+use crate::parts;
 use crate::requests::Appending;
 use crate::rows::{SessionRow, damaged};
 
@@ -32,13 +33,12 @@ pub(crate) fn keep(
 ) -> rusqlite::Result<()> {
     let mut summary = summary(row)?;
     append.steps.iter().for_each(|step| summary.apply(step));
-    let bytes: usize = append.records.iter().map(Vec::len).sum();
     let steps = append.position.saturating_add(append.records.len() as u64);
     for text in &append.words {
         add_text(connection, row.number, text)?;
     }
     let kept = Kept {
-        bytes,
+        bytes: append.bytes,
         changed: Some(now),
         seen: row.seen.max(append.seen),
         steps,
@@ -66,11 +66,11 @@ pub(crate) fn catch_up(
     let mut texts = Vec::new();
     while let Some(step) = found.next()? {
         let record = step.get_ref(0)?.as_blob()?;
-        let step = match jackfield_record::decode_envelope(record) {
+        let (step, length) = match parts::step_and_length(connection, row.number, record)? {
             Ok(step) => step,
             Err(error) => return Ok(Err(error)),
         };
-        bytes += record.len();
+        bytes += length;
         summary.apply(&step);
         texts.extend(summary::words(&step));
     }

@@ -27,6 +27,7 @@ use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::listing;
 use crate::owners::{FormLock, Incarnation, make_folder, private};
+use crate::parts;
 use crate::readers::Readers;
 use crate::requests::{Appending, Delivering};
 use crate::rows;
@@ -400,7 +401,7 @@ fn steps(
         "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
         session,
         i64::try_from(from).unwrap_or(i64::MAX),
-        jackfield_record::decode_envelope,
+        |record| parts::step(connection, session, record),
     )
 }
 
@@ -417,7 +418,7 @@ fn deliveries(
         "SELECT record FROM deliveries WHERE session = ?1 AND place >= ?2 ORDER BY place",
         session,
         from,
-        jackfield_record::decode_delivery,
+        |record| Ok(jackfield_record::decode_delivery(record)),
     )
 }
 
@@ -427,13 +428,13 @@ fn records<T>(
     query: &str,
     session: i64,
     from: i64,
-    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+    decode: impl Fn(&[u8]) -> rusqlite::Result<Result<T, DecodeError>>,
 ) -> rusqlite::Result<Result<Vec<T>, DecodeError>> {
     let mut query = connection.prepare_cached(query)?;
     let mut found = query.query(params![session, from])?;
     let mut records = Vec::new();
     while let Some(row) = found.next()? {
-        match decode(row.get_ref(0)?.as_blob()?) {
+        match decode(row.get_ref(0)?.as_blob()?)? {
             Ok(record) => records.push(record),
             Err(error) => return Ok(Err(error)),
         }

@@ -20,6 +20,7 @@ mod error;
 mod journal;
 mod listing;
 mod owners;
+mod parts;
 mod readers;
 mod requests;
 mod rows;

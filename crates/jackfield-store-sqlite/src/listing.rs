@@ -14,6 +14,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::derived;
 use crate::owners::Incarnation;
+use crate::parts;
 use crate::rows::{damaged, wait_row};
 
 /// Who is alive, each looked at once.
@@ -107,7 +108,7 @@ fn unread(connection: &Connection, session: i64, known: u64) -> rusqlite::Result
     )?;
     let mut steps = steps.query(params![session, known])?;
     while let Some(step) = steps.next()? {
-        if let Err(error) = jackfield_record::decode_envelope(step.get_ref(0)?.as_blob()?) {
+        if let Err(error) = parts::step(connection, session, step.get_ref(0)?.as_blob()?)? {
             return Ok(Some(error.to_string().into()));
         }
     }

@@ -9,15 +9,20 @@ use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd};
 use jackfield_ports::journal::summary::words;
 use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
-use jackfield_record::EncodeError;
+use jackfield_record::{EncodeError, Part};
 
 /// An append with its records.
 pub(crate) struct Appending {
+    /// How many bytes the records have, with what was cut out of them.
+    pub(crate) bytes: usize,
     pub(crate) changes: Vec<Change>,
     pub(crate) epoch: Epoch,
     /// Whether the steps bear the numbers of their places.
     pub(crate) is_numbered: bool,
+    /// What was cut out of the records.
+    pub(crate) parts: Vec<Part>,
     pub(crate) position: u64,
+    /// As they are stored.
     pub(crate) records: Vec<Vec<u8>>,
     pub(crate) seen: u64,
     pub(crate) session: SessionId,
@@ -42,7 +47,15 @@ pub(crate) enum Change {
 
 impl Appending {
     pub(crate) fn of(append: &Append) -> Result<Self, EncodeError> {
-        let records = append.steps.iter().map(jackfield_record::encode_envelope);
+        let mut bytes = 0_usize;
+        let mut parts = Vec::new();
+        let records = append.steps.iter().map(|step| {
+            let cut = jackfield_record::cut(jackfield_record::encode_envelope(step)?);
+            bytes = bytes.saturating_add(cut.length);
+            parts.extend(cut.parts);
+            Ok(cut.record)
+        });
+        let records = records.collect::<Result<_, EncodeError>>()?;
         let changes = append.steps.iter().flat_map(changes);
         let changes = changes.map(|change| {
             Ok(match change {
@@ -59,12 +72,14 @@ impl Appending {
         });
         let mut numbered = (0..).zip(&append.steps);
         Ok(Self {
+            bytes,
             changes: changes.collect::<Result<_, EncodeError>>()?,
             epoch: append.epoch,
             is_numbered: numbered
                 .all(|(nth, step)| append.position.checked_add(nth) == Some(step.step)),
+            parts,
             position: append.position,
-            records: records.collect::<Result<_, _>>()?,
+            records,
             seen: append.seen,
             session: append.session.clone(),
             steps: append.steps.clone(),

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::derived;
 
 /// The form of the file; each one below it has a way up in [`MIGRATIONS`].
-pub(crate) const FORM: i64 = 2;
+pub(crate) const FORM: i64 = 3;
 
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
@@ -86,6 +86,21 @@ CREATE INDEX texts_of_sessions ON texts (session);
 -- The last epoch of a session that was deleted: none of them comes again.
 CREATE TABLE past (epoch INTEGER NOT NULL) STRICT;
 INSERT INTO past VALUES (0);
+","
+-- Large texts that were cut out of steps, each kept once; which sessions need them.
+CREATE TABLE texts_apart (
+    number INTEGER PRIMARY KEY,
+    digest BLOB NOT NULL UNIQUE,
+    text BLOB NOT NULL
+) STRICT;
+
+CREATE TABLE parts (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    part INTEGER NOT NULL REFERENCES texts_apart,
+    PRIMARY KEY (session, part)
+) STRICT, WITHOUT ROWID;
+
+CREATE INDEX sessions_of_parts ON parts (part);
 "];
 
 /// Opens a file that is there. Whether it is ours, [`look`] tells.

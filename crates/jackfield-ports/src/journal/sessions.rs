@@ -20,7 +20,8 @@ pub struct SessionQuery {
 /// A session in a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SessionRow {
-    /// The size of everything that is kept of it, in bytes.
+    /// The size of everything that is kept of it, in bytes: as if it were the only session, where a large
+    /// text is kept once for several.
     pub bytes: u64,
     /// When something was last appended or delivered, by the journal's clock.
     pub changed: WallTime,

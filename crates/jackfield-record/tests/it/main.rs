@@ -1,5 +1,6 @@
 //! Integration tests of `jackfield-record`.
 
+mod cutting;
 mod golden;
 mod laws;
 mod recording;

@@ -12,5 +12,6 @@ mod forms;
 mod harness;
 mod newer;
 mod other_process;
+mod parts;
 mod processes;
 mod writing;

@@ -31,6 +31,7 @@ mod due;
 mod ending;
 mod following;
 mod inbox;
+mod large;
 mod listing;
 mod loading;
 mod owning;
@@ -110,6 +111,10 @@ macro_rules! journal_clauses {
             other_unseen_deliveries_hinder_nothing
             /// `load` gives back what was committed: equal, in order, every kind of fact.
             what_was_committed_is_loaded_equal_and_in_order
+            /// A text of any size comes back as it was, whatever it says; repetitions are recognised by it.
+            a_large_text_comes_back_whole
+            /// A large text that several steps or sessions have stays as long as one of them is there.
+            a_large_text_stays_as_long_as_a_session_has_it
             /// `load` gives back what was delivered: equal, in the order in which it came.
             what_was_delivered_is_loaded_equal_and_in_order
             /// A session that was owned and has no steps yet has none.
@@ -271,6 +276,7 @@ mod all {
     pub(super) use super::ending::*;
     pub(super) use super::following::*;
     pub(super) use super::inbox::*;
+    pub(super) use super::large::*;
     pub(super) use super::listing::*;
     pub(super) use super::loading::*;
     pub(super) use super::owning::*;

@@ -65,6 +65,8 @@ pub(super) enum Mistake {
     InboxNeverWakes,
     InboxTaken,
     InstantsRounded,
+    LargeTextsCut,
+    LargeTextsForgotten,
     LateAccepted,
     LoadWithoutInbox,
     MostIgnored,
@@ -197,6 +199,10 @@ fn moved(append: &Append, position: u64) -> Append {
     moved
 }
 
+fn has_large_text(step: &Envelope) -> bool {
+    format!("{step:?}").len() > 65_536
+}
+
 fn closes(append: &Append, by_answer: bool) -> bool {
     let mut facts = append.steps.iter().flat_map(|step| &step.facts);
     facts.any(|fact| {
@@ -247,6 +253,10 @@ impl Journal for Mistaken {
                     let elapsed = Duration::from_millis(u64::try_from(elapsed).expect("short"));
                     step.now.mono = MonoTime::from_start(elapsed);
                 }
+            }
+            Mistake::LargeTextsCut => loaded.steps.retain(|step| !has_large_text(step)),
+            Mistake::LargeTextsForgotten if self.taken.load(Ordering::Relaxed) => {
+                loaded.steps.retain(|step| !has_large_text(step));
             }
             Mistake::LoadWithoutInbox => loaded.deliveries.clear(),
             Mistake::StepsReversed => loaded.steps.reverse(),

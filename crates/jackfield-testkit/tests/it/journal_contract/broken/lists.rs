@@ -108,6 +108,7 @@ impl Mistaken {
                 let past = usize::try_from(owner.0).expect("small");
                 self.past.fetch_add(past, Ordering::Relaxed);
             }
+            (Mistake::LargeTextsForgotten, Some(_)) => self.taken.store(true, Ordering::Relaxed),
             (_, _) => {}
         }
         self.inner.delete(session).await

@@ -1,0 +1,74 @@
+//! Records as they would be stored, with the large texts that were cut out of them.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::sync::{Arc, Weak};
+
+use jackfield_domain::digest::Digest;
+use jackfield_record::{Cut, DecodeError, Part};
+
+/// A record, as it would be stored.
+#[derive(Clone)]
+pub(crate) struct Record {
+    bytes: Arc<[u8]>,
+    /// What was cut out of it.
+    parts: Arc<[Arc<Part>]>,
+}
+
+impl Record {
+    /// A record out of which nothing was cut.
+    pub(crate) fn whole(bytes: Vec<u8>) -> Self {
+        Self {
+            bytes: bytes.into(),
+            parts: Arc::default(),
+        }
+    }
+
+    /// The bytes, without what was cut out.
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    /// The bytes, with what was cut out.
+    pub(crate) fn joined(&self) -> Result<Cow<'_, [u8]>, DecodeError> {
+        let joined = jackfield_record::join(&self.bytes, |digest, whole| {
+            let part = self.parts.iter().find(|part| part.digest == *digest);
+            if let Some(part) = part {
+                whole.extend_from_slice(&part.bytes);
+            }
+            Ok::<_, Infallible>(part.is_some())
+        });
+        match joined {
+            Ok(joined) => joined,
+            Err(never) => match never {},
+        }
+    }
+}
+
+/// The large texts of all sessions, each once, as long as a record needs it.
+#[derive(Default)]
+pub(crate) struct Shared(HashMap<Digest, Weak<Part>>);
+
+impl Shared {
+    /// A record whose large texts are those that are there already, where they are.
+    pub(crate) fn keep(&mut self, cut: Cut) -> Record {
+        let parts = cut.parts.into_iter().map(|part| {
+            let kept = self.0.entry(part.digest).or_default();
+            kept.upgrade().unwrap_or_else(|| {
+                let part = Arc::new(part);
+                *kept = Arc::downgrade(&part);
+                part
+            })
+        });
+        Record {
+            parts: parts.collect(),
+            bytes: cut.record.into(),
+        }
+    }
+
+    /// Forgets those that no record needs any more.
+    pub(crate) fn forget(&mut self) {
+        self.0.retain(|_, part| part.strong_count() > 0);
+    }
+}

@@ -1,0 +1,92 @@
+//! Large texts, kept beside the steps that they were cut out of: once, whoever needs them.
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Envelope;
+use jackfield_record::{DecodeError, Part};
+use rusqlite::{Connection, params};
+
+/// Reads a step's record, with what was cut out of it.
+pub(crate) fn step(
+    connection: &Connection,
+    session: i64,
+    record: &[u8],
+) -> rusqlite::Result<Result<Envelope, DecodeError>> {
+    let whole = whole(connection, session, record)?;
+    Ok(whole.and_then(|whole| jackfield_record::decode_envelope(&whole)))
+}
+
+/// How many bytes a step's record has with what was cut out of it, and the step.
+pub(crate) fn step_and_length(
+    connection: &Connection,
+    session: i64,
+    record: &[u8],
+) -> rusqlite::Result<Result<(Envelope, usize), DecodeError>> {
+    let whole = whole(connection, session, record)?;
+    Ok(whole.and_then(|whole| Ok((jackfield_record::decode_envelope(&whole)?, whole.len()))))
+}
+
+/// Keeps what was cut out of a session's steps.
+pub(crate) fn keep(connection: &Connection, session: i64, parts: &[Part]) -> rusqlite::Result<()> {
+    if parts.is_empty() {
+        return Ok(());
+    }
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO texts_apart (digest, text) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
+    )?;
+    let mut name = connection.prepare_cached(
+        "INSERT INTO parts (session, part) SELECT ?1, number FROM texts_apart WHERE digest = ?2
+         ON CONFLICT DO NOTHING",
+    )?;
+    for part in parts {
+        let digest = part.digest.as_bytes();
+        insert.execute(params![digest, part.bytes])?;
+        name.execute(params![session, digest])?;
+    }
+    Ok(())
+}
+
+/// Deletes a session's row, what hangs on it, and the large texts that nobody else needs.
+pub(crate) fn delete_with(connection: &Connection, session: i64) -> rusqlite::Result<()> {
+    let mut named = connection.prepare_cached("SELECT part FROM parts WHERE session = ?1")?;
+    let named = named.query_map([session], |row| row.get(0))?;
+    let named = named.collect::<rusqlite::Result<Vec<i64>>>()?;
+    let mut delete = connection.prepare_cached("DELETE FROM sessions WHERE number = ?1")?;
+    delete.execute([session])?;
+    let mut delete = connection.prepare_cached(
+        "DELETE FROM texts_apart WHERE number = ?1
+             AND NOT EXISTS (SELECT 1 FROM parts WHERE part = ?1)",
+    )?;
+    for part in named {
+        delete.execute([part])?;
+    }
+    Ok(())
+}
+
+fn whole<'a>(
+    connection: &Connection,
+    session: i64,
+    record: &'a [u8],
+) -> rusqlite::Result<Result<std::borrow::Cow<'a, [u8]>, DecodeError>> {
+    jackfield_record::join(record, |digest, whole| {
+        find(connection, session, digest, whole)
+    })
+}
+
+/// Appends a text that a session needs.
+fn find(
+    connection: &Connection,
+    session: i64,
+    digest: &Digest,
+    whole: &mut Vec<u8>,
+) -> rusqlite::Result<bool> {
+    let mut query = connection.prepare_cached(
+        "SELECT text FROM texts_apart WHERE digest = ?2
+             AND EXISTS (SELECT 1 FROM parts WHERE session = ?1 AND part = number)",
+    )?;
+    let mut found = query.query(params![session, digest.as_bytes()])?;
+    let Some(row) = found.next()? else {
+        return Ok(false);
+    };
+    whole.extend_from_slice(row.get_ref(0)?.as_blob()?);
+    Ok(true)
+}
