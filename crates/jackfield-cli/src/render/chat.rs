@@ -7,7 +7,8 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::usage::Usage;
 
 use crate::render::plain::{DIM, GOOD, NAME, WARM};
-use crate::render::{spent, words};
+use crate::render::wrap::wrapped;
+use crate::render::{columns, spent, words};
 
 /// The prompt with its colour.
 pub(crate) fn prompt(text: &str) -> String {
@@ -22,10 +23,8 @@ pub(crate) fn prompt(text: &str) -> String {
 pub fn hello(out: &mut impl Write, model: &ModelRef) -> io::Result<()> {
     let model = format!("{}/{}", model.provider, model.model);
     let model = words::printable(&model);
-    writeln!(
-        out,
-        "{DIM}{model} · /help says what can be typed, Ctrl-D leaves{DIM:#}"
-    )?;
+    let line = format!("{DIM}{model} · /help says what can be typed, Ctrl-D leaves{DIM:#}");
+    writeln!(out, "{}", wrapped(&line, columns()))?;
     out.flush()
 }
 
@@ -159,7 +158,7 @@ pub fn usage(out: &mut impl Write, turns: &[(ModelRef, Usage, Option<Cost>)]) ->
         .iter()
         .map(|cost| format!(" · {}", spent::cost(cost)))
         .collect();
-    if unpriced {
+    if unpriced && !costs.is_empty() {
         costs.push_str(" · not all of it has a price");
     }
     writeln!(
