@@ -1,7 +1,11 @@
 //! The doctor in front of scripted providers and servers: what scenario 2.6 asks for.
 
+use std::fs;
+use std::path::Path;
+
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
+use jackfield_testservers::script::Turn;
 use serde_json::{Value, json};
 
 use crate::harness::{McpServer, jackfield, kept};
@@ -72,6 +76,88 @@ async fn s2_06_what_is_wrong_is_told_with_what_to_do_and_where_to_read() {
     works.kept_and_gone().await;
     kept(&claude);
     kept(&openai);
+}
+
+/// What the doctor says of the sessions that are kept in this file, as verdict and words, and its exit code.
+async fn sessions(file: &Path) -> (Vec<(String, String)>, Option<i32>) {
+    let doctor = jackfield(["doctor", "--offline", "--json"]).configured("");
+    let ran = doctor.env("JACKFIELD_DB", file).run().await;
+    let report: Value = serde_json::from_str(&ran.out).expect("one document");
+    let checks = report["checks"].as_array().expect("checks").iter();
+    let word = |check: &Value, field: &str| check[field].as_str().unwrap_or_default().to_owned();
+    let mut said = Vec::new();
+    for check in checks.filter(|check| check["area"] == "sessions") {
+        let verdict = word(check, "verdict");
+        if verdict == "failed" {
+            assert!(!word(check, "help").is_empty(), "{check}");
+            assert!(word(check, "see").ends_with("#sessions-are-not-kept-or-do-not-go-on"));
+        }
+        let page = include_str!("../../docs/troubleshooting.md");
+        assert!(page.contains("## Sessions are not kept, or do not go on"));
+        said.push((verdict, word(check, "says")));
+    }
+    (said, ran.code)
+}
+
+/// A file with one session, which no process has open.
+async fn file_of_one(folder: &Path) -> std::path::PathBuf {
+    let file = folder.join("kept.db");
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let ask = jackfield(["ask", "--session", "one", "Hi."]).env("JACKFIELD_DB", &file);
+    ask.at(&claude.base_url()).run().await.answers("Hello.\n");
+    file
+}
+
+#[tokio::test]
+async fn a_sound_file_is_said_to_be_sound_and_what_is_damaged_is_named() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = file_of_one(folder.path()).await;
+    let (said, code) = sessions(&file).await;
+    assert_eq!(code, Some(0), "{said:?}");
+    let sound = "the file is sound, and everything in it can be read";
+    assert!(
+        said.contains(&("ok".to_owned(), sound.to_owned())),
+        "{said:?}"
+    );
+    let mut bytes = fs::read(&file).expect("it is there");
+    let record = b"\"turn_opened\"";
+    let at = bytes
+        .windows(record.len())
+        .position(|found| found == record);
+    bytes[at.expect("a step is in it")] = b'!';
+    fs::write(&file, bytes).expect("it can be written");
+    let (said, code) = sessions(&file).await;
+    assert_eq!(code, Some(3), "{said:?}");
+    let damaged = said.iter().find(|(verdict, _)| verdict == "failed");
+    let (_, says) = damaged.expect("damage is found");
+    assert!(says.starts_with("session one: "), "{says}");
+    assert!(said.iter().all(|(_, says)| says != sound), "{said:?}");
+}
+
+#[tokio::test]
+async fn files_of_newer_versions_and_of_other_programs_are_named_and_not_touched() {
+    for (at, why) in [
+        (60, "was made by a newer version"),
+        (68, "is a database of another program"),
+    ] {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let file = file_of_one(folder.path()).await;
+        let mut bytes = fs::read(&file).expect("it is there");
+        bytes[at..at + 4].copy_from_slice(&99_u32.to_be_bytes());
+        fs::write(&file, &bytes).expect("it can be written");
+        let (said, code) = sessions(&file).await;
+        assert_eq!(code, Some(3), "{said:?}");
+        let [(verdict, says)] = &said[..] else {
+            panic!("{said:?}");
+        };
+        assert!(verdict == "failed" && says.contains(why), "{says}");
+        let claude = ScriptedClaude::start([]).await;
+        let ask = jackfield(["ask", "Hi."]).env("JACKFIELD_DB", &file);
+        let ran = ask.at(&claude.base_url()).run().await;
+        ran.fails(3, "conversations cannot be kept there", "JACKFIELD_DB");
+        assert!(ran.err.contains(why), "{}", ran.err);
+        assert_eq!(fs::read(&file).expect("it is there"), bytes, "{why}");
+    }
 }
 
 #[tokio::test]

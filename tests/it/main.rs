@@ -20,6 +20,7 @@ mod chat;
 mod chat_approvals;
 mod chat_leaving;
 mod chat_terminals;
+mod coming_back;
 mod containers;
 mod doctor;
 mod events;

@@ -128,7 +128,7 @@ async fn a_killed_turn_is_listed_as_open_and_resumed_to_its_end() {
     let list = file.list().await;
     assert_eq!(list[0]["state"], "open", "{list:#?}");
     let refused = self::ask(&file, &claude, "sums", "Well?").await;
-    refused.stops(1, "was left open");
+    refused.stops(12, "was left open");
     let resumed = file
         .run(["sessions", "resume", "sums"])
         .at(&claude.base_url());
@@ -207,11 +207,19 @@ async fn a_second_process_is_told_that_the_session_is_at_work() {
     first.out.until("turn_started").await;
     gate.reached().await;
     let second = ask(&file, &claude, "one", "Me, too.").await;
-    second.stops(1, "is at work on turn");
+    second.fails(12, "is at work on turn", "jackfield sessions watch one");
+    let resumed = file.run(["sessions", "resume", "one"]);
+    let resumed = resumed.at(&claude.base_url()).run().await;
+    resumed.fails(12, "is at work on turn", "jackfield sessions watch one");
+    assert_eq!(resumed.out, "");
     let list = file.list().await;
     assert_eq!(list[0]["state"], "running", "{list:#?}");
     let deleted = file.run(["sessions", "delete", "--yes", "one"]).run().await;
-    deleted.stops(1, "a process is at work on session one");
+    deleted.fails(
+        12,
+        "a process is at work on session one",
+        "sessions watch one",
+    );
     gate.open();
     let first = first.end().await;
     assert_eq!(first.code, Some(0), "{}", first.err);

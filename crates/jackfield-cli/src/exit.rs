@@ -14,6 +14,7 @@
 //! | 9 | the answer is not of the form that was asked for, as with `--schema` |
 //! | 10 | the question of `approvals` was answered before, or has expired |
 //! | 11 | what was recorded does not come out the same in `replay` |
+//! | 12 | the session has a turn that is not over: at work elsewhere, left open or parked |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -46,13 +47,15 @@ pub enum Exit {
     TooLate,
     /// What was recorded does not come out the same.
     Differs,
+    /// The session has a turn that is not over: a process is at work on it, or it was left open or parked.
+    Unfinished,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -65,6 +68,7 @@ impl Exit {
         Self::Misfit,
         Self::TooLate,
         Self::Differs,
+        Self::Unfinished,
         Self::Cancelled,
     ];
 
@@ -84,6 +88,7 @@ impl Exit {
             Self::Misfit => 9,
             Self::TooLate => 10,
             Self::Differs => 11,
+            Self::Unfinished => 12,
             Self::Cancelled => 130,
         }
     }
@@ -138,4 +143,5 @@ Exit codes:
   9    the answer is not of the form that was asked for, as with --schema
   10   the question of `approvals` was answered before, or has expired
   11   what was recorded does not come out the same in `replay`
+  12   the session has a turn that is not over: at work elsewhere, left open or parked
   130  cancelled";

@@ -4,8 +4,9 @@ use std::error::Error;
 use std::io::ErrorKind::NotFound;
 
 use jackfield_assembly::ConfigError;
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{EngineError, Parked};
+use jackfield_engine::{EngineError, JournalError, Parked};
 
 use crate::exit::Exit;
 
@@ -84,7 +85,10 @@ impl From<EngineError> for Fault {
             }
             EngineError::ForeignCursor(_) | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }
-            | EngineError::Journal(_)
+            | EngineError::Journal(JournalError::Owned { .. })
+            | EngineError::LeftOpen { .. }
+            | EngineError::Parked { .. } => Exit::Unfinished,
+            EngineError::Journal(_)
             | EngineError::NotCommitted { .. }
             | EngineError::OwnershipLost { .. }
             | _ => Exit::Internal,
@@ -102,6 +106,9 @@ impl From<EngineError> for Fault {
                 "`jackfield sessions resume {session} --again` tries once more"
             ));
         }
+        if let EngineError::Busy { session, .. } = &error {
+            fault = fault.with_help(at_work(session));
+        }
         if let EngineError::Unpriced { model } = &error {
             let ModelRef { model, provider } = model;
             fault = fault.with_help(format!(
@@ -110,6 +117,13 @@ impl From<EngineError> for Fault {
         }
         fault
     }
+}
+
+/// What to do about a session that a process is at work on.
+pub(crate) fn at_work(session: &SessionId) -> String {
+    format!(
+        "`jackfield sessions watch {session}` shows how it goes on; Ctrl-C where it runs cancels it"
+    )
 }
 
 fn chain<'e>(error: Option<&'e (dyn Error + 'static)>) -> impl Iterator<Item = String> + 'e {

@@ -146,6 +146,11 @@ impl Terminal {
         self.home.path()
     }
 
+    /// Ends it without a word, and waits until it is gone.
+    pub(crate) async fn kill(&mut self) {
+        self.child.kill().await.expect("it has not ended");
+    }
+
     /// Waits for its end; gives the exit code.
     pub(crate) async fn ends(&mut self) -> Option<i32> {
         let ended = tokio::time::timeout(PATIENCE, self.child.wait()).await;

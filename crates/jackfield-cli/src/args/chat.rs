@@ -39,6 +39,6 @@ Examples:
   jackfield chat --no-history --system \"Answer in French.\"
   printf '%s\\n' 'What is 17 * 4?' 'And half of that?' | jackfield chat
 
-/help says what can be typed: Enter sends, \\ and Enter or Alt-Enter begin a new line, Ctrl-C stops an
-answer, Ctrl-D leaves. Standard input that is no terminal is read by line, a message each; for one question
-of several lines, take `jackfield ask`.";
+/help says what can be typed: Enter sends, \\ and Enter or Alt-Enter begin a new line, Ctrl-C stops \
+an answer, Ctrl-D leaves. Standard input that is no terminal is read by line, a message each; for one \
+question of several lines, take `jackfield ask`.";

@@ -22,6 +22,5 @@ Examples:
   jackfield doctor --offline
   jackfield doctor --json | jq -r '.checks[] | select(.verdict == \"failed\") | .says'
 
-The exit code is that of what failed first: 3 for configuration, keys, folders and
-sessions, 4 for providers,
-8 for MCP servers, and 0 if nothing failed.";
+The exit code is that of what failed first: 3 for configuration, keys, folders and sessions, \
+4 for providers, 8 for MCP servers, and 0 if nothing failed.";

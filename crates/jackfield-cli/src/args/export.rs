@@ -53,5 +53,5 @@ Examples:
   jackfield sessions export k3f9 --redact | jq '.turns[].calls[] | {name, status}'
   jackfield sessions export k3f9 --facts --output bug.jsonl
 
-With --redact, what people and models said stays, but for what looks like a key: read it before you
-hand it on.";
+With --redact, what people and models said stays, but for what looks like a key: read it before \
+you hand it on.";

@@ -166,6 +166,7 @@ async fn every_area_has_one_heading_however_many_providers_there_are() {
             "providers",
             "models",
             "tools",
+            "sessions",
             "terminal",
         ],
         "{}",

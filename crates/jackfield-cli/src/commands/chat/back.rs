@@ -18,6 +18,13 @@ impl Conversation {
         let history = History::of(&loaded.steps);
         let turns = history.turns.iter().filter(|turn| turn.end.is_some());
         let turns: Vec<_> = turns.collect();
+        if let Some(forked) = history
+            .forked
+            .as_ref()
+            .filter(|_| turns.len() < SHOWN_TURNS)
+        {
+            self.print(|out| render::sessions::began(out, forked, SHOWN_MESSAGES, self.verbose));
+        }
         for turn in turns.iter().rev().take(SHOWN_TURNS).rev() {
             self.print(|out| render::sessions::past(out, turn, self.verbose));
         }
@@ -44,6 +51,9 @@ impl Conversation {
         turn::resume(&self.assembled.engine, resume, &mut *view, asks).await
     }
 }
+
+/// How many messages are shown of those that a fork begins with.
+const SHOWN_MESSAGES: usize = 6;
 
 /// How many turns are shown of a session that is come back to.
 const SHOWN_TURNS: usize = 3;

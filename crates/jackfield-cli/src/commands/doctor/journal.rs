@@ -1,12 +1,17 @@
 //! The journal: whether it can be used, and what stands open in it.
 
-use jackfield_assembly::{Config, JournalKind};
-use jackfield_engine::{Engine, SessionRow};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use jackfield_assembly::{Config, JournalKind, OpenJournal};
+use jackfield_engine::{Engine, EngineError, SessionRow};
+use tokio::time::sleep;
 
 use super::check::{Area, Check, Page};
 use crate::commands::kept;
 use crate::commands::sessions::find;
 use crate::fault::Fault;
+use crate::render;
 use crate::render::sessions::size;
 use crate::render::words::counted;
 
@@ -37,12 +42,64 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         let check = Check::warning(Area::Sessions, says, unkept.help);
         return vec![check.see(Page::Sessions)];
     }
-    let engine = Engine::builder(std::sync::Arc::clone(&opened.journal)).build();
-    let checks = match find::listed(&engine, None, usize::MAX).await {
-        Ok(rows) => looked(&file.unwrap_or_default().display().to_string(), &rows),
+    let engine = Engine::builder(Arc::clone(&opened.journal)).build();
+    let shown = file.unwrap_or_default().display().to_string();
+    let mut checks = match find::listed(&engine, None, usize::MAX).await {
+        Ok(rows) => looked(&shown, &rows),
         Err(fault) => vec![failed(&fault)],
     };
+    checks.extend(sound(&opened, &shown).await);
     kept::close(&opened).await;
+    checks
+}
+
+/// Reads the whole file, as far as there is time, and says what is wrong in it.
+async fn sound(opened: &OpenJournal, shown: &str) -> Vec<Check> {
+    let Some(file) = &opened.file else {
+        return Vec::new();
+    };
+    let looked = Arc::new(Mutex::new(None));
+    let seen = Arc::clone(&looked);
+    let name = shown.to_owned();
+    let telling = tokio::spawn(async move {
+        loop {
+            sleep(SILENCE).await;
+            let progress: Option<(u64, u64)> = *seen.lock().unwrap_or_else(PoisonError::into_inner);
+            let far = progress.map(|(done, of)| format!(": {done} of {of} sessions"));
+            let far = far.unwrap_or_default();
+            render::remark(&format!("looking over {name}{far}"));
+        }
+    });
+    let began = Instant::now();
+    let checked = file
+        .check(LONGEST_LOOK, move |progress| {
+            let far = Some((progress.done, progress.of));
+            *looked.lock().unwrap_or_else(PoisonError::into_inner) = far;
+        })
+        .await;
+    telling.abort();
+    let checked = match checked {
+        Ok(checked) => checked,
+        Err(error) => return vec![failed(&Fault::from(EngineError::from(error)))],
+    };
+    let took = began.elapsed();
+    let many = checked.damage.len();
+    let mut checks: Vec<Check> = Vec::new();
+    for what in checked.damage.iter().take(MOST_NAMED) {
+        checks.push(Check::failed(Area::Sessions, what, DAMAGED).see(Page::Sessions));
+    }
+    if many > MOST_NAMED {
+        let says = format!("and {} more are damaged", many - MOST_NAMED);
+        checks.push(Check::failed(Area::Sessions, says, DAMAGED).see(Page::Sessions));
+    }
+    let read = counted(checked.sessions, "session");
+    if !checked.is_complete {
+        let says = format!("not all of it was looked over in {LONGEST_LOOK:?}: {read}");
+        checks.push(Check::skipped(Area::Sessions, says));
+    } else if checked.damage.is_empty() {
+        let says = "the file is sound, and everything in it can be read";
+        checks.push(Check::fine(Area::Sessions, says).in_time(took));
+    }
     checks
 }
 
@@ -106,6 +163,16 @@ fn failed(fault: &Fault) -> Check {
     let check = Check::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
     check.see(Page::Sessions)
 }
+
+/// What to do about a file that is damaged.
+const DAMAGED: &str = "`jackfield sessions export ID` writes what can still be read; then move the file away, \
+                       with those beside it whose names begin as its does, and restore a copy";
+
+/// How long the file is looked over at most.
+const LONGEST_LOOK: Duration = Duration::from_secs(10);
+
+/// How long nothing is said while it is looked over.
+const SILENCE: Duration = Duration::from_secs(2);
 
 /// How many sessions are named that cannot be read.
 const MOST_NAMED: usize = 10;

@@ -5,7 +5,7 @@ use jackfield_engine::{Engine, JournalError, SessionRow};
 
 use super::{PAGE, page};
 use crate::exit::Exit;
-use crate::fault::Fault;
+use crate::fault::{Fault, at_work};
 use crate::render::words;
 
 /// The session that is meant.
@@ -144,7 +144,7 @@ fn none(name: &str) -> Fault {
 pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) -> Fault {
     if let jackfield_engine::EngineError::Journal(JournalError::Owned { .. }) = &error {
         let message = format!("a process is at work on session {session}");
-        return Fault::new(Exit::Internal, message).with_help("wait until it is done, or end it");
+        return Fault::new(Exit::Unfinished, message).with_help(at_work(session));
     }
     error.into()
 }

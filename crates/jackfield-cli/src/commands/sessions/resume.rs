@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_assembly::Registry;
 use jackfield_domain::ids::SessionId;
-use jackfield_engine::{Engine, ResumeSession, SessionRow, TurnOptions};
+use jackfield_engine::{Engine, EngineError, ResumeSession, SessionRow, TurnOptions};
 
 use super::{PAGE, find, page};
 use crate::approval::Terminal;
@@ -71,6 +71,12 @@ async fn one(
     resume: &Resume,
     person: Option<&mut Person>,
 ) -> Result<Exit, Fault> {
+    if is_at_rest(engine, &session).await? {
+        render::remark(&format!(
+            "session {session} has no open turn: there is nothing to resume"
+        ));
+        return Ok(Exit::Answered);
+    }
     let asks = match person {
         _ if resume.yes => Asks::Yes,
         Some(person) => Asks::Person(person),
@@ -88,6 +94,27 @@ async fn one(
             let model = options.model.clone();
             ask::exit_of(*report, fit, &model, false)
         }
+    }
+}
+
+/// Whether no turn is open in it.
+///
+/// # Errors
+///
+/// A [`Fault`] if a process is at work on it, before anything of the turn is shown.
+async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Fault> {
+    let Some(row) = find::row(engine, session).await? else {
+        return Ok(false);
+    };
+    match row.open {
+        Some(open) if row.owned => {
+            let session = session.clone();
+            let turn = open.turn;
+            Err(EngineError::Busy { session, turn }.into())
+        }
+        Some(_) => Ok(false),
+        // What cannot be read says so itself.
+        None => Ok(row.unreadable.is_none()),
     }
 }
 

@@ -43,17 +43,38 @@ pub fn show(
     let title = row.map(title).unwrap_or_default();
     writeln!(out, "{NAME}{session}{NAME:#}  {}", words::one_line(&title))?;
     writeln!(out, "{DIM}{}{DIM:#}", facts.join(" · "))?;
-    if let Some(Forked { at, from, messages }) = &history.forked {
-        let at = place(at.ordinal, at.round);
-        writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
-        for message in messages.iter() {
-            self::message(out, message, verbose)?;
-        }
+    if let Some(forked) = &history.forked {
+        began(out, forked, usize::MAX, verbose)?;
     }
     for turn in &history.turns {
         past(out, turn, verbose)?;
     }
     out.flush()
+}
+
+/// Prints what a fork began with: at most so many messages, the last ones.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn began(
+    out: &mut impl Write,
+    forked: &Forked,
+    most: usize,
+    verbose: bool,
+) -> io::Result<()> {
+    let Forked { at, from, messages } = forked;
+    let at = place(at.ordinal, at.round);
+    writeln!(out, "{DIM}forked from {from} at {at}; it began with{DIM:#}")?;
+    let left_out = messages.len().saturating_sub(most);
+    if left_out > 0 {
+        let left_out = words::counted(left_out as u64, "message");
+        writeln!(out, "{DIM}… {left_out} before{DIM:#}")?;
+    }
+    for message in messages.iter().skip(messages.len().saturating_sub(most)) {
+        self::message(out, message, verbose)?;
+    }
+    Ok(())
 }
 
 /// Prints what an open turn began with.
@@ -83,12 +104,9 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn) -> io::Result<()> {
 pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
     let model = json::model(&turn.model);
     let began = time(turn.began);
-    writeln!(
-        out,
-        "\n{DIM}── turn {} · {} · {began}{DIM:#}",
-        turn.ordinal,
-        words::one_line(&model)
-    )?;
+    let (ordinal, model) = (turn.ordinal, words::one_line(&model));
+    let line = format!("{DIM}── turn {ordinal} · {model} · {began}{DIM:#}");
+    writeln!(out, "\n{}", wrapped(&line, crate::render::columns()))?;
     for entry in &turn.entries {
         match entry {
             Entry::Brought(message) => self::message(out, message, verbose)?,
