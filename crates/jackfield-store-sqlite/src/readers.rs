@@ -11,7 +11,7 @@ use crate::schema;
 
 /// A few connections, opened when they are needed.
 pub(crate) struct Readers {
-    at_once: Semaphore,
+    at_once: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
     path: PathBuf,
 }
@@ -19,7 +19,7 @@ pub(crate) struct Readers {
 impl Readers {
     pub(crate) fn new(path: PathBuf) -> Arc<Self> {
         Arc::new(Self {
-            at_once: Semaphore::new(AT_ONCE),
+            at_once: Arc::new(Semaphore::new(AT_ONCE)),
             idle: Mutex::default(),
             path,
         })
@@ -30,13 +30,16 @@ impl Readers {
         self: &Arc<Self>,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, Fault> {
-        let permit = self.at_once.acquire().await.map_err(|_| Fault::Closed)?;
+        let permit = Arc::clone(&self.at_once).acquire_owned();
+        let permit = permit.await.map_err(|_| Fault::Closed)?;
         let us = Arc::clone(self);
-        let reading = tokio::task::spawn_blocking(move || us.in_snapshot(read));
+        let reading = tokio::task::spawn_blocking(move || {
+            // Held by the read and not by whoever waits for it, who may go away before it has ended.
+            let _permit = permit;
+            us.in_snapshot(read)
+        });
         // A read that panics is our mistake, and ends nobody's turn.
-        let ended = reading.await.unwrap_or(Err(Fault::Closed));
-        drop(permit);
-        ended
+        reading.await.unwrap_or(Err(Fault::Closed))
     }
 
     fn in_snapshot<T>(
@@ -56,11 +59,11 @@ impl Readers {
         let snapshot = connection.unchecked_transaction().map_err(fault)?;
         let read = read(&snapshot).map_err(fault)?;
         snapshot.finish().map_err(fault)?;
-        // One that failed is not used again.
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(connection);
+        // One that failed is not used again, and after the end none is.
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        if !self.at_once.is_closed() {
+            idle.push(connection);
+        }
         Ok(read)
     }
 

@@ -164,3 +164,40 @@ async fn what_was_deleted_is_overwritten() {
         assert!(!found, "{word}");
     }
 }
+
+/// Reads go on when nobody waits for them any more, and count until they have ended.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn reads_that_nobody_waits_for_are_no_more_than_others() {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+    let place = Place::new();
+    let journal = std::sync::Arc::new(place.open());
+    let (begun, begins) = channel::<()>();
+    let mut held = Vec::new();
+    let begin = |held: &mut Vec<_>| {
+        let (go_on, waits) = channel::<()>();
+        held.push(go_on);
+        let (journal, begun) = (std::sync::Arc::clone(&journal), begun.clone());
+        tokio::spawn(async move {
+            let progress = move |_| {
+                begun.send(()).unwrap_or_default();
+                waits.recv().unwrap_or_default();
+            };
+            journal.check(Duration::from_secs(60), progress).await
+        })
+    };
+    let soon = Duration::from_secs(20);
+    for _ in 0..4 {
+        let look = begin(&mut held);
+        begins.recv_timeout(soon).expect("it begins");
+        look.abort();
+        look.await.expect_err("nobody waits for it");
+    }
+    let fifth = begin(&mut held);
+    // It may be that it had no time yet; it does not begin in any case.
+    let began = begins.recv_timeout(Duration::from_millis(200));
+    assert!(began.is_err(), "five read at once");
+    held.clear();
+    let looked = fifth.await.expect("no panic").expect("a look");
+    assert!(looked.is_complete);
+}
