@@ -13,6 +13,9 @@ pub(crate) const FORM: i64 = 3;
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
 
+/// The most bytes of the log that are kept once it was taken into the file.
+const LOG: i64 = 16 * 1024 * 1024;
+
 /// How long a process waits for another one's write, unless it is told otherwise.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -117,6 +120,8 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
         connection.pragma_update(None, "synchronous", "full")?;
         connection.pragma_update(None, "fullfsync", true)?;
         connection.pragma_update(None, "checkpoint_fullfsync", true)?;
+        // What a long look or a burst made the log grow to is given back.
+        connection.pragma_update(None, "journal_size_limit", LOG)?;
         // What a person deletes is not to be found in the file any more.
         connection.pragma_update(None, "secure_delete", true)?;
     } else {
