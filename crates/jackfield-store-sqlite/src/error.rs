@@ -85,6 +85,11 @@ pub(crate) enum Fault {
     Corrupt(Arc<str>),
     #[error("the disk is full, or the file has reached its limit ({0}): make room")]
     Full(Arc<str>),
+    #[error(
+        "the file was moved, deleted or replaced while it was open: put it back, or begin again with \
+         what is there now"
+    )]
+    Gone,
     #[error("another process has held the file for too long ({0})")]
     Locked(Arc<str>),
     #[error("{0}")]
@@ -121,7 +126,7 @@ impl Fault {
     /// Whether it will be the same the next time.
     pub(crate) const fn lasts(&self) -> bool {
         match self {
-            Self::Corrupt(_) | Self::Full(_) | Self::ReadOnly(_) => true,
+            Self::Corrupt(_) | Self::Full(_) | Self::Gone | Self::ReadOnly(_) => true,
             Self::Closed | Self::Locked(_) | Self::Other(_) => false,
         }
     }

@@ -26,7 +26,7 @@ use crate::commit::{self, NotHad};
 use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::listing;
-use crate::owners::{FormLock, Incarnation, make_folder, private};
+use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
 use crate::parts;
 use crate::readers::Readers;
 use crate::requests::{Appending, Delivering};
@@ -98,12 +98,17 @@ impl SqliteJournal {
         {
             make_folder(folder).map_err(io)?;
         }
-        let mut make = OpenOptions::new();
-        make.create(true).truncate(false).write(true).read(true);
-        private(&mut make);
-        drop(make.open(&path).map_err(io)?);
+        // One that is there is not opened: to close it again would take SQLite the locks that it has on
+        // it in this process.
+        if !path.is_file() {
+            let mut make = OpenOptions::new();
+            make.create(true).truncate(false).write(true).read(true);
+            private(&mut make);
+            drop(make.open(&path).map_err(io)?);
+        }
         // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
         let path = path.canonicalize().map_err(io)?;
+        let file = Located::at(&path).map_err(io)?;
         let form = FormLock::open(&path).map_err(io)?;
         let mut connection = schema::connect(&path, true).map_err(store)?;
         ready(&path, &mut connection, &form)?;
@@ -127,7 +132,7 @@ impl SqliteJournal {
             readers: Readers::new(path.clone()),
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
-            writer: Writer::start(connection).map_err(io)?,
+            writer: Writer::start(connection, file).map_err(io)?,
         })
     }
 

@@ -105,6 +105,8 @@ pub(crate) fn private(options: &mut OpenOptions) {
 
 /// Makes a folder for nobody else, with those above it.
 pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
+    let missing = |folder: &&Path| !folder.as_os_str().is_empty() && !folder.exists();
+    let missing: Vec<&Path> = folder.ancestors().take_while(missing).collect();
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
@@ -112,7 +114,61 @@ pub(crate) fn make_folder(folder: &Path) -> io::Result<()> {
         use std::os::unix::fs::DirBuilderExt as _;
         builder.mode(0o700);
     }
-    builder.create(folder)
+    builder.create(folder)?;
+    // SQLite sees to it that a file outlives a loss of power within its folder, not the folder.
+    #[cfg(unix)]
+    for parent in missing.iter().filter_map(|made| made.parent()) {
+        let here = parent.as_os_str().is_empty();
+        let parent = File::open(if here { Path::new(".") } else { parent });
+        // Where folders cannot be synced there is no more to be done.
+        let _synced = parent.and_then(|parent| parent.sync_all());
+    }
+    #[cfg(not(unix))]
+    let _nothing_to_do = missing;
+    Ok(())
+}
+
+/// A file, and where it is to be found.
+pub(crate) struct Located {
+    #[cfg(unix)]
+    file: (u64, u64),
+    #[cfg(unix)]
+    path: PathBuf,
+}
+
+impl Located {
+    /// The file that is there. It is not opened: to close it again would take SQLite its locks.
+    pub(crate) fn at(path: &Path) -> io::Result<Self> {
+        let found = std::fs::metadata(path)?;
+        #[cfg(unix)]
+        return Ok(Self {
+            file: identity(&found),
+            path: path.to_owned(),
+        });
+        #[cfg(not(unix))]
+        return Ok(Self {});
+    }
+
+    /// Whether it is still there, and no other one in its place; in doubt it is.
+    #[cfg(unix)]
+    pub(crate) fn is_there(&self) -> bool {
+        match std::fs::metadata(&self.path) {
+            Ok(found) => identity(&found) == self.file,
+            Err(error) => error.kind() != io::ErrorKind::NotFound,
+        }
+    }
+
+    /// Whether it is still there: an open file cannot be taken away.
+    #[cfg(not(unix))]
+    pub(crate) const fn is_there(&self) -> bool {
+        true
+    }
+}
+
+#[cfg(unix)]
+fn identity(file: &std::fs::Metadata) -> (u64, u64) {
+    use std::os::unix::fs::MetadataExt as _;
+    (file.dev(), file.ino())
 }
 
 fn create(path: &Path) -> io::Result<File> {
@@ -149,9 +205,8 @@ fn sweep(folder: &Path) {
 
 #[cfg(unix)]
 fn is_there(path: &Path, file: &File) -> bool {
-    use std::os::unix::fs::MetadataExt as _;
     match (std::fs::metadata(path), file.metadata()) {
-        (Ok(there), Ok(ours)) => (there.dev(), there.ino()) == (ours.dev(), ours.ino()),
+        (Ok(there), Ok(ours)) => identity(&there) == identity(&ours),
         (Ok(_) | Err(_), _) => false,
     }
 }

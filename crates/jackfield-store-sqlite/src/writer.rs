@@ -7,6 +7,7 @@ use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::error::Fault;
+use crate::owners::Located;
 
 /// The way to the thread.
 pub(crate) struct Writer {
@@ -26,11 +27,11 @@ pub(crate) struct Failed {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(connection: Connection) -> std::io::Result<Self> {
+    pub(crate) fn start(connection: Connection, file: Located) -> std::io::Result<Self> {
         let (sender, jobs) = mpsc::channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("jackfield-journal".to_owned())
-            .spawn(move || run(&connection, jobs))?;
+            .spawn(move || run(&connection, &file, jobs))?;
         Ok(Self {
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
@@ -126,22 +127,22 @@ where
     }
 }
 
-fn run(connection: &Connection, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn run(connection: &Connection, file: &Located, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     let mut batch = Vec::new();
     // As many as wait, and at least one.
     while jobs.blocking_recv_many(&mut batch, AT_ONCE) > 0 {
-        perform(connection, std::mem::take(&mut batch));
+        perform(connection, file, std::mem::take(&mut batch));
     }
 }
 
 /// Does these as one transaction.
-fn perform(connection: &Connection, mut batch: Vec<Box<dyn Job>>) {
-    match transact(connection, &mut batch) {
+fn perform(connection: &Connection, file: &Located, mut batch: Vec<Box<dyn Job>>) {
+    match transact(connection, file, &mut batch) {
         Ok(()) => tell(batch, &Ok(())),
         // One of them is at fault: each for itself, and only that one fails.
         Err(failed) if batch.len() > 1 && failed.of_one => {
             for job in batch {
-                perform(connection, vec![job]);
+                perform(connection, file, vec![job]);
             }
         }
         Err(failed) => {
@@ -157,7 +158,19 @@ fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
     }
 }
 
-fn transact(connection: &Connection, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
+fn transact(
+    connection: &Connection,
+    file: &Located,
+    batch: &mut [Box<dyn Job>],
+) -> Result<(), Failed> {
+    // What is written to a file that has no name any more is lost with this process.
+    if !file.is_there() {
+        return Err(Failed {
+            fault: Fault::Gone,
+            of_one: false,
+            perhaps_done: false,
+        });
+    }
     let failed = |error: &rusqlite::Error, of_one, perhaps_done| {
         roll_back(connection);
         Failed {

@@ -165,6 +165,35 @@ async fn what_was_deleted_is_overwritten() {
     }
 }
 
+#[cfg(unix)]
+#[tokio::test]
+async fn what_has_no_name_any_more_is_not_written_to() {
+    let place = Place::new();
+    let journal = place.open();
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    journal.append(&append(&s, epoch, 0)).await;
+    let away = place.folder.path().join("away.db");
+    std::fs::rename(place.file(), &away).expect("moved");
+    for replaced in [false, true] {
+        if replaced {
+            std::fs::write(place.file(), "").expect("another file");
+        }
+        match journal.append(&append(&s, epoch, 1)).await {
+            Appended::Refused(Refusal::Unwritable { why }) => {
+                assert!(why.contains("put it back"), "{why}");
+            }
+            answer @ (Appended::Committed | Appended::Refused(_) | Appended::Unknown(_)) => {
+                panic!("{answer:?}")
+            }
+        }
+    }
+    // Nothing was lost, and nothing was written.
+    std::fs::rename(&away, place.file()).expect("moved back");
+    let appended = journal.append(&append(&s, epoch, 1)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+}
+
 /// Reads go on when nobody waits for them any more, and count until they have ended.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reads_that_nobody_waits_for_are_no_more_than_others() {
