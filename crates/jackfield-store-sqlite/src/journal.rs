@@ -18,7 +18,7 @@ use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
 use jackfield_record::DecodeError;
-use rusqlite::{Connection, params};
+use rusqlite::Connection;
 
 use crate::arrivals::{Arrivals, For, WatchError};
 use crate::check::{self, CheckProgress, Checked};
@@ -27,8 +27,8 @@ use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::listing;
 use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
-use crate::parts;
 use crate::readers::Readers;
+use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::rows;
 use crate::schema::{self, FORM, Found};
@@ -132,7 +132,7 @@ impl SqliteJournal {
             readers: Readers::new(path.clone()),
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
-            writer: Writer::start(connection, file).map_err(io)?,
+            writer: Writer::start(connection, file, options.patience).map_err(io)?,
         })
     }
 
@@ -335,7 +335,7 @@ impl Journal for SqliteJournal {
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let (us, id) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::delete(connection, &id, &us);
-        let deleted = self.writer.ask(work).await.map_err(unreachable)?;
+        let deleted = self.writer.ask_to_wipe(work).await.map_err(unreachable)?;
         deleted.map_err(|why| not_had(session, why))?;
         self.arrivals.tell(session, For::Deliveries);
         self.arrivals.tell(session, For::Steps);
@@ -393,58 +393,6 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
     Err(OpenError::InUse {
         path: path.to_owned(),
     })
-}
-
-/// The steps of a session from this number on.
-fn steps(
-    connection: &Connection,
-    session: i64,
-    from: u64,
-) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
-    records(
-        connection,
-        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
-        session,
-        i64::try_from(from).unwrap_or(i64::MAX),
-        |record| parts::step(connection, session, record),
-    )
-}
-
-/// The deliveries of a session from this place on.
-fn deliveries(
-    connection: &Connection,
-    session: i64,
-    from: u64,
-) -> rusqlite::Result<Result<Vec<Delivery>, DecodeError>> {
-    // No inbox is that long.
-    let from = i64::try_from(from).unwrap_or(i64::MAX);
-    records(
-        connection,
-        "SELECT record FROM deliveries WHERE session = ?1 AND place >= ?2 ORDER BY place",
-        session,
-        from,
-        |record| Ok(jackfield_record::decode_delivery(record)),
-    )
-}
-
-/// The records of a session that a query finds.
-fn records<T>(
-    connection: &Connection,
-    query: &str,
-    session: i64,
-    from: i64,
-    decode: impl Fn(&[u8]) -> rusqlite::Result<Result<T, DecodeError>>,
-) -> rusqlite::Result<Result<Vec<T>, DecodeError>> {
-    let mut query = connection.prepare_cached(query)?;
-    let mut found = query.query(params![session, from])?;
-    let mut records = Vec::new();
-    while let Some(row) = found.next()? {
-        match decode(row.get_ref(0)?.as_blob()?)? {
-            Ok(record) => records.push(record),
-            Err(error) => return Ok(Err(error)),
-        }
-    }
-    Ok(Ok(records))
 }
 
 fn unreachable(failed: Failed) -> JournalError {

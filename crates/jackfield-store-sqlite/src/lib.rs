@@ -22,6 +22,7 @@ mod listing;
 mod owners;
 mod parts;
 mod readers;
+mod records;
 mod requests;
 mod rows;
 mod schema;

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, PoisonError};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
@@ -27,7 +28,12 @@ pub(crate) struct Failed {
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(connection: Connection, file: Located) -> std::io::Result<Self> {
+    pub(crate) fn start(
+        connection: Connection,
+        file: Located,
+        patience: Duration,
+    ) -> std::io::Result<Self> {
+        let file = File { file, patience };
         let (sender, jobs) = mpsc::channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("jackfield-journal".to_owned())
@@ -41,6 +47,23 @@ impl Writer {
     /// Does this within a transaction, and answers when it has been committed. Dropping the future
     /// takes nothing back.
     pub(crate) async fn ask<T, F>(&self, work: F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.ask_for(work, false).await
+    }
+
+    /// The same for what overwrites something: then nothing of that is left in the log, either.
+    pub(crate) async fn ask_to_wipe<T, F>(&self, work: F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.ask_for(work, true).await
+    }
+
+    async fn ask_for<T, F>(&self, work: F, wipes: bool) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -60,6 +83,7 @@ impl Writer {
         let task = Task {
             answer: None,
             reply,
+            wipes,
             work,
         };
         jobs.send(Box::new(task))
@@ -93,6 +117,9 @@ trait Job: Send {
     /// Does it. If the transaction comes to nothing, it is done again from the beginning.
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
+    /// Whether the log is to be taken into the file and emptied afterwards.
+    fn wipes(&self) -> bool;
+
     /// Tells whoever asked.
     fn tell(self: Box<Self>, ended: Result<(), Failed>);
 }
@@ -100,6 +127,7 @@ trait Job: Send {
 struct Task<T, F> {
     answer: Option<T>,
     reply: oneshot::Sender<Result<T, Failed>>,
+    wipes: bool,
     work: F,
 }
 
@@ -111,6 +139,10 @@ where
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()> {
         self.answer = Some((self.work)(connection)?);
         Ok(())
+    }
+
+    fn wipes(&self) -> bool {
+        self.wipes
     }
 
     fn tell(self: Box<Self>, ended: Result<(), Failed>) {
@@ -127,7 +159,7 @@ where
     }
 }
 
-fn run(connection: &Connection, file: &Located, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn run(connection: &Connection, file: &File, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     let mut batch = Vec::new();
     // As many as wait, and at least one.
     while jobs.blocking_recv_many(&mut batch, AT_ONCE) > 0 {
@@ -136,9 +168,14 @@ fn run(connection: &Connection, file: &Located, mut jobs: mpsc::Receiver<Box<dyn
 }
 
 /// Does these as one transaction.
-fn perform(connection: &Connection, file: &Located, mut batch: Vec<Box<dyn Job>>) {
+fn perform(connection: &Connection, file: &File, mut batch: Vec<Box<dyn Job>>) {
     match transact(connection, file, &mut batch) {
-        Ok(()) => tell(batch, &Ok(())),
+        Ok(()) => {
+            if batch.iter().any(|job| job.wipes()) {
+                wipe(connection, file.patience);
+            }
+            tell(batch, &Ok(()));
+        }
         // One of them is at fault: each for itself, and only that one fails.
         Err(failed) if batch.len() > 1 && failed.of_one => {
             for job in batch {
@@ -160,11 +197,11 @@ fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
 
 fn transact(
     connection: &Connection,
-    file: &Located,
+    file: &File,
     batch: &mut [Box<dyn Job>],
 ) -> Result<(), Failed> {
     // What is written to a file that has no name any more is lost with this process.
-    if !file.is_there() {
+    if !file.file.is_there() {
         return Err(Failed {
             fault: Fault::Gone,
             of_one: false,
@@ -191,6 +228,26 @@ fn transact(
     committed.map_err(|error| failed(&error, false, true))
 }
 
+/// Takes the log into the file and empties it, unless somebody reads for longer: then it is done when the
+/// log is begun anew, or by the last one that has the file open.
+fn wipe(connection: &Connection, patience: Duration) {
+    let wiped = connection
+        .busy_timeout(patience.min(WIPING))
+        .and_then(|()| {
+            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| {
+                row.get::<_, bool>(0)
+            })
+        });
+    match wiped {
+        Ok(false) => {}
+        Ok(true) => tracing::debug!("somebody reads what was deleted; the log is emptied later"),
+        Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
+    }
+    if let Err(error) = connection.busy_timeout(patience) {
+        tracing::warn!(%error, "the next write may wait too short a time");
+    }
+}
+
 /// Ends a transaction that some errors have ended already.
 fn roll_back(connection: &Connection) {
     if !connection.is_autocommit()
@@ -200,6 +257,15 @@ fn roll_back(connection: &Connection) {
     }
 }
 
+/// The file that is written to.
+struct File {
+    file: Located,
+    /// How long a write waits while another process writes.
+    patience: Duration,
+}
+
+/// How long others' reads are waited for before the log is emptied.
+const WIPING: Duration = Duration::from_millis(250);
 /// How many may wait before whoever asks has to wait, too.
 const WAITING: usize = 1024;
 /// The most that share a transaction.

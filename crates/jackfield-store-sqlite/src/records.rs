@@ -1,0 +1,60 @@
+//! The records of a session, read.
+
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::wait::Delivery;
+use jackfield_record::DecodeError;
+use rusqlite::{Connection, params};
+
+use crate::parts;
+
+/// The steps of a session from this number on.
+pub(crate) fn steps(
+    connection: &Connection,
+    session: i64,
+    from: u64,
+) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
+    records(
+        connection,
+        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
+        session,
+        i64::try_from(from).unwrap_or(i64::MAX),
+        |record| parts::step(connection, session, record),
+    )
+}
+
+/// The deliveries of a session from this place on.
+pub(crate) fn deliveries(
+    connection: &Connection,
+    session: i64,
+    from: u64,
+) -> rusqlite::Result<Result<Vec<Delivery>, DecodeError>> {
+    // No inbox is that long.
+    let from = i64::try_from(from).unwrap_or(i64::MAX);
+    records(
+        connection,
+        "SELECT record FROM deliveries WHERE session = ?1 AND place >= ?2 ORDER BY place",
+        session,
+        from,
+        |record| Ok(jackfield_record::decode_delivery(record)),
+    )
+}
+
+/// The records of a session that a query finds.
+fn records<T>(
+    connection: &Connection,
+    query: &str,
+    session: i64,
+    from: i64,
+    decode: impl Fn(&[u8]) -> rusqlite::Result<Result<T, DecodeError>>,
+) -> rusqlite::Result<Result<Vec<T>, DecodeError>> {
+    let mut query = connection.prepare_cached(query)?;
+    let mut found = query.query(params![session, from])?;
+    let mut records = Vec::new();
+    while let Some(row) = found.next()? {
+        match decode(row.get_ref(0)?.as_blob()?)? {
+            Ok(record) => records.push(record),
+            Err(error) => return Ok(Err(error)),
+        }
+    }
+    Ok(Ok(records))
+}
