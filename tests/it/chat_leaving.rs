@@ -135,7 +135,13 @@ async fn without_a_network_the_conversation_stays() {
 async fn without_a_home_there_is_a_conversation_all_the_same() {
     let claude = ScriptedClaude::start([Turn::text("one")]).await;
     let line = "unset HOME; exec \"$jackfield\" chat --verbose";
-    let mut terminal = shell(line).at(&claude.base_url()).at_terminal(USUAL);
+    let mut chat = shell(line).at(&claude.base_url());
+    // Without HOME there is still the home that the system knows of its user, and it is none of ours.
+    for folder in ["XDG_CACHE_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"] {
+        chat = chat.env(folder, "/proc/nowhere");
+    }
+    let mut terminal = chat.at_terminal(USUAL);
+    terminal.shows("what is said is not kept").await;
     terminal.prompts().await;
     terminal.line("go").await;
     terminal.shows("\none\n").await;
