@@ -109,6 +109,16 @@ async fn file_of_one(folder: &Path) -> std::path::PathBuf {
 }
 
 #[tokio::test]
+async fn where_nothing_can_be_kept_nobody_is_promised_that_it_will_be() {
+    let doctor = jackfield(["doctor", "--offline"]).configured("");
+    let ran = doctor.env("XDG_DATA_HOME", "/proc/nowhere").run().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.out);
+    let said = "! warning: what is said is not kept: /proc/nowhere/jackfield/jackfield.db";
+    assert!(ran.out.contains(said), "{}", ran.out);
+    assert!(!ran.out.contains("the first will be in"), "{}", ran.out);
+}
+
+#[tokio::test]
 async fn a_sound_file_is_said_to_be_sound_and_what_is_damaged_is_named() {
     let folder = tempfile::tempdir().expect("a folder can be made");
     let file = file_of_one(folder.path()).await;

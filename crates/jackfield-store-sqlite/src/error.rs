@@ -83,6 +83,8 @@ pub(crate) enum Fault {
     Closed,
     #[error("the file is damaged ({0}): restore a copy of it, or export what can still be read")]
     Corrupt(Arc<str>),
+    #[error("the disk gave an error ({0}): see whether it is full, or failing")]
+    Disk(Arc<str>),
     #[error("the disk is full, or the file has reached its limit ({0}): make room")]
     Full(Arc<str>),
     #[error(
@@ -105,6 +107,7 @@ impl Fault {
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(why),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(why),
+            Some(ErrorCode::SystemIoFailure) => Self::Disk(why),
             Some(ErrorCode::DiskFull | ErrorCode::TooBig) => Self::Full(why),
             Some(
                 ErrorCode::ReadOnly
@@ -127,7 +130,7 @@ impl Fault {
     pub(crate) const fn lasts(&self) -> bool {
         match self {
             Self::Corrupt(_) | Self::Full(_) | Self::Gone | Self::ReadOnly(_) => true,
-            Self::Closed | Self::Locked(_) | Self::Other(_) => false,
+            Self::Closed | Self::Disk(_) | Self::Locked(_) | Self::Other(_) => false,
         }
     }
 }

@@ -8,6 +8,7 @@ use jackfield_engine::{Engine, EngineError, SessionRow};
 use tokio::time::sleep;
 
 use super::check::{Area, Check, Page};
+use super::places;
 use crate::commands::kept;
 use crate::commands::sessions::find;
 use crate::fault::Fault;
@@ -27,6 +28,15 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         .as_ref()
         .filter(|_| !is_there && config.journal.path.is_none())
     {
+        let usable = file.parent().map(places::usable);
+        if let Some(Err(error)) = usable {
+            let says = format!(
+                "what is said is not kept: {} cannot be made: {error}",
+                file.display()
+            );
+            let check = Check::warning(Area::Sessions, says, NAME_ANOTHER);
+            return vec![check.see(Page::Sessions)];
+        }
         let says = format!(
             "no session is kept yet; the first will be in {}",
             file.display()
@@ -173,6 +183,9 @@ const LONGEST_LOOK: Duration = Duration::from_secs(10);
 
 /// How long nothing is said while it is looked over.
 const SILENCE: Duration = Duration::from_secs(2);
+
+/// What to do where no file can be made.
+const NAME_ANOTHER: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB";
 
 /// How many sessions are named that cannot be read.
 const MOST_NAMED: usize = 10;

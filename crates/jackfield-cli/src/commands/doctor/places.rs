@@ -21,7 +21,8 @@ pub(super) fn all(surroundings: &Surroundings) -> Vec<Check> {
     }
     if let Some(folder) = &surroundings.data_directory {
         let help = "give yourself the right to write there, or set XDG_DATA_HOME to another folder; \
-                    without, what servers say of their tools is pinned until the process ends";
+                    without, nothing that is said is kept, and what servers say of their tools is pinned until \
+                    the process ends";
         checks.push(written(&folder.join("jackfield"), help));
     }
     checks
@@ -42,10 +43,16 @@ fn home(surroundings: &Surroundings) -> Check {
     }
 }
 
+/// Whether something can be kept there; the folder is made.
+pub(super) fn usable(folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    can_be_written(folder)
+}
+
 /// Something is kept there; it is made when it is needed.
 fn written(folder: &Path, help: &str) -> Check {
     let shown = folder.display();
-    match fs::create_dir_all(folder).and_then(|()| can_be_written(folder)) {
+    match usable(folder) {
         Ok(()) => Check::fine(Area::Folders, format!("{shown} can be written")),
         Err(error) => Check::warning(
             Area::Folders,
