@@ -29,6 +29,7 @@ properties! {
     late_answers_cost_but_never_speak => LateAnswersNeverSpeak,
     messages_are_valid_for_every_provider_at_every_instant => MessagesAreValid,
     nothing_is_asked_for_that_is_not_committed => ActsOnlyOnWhatIsCommitted,
+    nothing_starts_that_the_day_forbids => ForbiddenIsNotStarted,
     no_model_call_begins_that_the_rest_does_not_pay_for => PaysForWhatItBegins,
     nothing_happens_after_the_end => NothingAfterTheEnd,
     outcomes_keep_call_order_whatever_finished_first => OutcomesKeepCallOrder,
@@ -36,6 +37,7 @@ properties! {
     the_model_is_shown_what_the_journal_says => ShownIsWhatTheJournalSays,
     the_sum_over_the_journal_is_what_the_world_charged => SpendingAddsUp,
     the_transcript_only_grows => TranscriptOnlyGrows,
+    tries_that_come_to_nothing_are_counted_and_no_others => TriesInVainAreCounted,
     visible_text_is_not_taken_back_unless_it_may_be => VisibleTextStays,
     what_must_not_be_repeated_is_never_asked_for_twice => RepeatsOnlyWhatMayBeRepeated,
 }

@@ -22,6 +22,7 @@ use jackfield_domain::wait::{CancelCause, Delivery, DeliveryBody, Wait};
 
 mod answers;
 mod checks;
+mod days;
 mod explore;
 mod forks;
 mod ledger;
@@ -52,6 +53,8 @@ pub(crate) enum Op {
         pick: u16,
         variant: u16,
     },
+    /// From the next crash on, this tool may no longer start; or all may again.
+    Forbid { pick: u16 },
     /// Something that was told before is told again.
     Repeat { pick: u16 },
 }
@@ -97,6 +100,8 @@ pub(crate) struct World {
     pub(crate) setup: Arc<Setup>,
     /// What was committed, as a journal keeps it.
     pub(crate) steps: Vec<Envelope>,
+    /// What the process forbids that takes over next.
+    pub(crate) today: Restrictions,
     told: Vec<Input>,
     pub(crate) violations: Vec<(Property, String)>,
 }
@@ -133,6 +138,7 @@ impl World {
             session,
             setup,
             steps: Vec::new(),
+            today: Restrictions::default(),
             told: Vec::new(),
             violations: Vec::new(),
         };
@@ -178,6 +184,7 @@ impl World {
                     self.deliver(body, consumed);
                 }
             }
+            Op::Forbid { pick } => self.forbid(pick),
             Op::Repeat { pick } => {
                 if let Some(input) = pick_from(&self.told, pick).cloned() {
                     self.feed_again(input);
@@ -328,7 +335,10 @@ impl World {
         if step.facts.is_empty() && step.actions.is_empty() {
             return self.ledger.commit();
         }
-        let crash = self.crash_next.take();
+        // Of a turn that is over nothing is taken up that could take back what its machine was told.
+        let mut committed = self.committed.iter();
+        let is_over = committed.any(|fact| matches!(fact, Fact::TurnEnded { .. }));
+        let crash = self.crash_next.take().filter(|_| !is_over);
         if crash == Some(CrashPoint::BeforeCommit) {
             self.ledger.lose();
             return self.crash_and_recover();
@@ -400,7 +410,7 @@ impl World {
             &self.committed,
             &self.inbox,
             self.now,
-            Restrictions::default(),
+            self.today.clone(),
         );
         let Some((machine, step)) = recovered else {
             return;

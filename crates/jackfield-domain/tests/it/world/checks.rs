@@ -26,6 +26,7 @@ pub(crate) enum Property {
     CancelEndsInOneStep,
     EveryTurnEnds,
     FactsFoldIntoTheLiveState,
+    ForbiddenIsNotStarted,
     ForksAreValid,
     GrantsStayGranted,
     LateAnswersNeverSpeak,
@@ -42,6 +43,7 @@ pub(crate) enum Property {
     StartsOnlyWhenASlotIsFree,
     TimeoutsAreUnknown,
     TranscriptOnlyGrows,
+    TriesInVainAreCounted,
     VisibleTextStays,
 }
 
@@ -53,6 +55,8 @@ impl World {
         self.check_facts(step);
         self.check_forks(step);
         self.check_paid(step);
+        self.check_today(step);
+        self.check_tries(step);
         if let Some((before, input)) = context {
             self.check_growth(before);
             self.check_end(before, step);

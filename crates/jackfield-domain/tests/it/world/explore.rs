@@ -36,8 +36,10 @@ pub(crate) enum Class {
     InboxInRecovery,
     LateAnswer,
     LeftInTheInbox,
+    Parked,
     Recovery,
     RepeatableCall,
+    RestrictedCall,
     RetryScheduled,
     RoundWithoutReply,
     ToldAfterTheEnd,
@@ -52,7 +54,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 35] = [
+    pub(crate) const ALL: [Self; 37] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -75,8 +77,10 @@ impl Class {
         Self::InboxInRecovery,
         Self::LateAnswer,
         Self::LeftInTheInbox,
+        Self::Parked,
         Self::Recovery,
         Self::RepeatableCall,
+        Self::RestrictedCall,
         Self::RetryScheduled,
         Self::RoundWithoutReply,
         Self::ToldAfterTheEnd,

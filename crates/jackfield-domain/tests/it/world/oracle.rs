@@ -29,6 +29,17 @@ pub(crate) enum Status {
     },
 }
 
+impl Status {
+    /// Whether a recovery may start it, or start it again.
+    const fn may_start(&self) -> bool {
+        match self {
+            Self::Closed | Self::Undecided | Self::Waiting { .. } => false,
+            Self::Started { handle, .. } => !*handle,
+            Self::Granted | Self::NotStarted => true,
+        }
+    }
+}
+
 /// What the journal says.
 #[derive(Debug, Default)]
 pub(crate) struct Oracle {
@@ -168,6 +179,12 @@ impl Oracle {
             .all(|(_, status)| *status == Status::Closed)
     }
 
+    /// Whether a call was started and nothing is asked about it.
+    pub(crate) fn is_at_work(&self) -> bool {
+        let mut calls = self.calls.values();
+        calls.any(|(_, status)| matches!(status, Status::Started { .. }))
+    }
+
     /// How many calls are at work; one whose tool has asked something is.
     pub(crate) fn running(&self) -> usize {
         let at_work = |status: &Status| {
@@ -235,6 +252,11 @@ impl World {
             }
         }
         for (call, (name, status)) in &oracle.calls {
+            // What becomes of these is another property's business.
+            if self.today.tools.keys().any(|tool| tool.as_str() == name) && status.may_start() {
+                self.classes.insert(Class::RestrictedCall);
+                continue;
+            }
             if let Err(detail) = owed(call, name, status, step, &mut self.classes) {
                 let property = match status {
                     Status::Granted => Property::GrantsStayGranted,

@@ -183,6 +183,7 @@ pub(crate) fn ops() -> impl Strategy<Value = Vec<Op>> {
         14 => (prop::bool::weighted(0.7), any::<u16>(), any::<u16>())
             .prop_map(|(consumed, pick, variant)| Op::Deliver { consumed, pick, variant }),
         6 => crash.prop_map(|point| Op::Crash { point }),
+        2 => any::<u16>().prop_map(|pick| Op::Forbid { pick }),
         2 => any::<u16>().prop_map(|pick| Op::Repeat { pick }),
         1 => Just(Op::Cancel),
     ];
