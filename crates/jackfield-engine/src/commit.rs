@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
-use jackfield_ports::journal::{Append, Appended, Epoch, Journal, Loaded, Refusal};
+use jackfield_ports::journal::{Append, Appended, Journal, Loaded, Refusal};
+use tokio::task::JoinSet;
 
 use crate::crash;
+use crate::ownership::Owned;
 use crate::perform::chain;
 
 /// What became of a batch.
@@ -27,8 +29,8 @@ pub(crate) enum Committed {
 
 /// The owner's side of a session's journal.
 pub(crate) struct Ledger {
-    epoch: Epoch,
     journal: Arc<dyn Journal>,
+    owned: Owned,
     /// How many steps the journal has.
     pub(crate) position: u64,
     /// How many deliveries have been fed to the loop.
@@ -40,12 +42,12 @@ impl Ledger {
     pub(crate) fn new(
         journal: Arc<dyn Journal>,
         session: &SessionId,
-        epoch: Epoch,
+        owned: Owned,
         loaded: &Loaded,
     ) -> Self {
         Self {
-            epoch,
             journal,
+            owned,
             position: loaded.steps.len() as u64,
             seen: loaded.deliveries.len() as u64,
             session: session.clone(),
@@ -58,7 +60,7 @@ impl Ledger {
             step.step = number;
         }
         let append = Append {
-            epoch: self.epoch,
+            epoch: self.owned.epoch(),
             position: self.position,
             seen: self.seen,
             session: self.session.clone(),
@@ -75,11 +77,13 @@ impl Ledger {
     }
 
     /// Lets go of the session. Where that fails it stays owned until this process ends.
-    pub(crate) async fn release(&self) {
-        if let Err(error) = self.journal.release(&self.session, self.epoch).await {
-            let (session, error) = (&self.session, chain(&error));
-            tracing::warn!(%session, %error, "a session could not be let go of");
-        }
+    pub(crate) async fn release(&mut self) {
+        self.owned.release().await;
+    }
+
+    /// The same, of one that is owned still, once these tasks have been stopped.
+    pub(crate) fn release_after(&mut self, tasks: JoinSet<()>) {
+        self.owned.release_after(tasks);
     }
 
     /// Appends, and asks again where the answer got lost: the journal recognises the repetition.

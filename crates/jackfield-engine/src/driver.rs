@@ -4,16 +4,15 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
-use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::tool_loop::{Action, Input, LONGEST_SLEEP, LOOP_VERSION, Step, ToolLoop};
+use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
 use jackfield_domain::wait::Delivery;
-use jackfield_ports::journal::{Epoch, JournalError, Loaded, Refusal};
+use jackfield_ports::journal::{JournalError, Loaded, Refusal};
 use tokio::sync::watch;
 
+use crate::batch::{Batch, Before, Told};
 use crate::commit::{Committed, Ledger};
 use crate::crash;
 use crate::engine::Shared;
@@ -21,6 +20,7 @@ use crate::error::EngineError;
 use crate::events::Event;
 use crate::news::{News, Observer};
 use crate::occupied::{Busy, Progress};
+use crate::ownership::Owned;
 use crate::perform::{Workers, chain};
 use crate::report::{Reporter, TurnReport};
 use crate::resume::{Driven, Waiting};
@@ -56,13 +56,13 @@ impl<'o> Driver<'o> {
     pub(crate) fn new(
         shared: &Arc<Shared>,
         turn: ToolLoop,
-        epoch: Epoch,
+        owned: Owned,
         loaded: &Loaded,
         observer: &'o mut dyn Observer,
         busy: &Busy,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), epoch, loaded);
+        let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), owned, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
         let speaker = shared.speeches.begin(turn.session(), &loaded.steps);
         let workers = Workers::new(Arc::clone(&shared), catalog);
@@ -402,8 +402,8 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let journal = Arc::clone(&self.shared.journal);
-        let epoch = match journal.own(&session).await {
-            Ok(epoch) => epoch,
+        let owned = match Owned::take(&journal, &session).await {
+            Ok(owned) => owned,
             Err(JournalError::Owned { .. }) => {
                 let refusal = Refusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
@@ -412,7 +412,7 @@ impl<'o> Driver<'o> {
         };
         let loaded = journal.load(&session).await?;
         let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
-        self.ledger = Ledger::new(journal, &session, epoch, &loaded);
+        self.ledger = Ledger::new(journal, &session, owned, &loaded);
         let was_committed = match loaded.steps.get(known..) {
             Some([]) => false,
             Some(steps) if steps == batch.steps => true,
@@ -445,47 +445,11 @@ impl<'o> Driver<'o> {
     }
 }
 
-/// Steps that are committed as one, and what follows from them.
-#[derive(Default)]
-struct Batch {
-    actions: Vec<Action>,
-    before: Option<Box<Before>>,
-    news: Vec<Told>,
-    steps: Vec<Envelope>,
-}
-
-/// The machine before a batch, and what it was fed: for batches that may have to be fed again.
-struct Before {
-    inputs: Vec<Input>,
-    turn: ToolLoop,
-}
-
-/// News, in order.
-enum Told {
-    Delta {
-        attempt: ModelAttempt,
-        call: Option<ToolCallId>,
-        delta: Delta,
-    },
-    Progress(Event),
-    /// The facts of the step at this place.
-    Step(usize),
-}
-
-impl Batch {
-    fn add(&mut self, step: Step, input: InputKind, now: Now) {
-        let Step { actions, facts, .. } = step;
-        if !facts.is_empty() {
-            self.news.push(Told::Step(self.steps.len()));
-            self.steps.push(Envelope {
-                facts,
-                input,
-                now,
-                step: 0,
-                version: LOOP_VERSION,
-            });
-        }
-        self.actions.extend(actions);
+impl Drop for Driver<'_> {
+    /// Where it was dropped on its way: nothing may be at work any more when the next owner begins.
+    fn drop(&mut self) {
+        let tasks = self.workers.take_tasks();
+        self.ledger.release_after(tasks);
     }
 }
 

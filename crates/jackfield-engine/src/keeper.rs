@@ -129,6 +129,9 @@ impl Keeping {
         if free == 0 {
             return LONGEST_SLEEP;
         }
+        let at = Instant::now();
+        // What has not been due for so long is over, or gone.
+        self.left.retain(|_, left| at < left.until + LONGEST_PAUSE);
         let now = self.engine.shared.clock.now().wall;
         // What is left alone may still be due; it must not stand before the others.
         let most = free + self.left.len();
@@ -139,7 +142,6 @@ impl Keeping {
                 return AFTER_AN_ERROR.max(every);
             }
         };
-        let at = Instant::now();
         let mut free = free;
         for session in due.sessions {
             let is_left = self.left.get(&session).is_some_and(|left| at < left.until);

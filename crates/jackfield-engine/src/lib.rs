@@ -5,6 +5,7 @@
 
 mod approver;
 mod asking;
+mod batch;
 mod catalog;
 mod clock;
 mod commit;
@@ -17,6 +18,7 @@ mod events;
 mod keeper;
 mod news;
 mod occupied;
+mod ownership;
 mod perform;
 mod questions;
 mod report;

@@ -61,10 +61,12 @@ impl Workers {
 
     /// The same, of tasks that others may follow.
     pub(crate) async fn abort_all(&mut self) {
-        let ended = tokio::time::timeout(STOPPING, self.tasks.shutdown()).await;
-        if ended.is_err() {
-            tracing::warn!("a task does not heed that it was aborted");
-        }
+        stop(&mut self.tasks).await;
+    }
+
+    /// What is still under way, for whoever stops it.
+    pub(crate) fn take_tasks(&mut self) -> JoinSet<()> {
+        std::mem::take(&mut self.tasks)
     }
 
     /// Waits for the next event. Can be dropped at any time without losing one.
@@ -216,6 +218,16 @@ impl Workers {
                 Input::ToolFailed { attempt, failure }
             }
         }))
+    }
+}
+
+/// Aborts tasks, and gives them a moment to end.
+pub(crate) async fn stop(tasks: &mut JoinSet<()>) {
+    if tokio::time::timeout(STOPPING, tasks.shutdown())
+        .await
+        .is_err()
+    {
+        tracing::warn!("a task does not heed that it was aborted");
     }
 }
 

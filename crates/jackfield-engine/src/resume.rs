@@ -8,13 +8,14 @@ use jackfield_domain::session::Session;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, DeliveryBody, Wait};
-use jackfield_ports::journal::{Epoch, Loaded};
+use jackfield_ports::journal::{JournalError, Loaded};
 
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::{EngineError, Parked};
 use crate::news::Observer;
 use crate::occupied::Busy;
+use crate::ownership::Owned;
 use crate::report::TurnReport;
 use crate::today;
 
@@ -93,7 +94,10 @@ impl Engine {
         observer: &mut dyn Observer,
     ) -> Result<Driven, EngineError> {
         // To own a session makes it: one that does not exist must not begin by being resumed.
-        let _exists = self.shared.journal.load(&resume.session).await?;
+        if !self.shared.journal.exists(&resume.session).await? {
+            let session = resume.session;
+            return Err(JournalError::UnknownSession { session }.into());
+        }
         self.resume_existing(resume, observer).await
     }
 
@@ -107,15 +111,15 @@ impl Engine {
         let Ok(busy) = self.shared.occupied.take(&session) else {
             return Err(self.busy(session).await);
         };
-        let epoch = self.own(&session).await?;
-        self.take_up(resume, epoch, &busy, observer).await
+        let owned = self.own(&session).await?;
+        self.take_up(resume, owned, &busy, observer).await
     }
 
     /// Takes up the open turn of a session that is owned, and lets go of it in the end.
     pub(crate) async fn take_up(
         &self,
         resume: ResumeSession,
-        epoch: Epoch,
+        mut owned: Owned,
         busy: &Busy,
         observer: &mut dyn Observer,
     ) -> Result<Driven, EngineError> {
@@ -127,11 +131,11 @@ impl Engine {
         } = match self.recover(&resume).await {
             Ok(recovered) => recovered,
             Err(error) => {
-                self.release(&resume.session, epoch).await;
+                owned.release().await;
                 return Err(error);
             }
         };
-        let mut driver = Driver::new(&self.shared, turn, epoch, &loaded, observer, busy);
+        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, observer, busy);
         driver.remember(&loaded.steps);
         driver
             .run(step, InputKind::Recovered, now, resume.stay)

@@ -9,7 +9,7 @@ use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_ports::journal::{Epoch, JournalError, Loaded};
+use jackfield_ports::journal::{JournalError, Loaded};
 
 use crate::catalog::Offered;
 use crate::driver::Driver;
@@ -17,6 +17,7 @@ use crate::engine::{Engine, SendMessage, TurnOptions};
 use crate::error::EngineError;
 use crate::news::{News, Observer};
 use crate::occupied::{Busy, Progress};
+use crate::ownership::Owned;
 use crate::report::TurnReport;
 use crate::resume::{Driven, ResumeSession};
 
@@ -65,7 +66,7 @@ impl Engine {
         }
         let busy = self.enter(&session, options.second).await?;
         let offered = self.tools(&options).await;
-        let (epoch, loaded) = self.own_at_rest(&session, options.second, &busy).await?;
+        let (owned, loaded) = self.own_at_rest(&session, options.second, &busy).await?;
         for problem in &offered.problems {
             observer.tell(News::Unavailable { problem });
         }
@@ -80,7 +81,7 @@ impl Engine {
         let now = self.shared.clock.now();
         let setup = setup(options, offered);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
-        let driver = Driver::new(&self.shared, turn, epoch, &loaded, observer, &busy);
+        let driver = Driver::new(&self.shared, turn, owned, &loaded, observer, &busy);
         match driver.run(step, InputKind::Began, now, true).await? {
             Driven::Over(report) => Ok(*report),
             // Only who does not stay lets go of a turn that waits.
@@ -127,21 +128,21 @@ impl Engine {
         session: &SessionId,
         second: SecondMessage,
         busy: &Busy,
-    ) -> Result<(Epoch, Loaded), EngineError> {
+    ) -> Result<(Owned, Loaded), EngineError> {
         loop {
-            let epoch = self.own(session).await?;
+            let mut owned = self.own(session).await?;
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
             let Some(turn) = folded.open_turn() else {
-                return Ok((epoch, loaded));
+                return Ok((owned, loaded));
             };
             let cause = match second {
                 _ if turn.only_waits() => CancelCause::Superseded,
                 SecondMessage::Cancel => CancelCause::Asked,
                 SecondMessage::Queue | SecondMessage::Refuse => {
                     let turn = turn.id().clone();
-                    self.release(session, epoch).await;
+                    owned.release().await;
                     let session = session.clone();
                     return Err(EngineError::LeftOpen { session, turn });
                 }
@@ -149,7 +150,7 @@ impl Engine {
             self.end(session, turn.id(), cause).await?;
             // That it is cancelled is in its inbox: no policy is asked any more.
             let resume = ResumeSession::new(session.clone(), Policy::default());
-            self.take_up(resume, epoch, busy, &mut ()).await?;
+            self.take_up(resume, owned, busy, &mut ()).await?;
         }
     }
 
@@ -185,19 +186,11 @@ impl Engine {
     }
 
     /// Takes the ownership of a session; one that another process is at work on is busy.
-    pub(crate) async fn own(&self, session: &SessionId) -> Result<Epoch, EngineError> {
-        match self.shared.journal.own(session).await {
-            Ok(epoch) => Ok(epoch),
+    pub(crate) async fn own(&self, session: &SessionId) -> Result<Owned, EngineError> {
+        match Owned::take(&self.shared.journal, session).await {
+            Ok(owned) => Ok(owned),
             Err(JournalError::Owned { session }) => Err(self.busy(session).await),
             Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Lets go of a session. Where that fails it stays owned until this process ends.
-    pub(crate) async fn release(&self, session: &SessionId, epoch: Epoch) {
-        if let Err(error) = self.shared.journal.release(session, epoch).await {
-            let error = crate::perform::chain(&error);
-            tracing::warn!(%session, %error, "a session could not be let go of");
         }
     }
 }

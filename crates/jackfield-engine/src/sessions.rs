@@ -10,6 +10,7 @@ use jackfield_ports::journal::{Append, Appended, JournalError, Loaded};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::ownership::Owned;
 
 impl Engine {
     /// Everything that is kept of a session.
@@ -54,14 +55,14 @@ impl Engine {
             Err(JournalError::UnknownSession { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let fence = match journal.own(session).await {
-            Ok(epoch) => epoch,
+        let mut fence = match Owned::take(journal, session).await {
+            Ok(owned) => owned,
             // Then it was never ours.
             Err(JournalError::Owned { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         };
         let loaded = journal.load(session).await?;
-        journal.release(session, fence).await?;
+        fence.release().await;
         let folded = Session::fold(session.clone(), facts(&loaded));
         Ok(folded.open_turn().map(|turn| turn.id().clone()))
     }
@@ -96,12 +97,18 @@ impl Engine {
             });
         };
         let journal = &self.shared.journal;
-        let epoch = journal.own(to).await?;
+        let exists = || EngineError::Exists {
+            session: to.clone(),
+        };
+        // Looked at before: to own it would take it away from whoever is at work on it.
+        if journal.exists(to).await? && !journal.load(to).await?.steps.is_empty() {
+            return Err(exists());
+        }
+        let mut owned = Owned::take(journal, to).await?;
         let loaded = journal.load(to).await?;
         if !loaded.steps.is_empty() {
-            return Err(EngineError::Exists {
-                session: to.clone(),
-            });
+            owned.release().await;
+            return Err(exists());
         }
         let forked = Fact::SessionForked {
             at: forkable.place,
@@ -109,7 +116,7 @@ impl Engine {
             messages: forkable.messages,
         };
         let append = Append {
-            epoch,
+            epoch: owned.epoch(),
             position: 0,
             seen: loaded.deliveries.len() as u64,
             session: to.clone(),
@@ -126,7 +133,7 @@ impl Engine {
             // The same again tells.
             appended = journal.append(&append).await;
         }
-        journal.release(to, epoch).await?;
+        owned.release().await;
         match appended {
             Appended::Committed => Ok(()),
             Appended::Refused(refusal) => Err(EngineError::NotCommitted {

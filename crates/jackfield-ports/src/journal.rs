@@ -65,6 +65,21 @@ pub trait Journal: Send + Sync {
     /// [`JournalError`] if the journal cannot be reached.
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
 
+    /// Whether there is such a session, readable or not. By default it is loaded to see that.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached.
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        match self.load(session).await {
+            Ok(_) | Err(JournalError::Corrupt { .. } | JournalError::Newer { .. }) => Ok(true),
+            Err(JournalError::UnknownSession { .. }) => Ok(false),
+            Err(error @ (JournalError::Owned { .. } | JournalError::Unreachable { .. })) => {
+                Err(error)
+            }
+        }
+    }
+
     /// Everything that was committed for a session, and its inbox.
     ///
     /// # Errors

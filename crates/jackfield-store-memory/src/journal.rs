@@ -102,6 +102,10 @@ impl Journal for MemoryJournal {
         Ok(())
     }
 
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        Ok(self.lock().by_id.contains_key(session))
+    }
+
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let (steps, deliveries) = self.with(session, |found| found.records())?;
         Ok(Loaded {

@@ -218,6 +218,12 @@ impl Journal for SqliteJournal {
         self.writer.ask(work).await.map_err(unreachable)
     }
 
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        let id = session.clone();
+        let read = move |connection: &Connection| Ok(rows::session(connection, &id)?.is_some());
+        self.readers.read(read).await.map_err(Fault::into_error)
+    }
+
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let id = session.clone();
         let read = move |connection: &Connection| {

@@ -109,6 +109,7 @@ mock! {
     #[async_trait]
     impl Journal for Journal {
         async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+        async fn exists(&self, session: &SessionId) -> Result<bool, JournalError>;
         async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
         async fn append(&self, append: &Append) -> Appended;
         async fn deliver(

@@ -105,6 +105,11 @@ impl Journal for FaultyJournal {
         self.inner.own(session).await
     }
 
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        self.reach()?;
+        self.inner.exists(session).await
+    }
+
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         self.reach()?;
         self.inner.load(session).await

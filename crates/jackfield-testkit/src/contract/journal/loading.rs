@@ -61,6 +61,13 @@ pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
     assert!(delivered.as_ref().is_err_and(is_unknown), "{delivered:?}");
     let loaded = scene.journal.load(&nowhere).await;
     assert!(loaded.as_ref().is_err_and(is_unknown), "{loaded:?}");
+    for (session, is_there) in [(&nowhere, false), (&scene.session, true)] {
+        let exists = scene.journal.exists(session).await;
+        assert!(
+            exists.as_ref().is_ok_and(|exists| *exists == is_there),
+            "{exists:?}"
+        );
+    }
 }
 
 pub(super) async fn a_restart_loses_nothing<H: JournalHarness>() {

@@ -1,0 +1,53 @@
+//! Batches: what a driver commits as one.
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::{Envelope, InputKind};
+use jackfield_domain::ids::{ModelAttempt, ToolCallId};
+use jackfield_domain::time::Now;
+use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Step, ToolLoop};
+
+use crate::events::Event;
+
+/// Steps that are committed as one, and what follows from them.
+#[derive(Default)]
+pub(crate) struct Batch {
+    pub(crate) actions: Vec<Action>,
+    pub(crate) before: Option<Box<Before>>,
+    pub(crate) news: Vec<Told>,
+    pub(crate) steps: Vec<Envelope>,
+}
+
+/// The machine before a batch, and what it was fed: for batches that may have to be fed again.
+pub(crate) struct Before {
+    pub(crate) inputs: Vec<Input>,
+    pub(crate) turn: ToolLoop,
+}
+
+/// News, in order.
+pub(crate) enum Told {
+    Delta {
+        attempt: ModelAttempt,
+        call: Option<ToolCallId>,
+        delta: Delta,
+    },
+    Progress(Event),
+    /// The facts of the step at this place.
+    Step(usize),
+}
+
+impl Batch {
+    pub(crate) fn add(&mut self, step: Step, input: InputKind, now: Now) {
+        let Step { actions, facts, .. } = step;
+        if !facts.is_empty() {
+            self.news.push(Told::Step(self.steps.len()));
+            self.steps.push(Envelope {
+                facts,
+                input,
+                now,
+                step: 0,
+                version: LOOP_VERSION,
+            });
+        }
+        self.actions.extend(actions);
+    }
+}

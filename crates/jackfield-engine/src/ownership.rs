@@ -1,0 +1,109 @@
+//! Ownership: a session that was taken is let go of, whatever becomes of whoever took it.
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::{Epoch, Journal, JournalError};
+use tokio::runtime::Handle;
+use tokio::task::JoinSet;
+
+use crate::perform::{chain, stop};
+
+/// A session that is owned. Dropping it lets go of the session, a moment later; where no runtime is left
+/// for that, the session stays owned until this process ends.
+pub(crate) struct Owned {
+    epoch: Epoch,
+    journal: Arc<dyn Journal>,
+    session: Option<SessionId>,
+}
+
+impl Owned {
+    /// Takes the ownership. A session that is had only after this future was dropped is let go of again.
+    pub(crate) async fn take(
+        journal: &Arc<dyn Journal>,
+        session: &SessionId,
+    ) -> Result<Self, JournalError> {
+        let (journal, session) = (Arc::clone(journal), session.clone());
+        Taking(Some(Box::pin(async move {
+            let epoch = journal.own(&session).await?;
+            let session = Some(session);
+            Ok(Self {
+                epoch,
+                journal,
+                session,
+            })
+        })))
+        .await
+    }
+
+    pub(crate) const fn epoch(&self) -> Epoch {
+        self.epoch
+    }
+
+    /// Lets go of the session. Where that fails it stays owned until this process ends.
+    pub(crate) async fn release(&mut self) {
+        // It is forgotten only when that is done: this future may be dropped, too.
+        if let Some(session) = &self.session {
+            if let Err(error) = self.journal.release(session, self.epoch).await {
+                let error = chain(&error);
+                tracing::warn!(%session, %error, "a session could not be let go of");
+            }
+            self.session = None;
+        }
+    }
+
+    /// Lets go of the session once these tasks have been stopped, if it is owned still.
+    pub(crate) fn release_after(&mut self, mut tasks: JoinSet<()>) {
+        let Some(session) = self.session.take() else {
+            return;
+        };
+        let (journal, epoch) = (Arc::clone(&self.journal), self.epoch);
+        if let Ok(runtime) = Handle::try_current() {
+            tasks.abort_all();
+            runtime.spawn(async move {
+                stop(&mut tasks).await;
+                // Whoever dropped this may have closed the journal since: then nothing is owned any more.
+                if let Err(error) = journal.release(&session, epoch).await {
+                    let error = chain(&error);
+                    tracing::debug!(%session, %error, "a session could not be let go of");
+                }
+            });
+        }
+    }
+}
+
+impl Drop for Owned {
+    fn drop(&mut self) {
+        self.release_after(JoinSet::new());
+    }
+}
+
+/// An ownership that is on its way. The journal may give it although nobody waits any more.
+struct Taking(Option<Coming>);
+
+type Coming = Pin<Box<dyn Future<Output = Result<Owned, JournalError>> + Send>>;
+
+impl Future for Taking {
+    type Output = Result<Owned, JournalError>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Some(taking) = &mut self.0 else {
+            return Poll::Pending;
+        };
+        let taken = taking.as_mut().poll(context);
+        if taken.is_ready() {
+            self.0 = None;
+        }
+        taken
+    }
+}
+
+impl Drop for Taking {
+    fn drop(&mut self) {
+        if let (Some(taking), Ok(runtime)) = (self.0.take(), Handle::try_current()) {
+            runtime.spawn(async move { drop(taking.await) });
+        }
+    }
+}
