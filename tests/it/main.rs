@@ -41,6 +41,7 @@ mod prompting;
 mod reasoning_back;
 mod replaying;
 mod retrying;
+mod second_messages;
 mod sessions;
 mod spending;
 mod streams;

@@ -1,6 +1,7 @@
 //! Sending: a message to a session, which may be at work already.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::fact::InputKind;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
@@ -10,6 +11,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
+use tokio::time::Instant;
 
 use crate::catalog::Offered;
 use crate::driver::Driver;
@@ -130,7 +132,7 @@ impl Engine {
         busy: &Busy,
     ) -> Result<(Owned, Loaded), EngineError> {
         loop {
-            let mut owned = self.own(session).await?;
+            let mut owned = self.own_after(session, second).await?;
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
@@ -151,6 +153,48 @@ impl Engine {
             // That it is cancelled is in its inbox: no policy is asked any more.
             let resume = ResumeSession::new(session.clone(), Policy::default());
             self.take_up(resume, owned, busy, &mut ()).await?;
+        }
+    }
+
+    /// Takes the ownership of a session at which another process may be at work: what is said to the
+    /// turn there is what would be said to it here.
+    async fn own_after(
+        &self,
+        session: &SessionId,
+        second: SecondMessage,
+    ) -> Result<Owned, EngineError> {
+        let asked = Instant::now();
+        let mut pause = SOON;
+        loop {
+            let error = match Owned::take(&self.shared.journal, session).await {
+                Ok(owned) => return Ok(owned),
+                Err(error @ JournalError::Owned { .. }) => error,
+                Err(error) => return Err(error.into()),
+            };
+            let loaded = self.shared.journal.load(session).await?;
+            let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+            let folded = Session::fold(session.clone(), facts);
+            match (second, folded.open_turn()) {
+                // It is about to begin a turn, or to let go of one.
+                (SecondMessage::Cancel, None) => {}
+                (_, Some(turn)) if turn.only_waits() => {
+                    self.end(session, turn.id(), CancelCause::Superseded)
+                        .await?;
+                }
+                (SecondMessage::Cancel, Some(turn)) => {
+                    self.end(session, turn.id(), CancelCause::Asked).await?;
+                }
+                (SecondMessage::Queue, _) => {}
+                (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
+            }
+            // Whoever was told to end it, and does not, has been stopped.
+            if second != SecondMessage::Queue && asked.elapsed() >= PATIENCE {
+                tracing::debug!(%error, "the other process does not let go of the session");
+                return Err(self.busy(session.clone()).await);
+            }
+            // That a session is let go of is told to nobody.
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(SELDOM);
         }
     }
 
@@ -214,3 +258,10 @@ fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
         tools_after_first_round: options.tools_after_first_round,
     })
 }
+
+/// How long another process has to end a turn that it was told to end.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// When it is first asked again whether another process has let go of a session; twice as late each time.
+const SOON: Duration = Duration::from_millis(10);
+/// How seldom it is asked at most.
+const SELDOM: Duration = Duration::from_millis(500);
