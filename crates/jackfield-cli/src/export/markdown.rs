@@ -1,7 +1,7 @@
 //! A session for people: Markdown, in which nothing that was said can pass for something of ours.
 //!
 //! What was said stands in block quotes, and what tools were given and gave back in fences that are
-//! longer than any within: whatever opens in there ends there.
+//! longer than any within: whatever opens in there ends there. Nothing of it is fetched when it is shown.
 
 use std::fmt::Write as _;
 
@@ -15,6 +15,7 @@ use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 
+use super::inert::inert;
 use super::instant::written;
 use super::secrets::without_secrets;
 use super::story::{CallStory, Said, Story, TurnStory, WaitStory};
@@ -43,7 +44,7 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
     for turn in &story.turns {
         page.turn(turn);
     }
-    let text = words::printable(&page.0).into_owned();
+    let text = inert(words::printable(&page.0).into_owned());
     if redacted {
         without_secrets(&text)
     } else {

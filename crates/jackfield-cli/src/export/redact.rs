@@ -47,6 +47,10 @@ fn turn(turn: &mut TurnStory) {
         }
         for this in &mut story.tries {
             this.edited = this.edited.as_deref().map(|edited| Arc::new(input(edited)));
+            // A server's own words may be in it.
+            if let Some(lost) = &mut this.lost {
+                lost.message = hidden(lost.message.len());
+            }
         }
         story.waits.iter_mut().for_each(wait);
     }
@@ -172,7 +176,8 @@ fn source(source: &MediaSource) -> MediaSource {
     match source {
         MediaSource::Base64 { data, media_type } => MediaSource::Base64 {
             data: hidden(data.len()),
-            media_type: Arc::clone(media_type),
+            // What stands behind it may be the name of a file.
+            media_type: media_type.split(';').next().unwrap_or_default().into(),
         },
         MediaSource::File { id, .. } => MediaSource::Text(hidden(id.len())),
         MediaSource::Text(text) | MediaSource::Url(text) => MediaSource::Text(hidden(text.len())),

@@ -7,7 +7,8 @@ use serde_json::Value;
 /// That is: what begins as the keys of well-known vendors do and is long enough for one; a run of at
 /// least 32 letters and digits, with `_` and `-`, among which are small letters, capitals and digits; a
 /// JSON web token; a private key between its lines; what follows `bearer`, and names such as `password`,
-/// `api_key`, `secret` and `token` with `=` or `:` behind them; and the password of an address.
+/// `api_key`, `secret` and `token` with `=` or `:` behind them, up to the closing quote or the next blank;
+/// and the password of an address.
 #[must_use]
 pub fn without_secrets(text: &str) -> String {
     let mut safe = String::with_capacity(text.len());
@@ -18,6 +19,21 @@ pub fn without_secrets(text: &str) -> String {
             rest = after;
             continue;
         }
+        if safe.ends_with("://")
+            && let Some((name, password)) = password(rest)
+        {
+            safe.push_str(name);
+            safe.push(':');
+            safe.push_str(HIDDEN);
+            rest = &rest[name.len() + 1 + password.len()..];
+            continue;
+        }
+        let secret = value_of_name(&safe, rest);
+        if secret > 0 {
+            safe.push_str(HIDDEN);
+            rest = &rest[secret..];
+            continue;
+        }
         let run = rest.find(|c| !is_of_key(c)).unwrap_or(rest.len());
         let (word, after) = rest.split_at(run);
         if word.is_empty() {
@@ -25,7 +41,7 @@ pub fn without_secrets(text: &str) -> String {
             rest = &rest[first.len_utf8()..];
             continue;
         }
-        if looks_like_a_key(word) || follows_a_name(&safe, word) || is_a_password(&safe, after) {
+        if looks_like_a_key(word) || follows_a_scheme(&safe, word) {
             safe.push_str(HIDDEN);
         } else {
             safe.push_str(word);
@@ -106,6 +122,11 @@ const AFTER_SCHEME: usize = 8;
 /// The shortest run that is a key by how it begins.
 const AFTER_PREFIX: usize = 16;
 
+/// How keys are sent.
+const SCHEMES: [&str; 2] = ["basic", "bearer"];
+/// What may stand between a name and its value.
+const BLANKS: [char; 4] = ['"', '\'', '`', ' '];
+
 const fn is_of_key(c: char) -> bool {
     c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '~')
 }
@@ -130,21 +151,56 @@ fn looks_like_a_key(word: &str) -> bool {
     })
 }
 
-/// Whether what comes before says that a secret follows.
-fn follows_a_name(before: &str, word: &str) -> bool {
-    let is_scheme = ["basic", "bearer"].contains(&word.to_ascii_lowercase().as_str());
-    if is_scheme {
-        return false;
-    }
-    let unquoted = before.trim_end_matches(['"', '\'', '`', ' ']);
+/// Whether this is a key by the word before it, which says how it is sent.
+fn follows_a_scheme(before: &str, word: &str) -> bool {
     let has_digit = word.bytes().any(|byte| byte.is_ascii_digit());
-    if ends_with(unquoted, &["basic", "bearer"]) && has_digit && word.len() >= AFTER_SCHEME {
-        return true;
+    has_digit && word.len() >= AFTER_SCHEME && ends_with(before.trim_end_matches(BLANKS), &SCHEMES)
+}
+
+/// How many bytes of this are the value of a name that says that it is secret; none, if they are not.
+fn value_of_name(before: &str, rest: &str) -> usize {
+    let blank = |c: char| c.is_whitespace() || BLANKS.contains(&c) || matches!(c, ':' | '=');
+    if rest.starts_with(blank) || rest.starts_with(HIDDEN) {
+        return 0;
     }
-    let Some(name) = unquoted.strip_suffix([':', '=']) else {
-        return false;
+    let mut named = before.trim_end_matches(BLANKS);
+    let end = |what: &str| {
+        rest.get(..what.len())
+            .is_some_and(|start| start.eq_ignore_ascii_case(what))
+            && rest[what.len()..].starts_with(' ')
     };
-    ends_with(name.trim_end_matches(['"', '\'', '`', ' ']), &NAMES)
+    // How it is sent is no secret, and what follows is, in whatever letters.
+    if SCHEMES.iter().any(|scheme| end(scheme)) {
+        return 0;
+    }
+    if let Some(scheme) = SCHEMES.iter().find(|scheme| ends_with(named, &[scheme])) {
+        named = named[..named.len() - scheme.len()].trim_end_matches(BLANKS);
+    }
+    let Some(name) = named.strip_suffix([':', '=']) else {
+        return 0;
+    };
+    if !ends_with(name.trim_end_matches(BLANKS), &NAMES) {
+        return 0;
+    }
+    let last = before.chars().next_back();
+    match last.filter(|c| *c != ' ' && BLANKS.contains(c)) {
+        Some(quote) => quoted(rest, quote),
+        None => rest
+            .find(|c: char| c.is_whitespace() || BLANKS.contains(&c))
+            .unwrap_or(rest.len()),
+    }
+}
+
+/// How many bytes come before this quote, or before the end of the line.
+fn quoted(text: &str, quote: char) -> usize {
+    let mut is_escaped = false;
+    for (place, c) in text.char_indices() {
+        if c == '\n' || (c == quote && !is_escaped) {
+            return place;
+        }
+        is_escaped = c == '\\' && !is_escaped;
+    }
+    text.len()
 }
 
 /// Whether a text ends in one of these words, in whatever letters.
@@ -156,13 +212,13 @@ fn ends_with(text: &str, words: &[&str]) -> bool {
     })
 }
 
-/// Whether this stands between the name and the host of an address: `://name:HERE@host`.
-fn is_a_password(before: &str, after: &str) -> bool {
-    let Some(rest) = before.strip_suffix(':') else {
-        return false;
-    };
-    let name = rest.trim_end_matches(is_of_key);
-    after.starts_with('@') && name.ends_with("://")
+/// The name and the password at the beginning of an address behind its `://`, if it has them.
+fn password(authority: &str) -> Option<(&str, &str)> {
+    let ends = |c: char| c.is_whitespace() || matches!(c, '/' | '?' | '#' | '<' | '>' | '"' | '`');
+    let authority = &authority[..authority.find(ends).unwrap_or(authority.len())];
+    let (user, _) = authority.rsplit_once('@')?;
+    user.split_once(':')
+        .filter(|(_, password)| !password.is_empty() && *password != HIDDEN)
 }
 
 /// What stands behind a private key that begins here; all that is left, if it does not end.

@@ -34,7 +34,7 @@ const PRIVATE: &str = "the diary of 王小明";
 /// A key that somebody put into a message; of no account anywhere.
 const KEY: &str = "sk-ant-api03-not0a1real2key3AAAA";
 
-fn session() -> SessionId {
+pub(crate) fn session() -> SessionId {
     SessionId::parse("s_1").unwrap()
 }
 
@@ -138,7 +138,7 @@ fn answered(call: &str, answer: Approval, by: &str) -> Fact {
 
 /// A turn with everything: a picture, thoughts, a call that was allowed, one that was denied, one of which
 /// nobody knows, a failure, and an answer full of backticks.
-fn steps() -> Vec<Envelope> {
+pub(crate) fn steps() -> Vec<Envelope> {
     let scene = Scene::new();
     let Some(Event::Fact { fact, .. }) = scene.news.first() else {
         panic!("a turn begins with a fact");
@@ -342,6 +342,15 @@ fn hostile() -> impl Strategy<Value = String> {
             "[a]: b",
             "<script>",
             "\\",
+            "![a](https://x.example/p)",
+            "![",
+            "](",
+            ")",
+            "[a](javascript:b)",
+            "<javascript:a>",
+            "[c]: data:x",
+            "[c]",
+            "<img src=x>",
         ])
         .prop_map(str::to_owned),
     ];
@@ -368,6 +377,22 @@ proptest! {
     }
 
     #[test]
+    fn nothing_is_fetched_or_run_by_reading(said in hostile(), given in hostile(), gave in hostile()) {
+        let mut steps = steps();
+        steps[2].facts = vec![reply(1, vec![Block::text(said.as_str()), call("read", &given)], FinishReason::ToolCalls)];
+        steps[7].facts = vec![closed("read", CallEnd::Ran, ToolResult::text(gave.as_str()))];
+        let markdown = document(&session(), &steps, Format::Markdown, false);
+        for mark in Parser::new(&markdown) {
+            let does = if let Mark::Start(Tag::Link { dest_url, .. }) = &mark {
+                dest_url.starts_with("javascript:") || dest_url.starts_with("data:")
+            } else {
+                matches!(&mark, Mark::Html(_) | Mark::InlineHtml(_) | Mark::Start(Tag::Image { .. }))
+            };
+            prop_assert!(!does, "{mark:?} in\n{markdown}");
+        }
+    }
+
+    #[test]
     fn any_session_is_a_document(steps in arb::envelopes(0, 6), redacted in any::<bool>()) {
         let json = document(&session(), &steps, Format::Json, redacted);
         let read: Value = serde_json::from_str(&json).unwrap();
@@ -387,7 +412,24 @@ fn what_looks_like_a_key_is_taken_out() {
         (format!("use {KEY}, please"), "use [redacted: key], please"),
         ("AKIAIOSFODNN7EXAMPLE".to_owned(), "[redacted: key]"),
         ("ghp_0123456789abcdefghij.".to_owned(), "[redacted: key]"),
-        ("password=hunter2!".to_owned(), "password=[redacted: key]!"),
+        ("password=hunter2!".to_owned(), "password=[redacted: key]"),
+        (
+            "PASSWORD: p@ss#w0rd now".to_owned(),
+            "PASSWORD: [redacted: key] now",
+        ),
+        ("password=!x".to_owned(), "password=[redacted: key]"),
+        (
+            r#"{"password": "correct \"horse\" battery", "n": 1}"#.to_owned(),
+            r#"{"password": "[redacted: key]", "n": 1}"#,
+        ),
+        (
+            "Authorization: Basic dXNlcjpwYXNz".to_owned(),
+            "Authorization: Basic [redacted: key]",
+        ),
+        (
+            "postgres://me:p!s@s:w$rd@host/db".to_owned(),
+            "postgres://me:[redacted: key]@host/db",
+        ),
         (
             "\"api_key\": \"x1\"".to_owned(),
             "\"api_key\": \"[redacted: key]\"",
@@ -425,8 +467,25 @@ fn what_looks_like_a_key_is_taken_out() {
         "call_0123456789abcdef01234567",
         "2026-01-01T00:00:00.000Z",
         "https://host:8080/path?x=1",
+        "https://host:8080/a@b",
+        "password:",
         "-----BEGIN CERTIFICATE-----",
     ] {
         assert_eq!(without_secrets(text), text);
+    }
+}
+
+#[test]
+fn code_is_not_changed_to_be_safe_to_read() {
+    let mut steps = steps();
+    let code = "so: `vec![1]` and ![p](https://x.example/p) and [home](https://x.example)\n\n```rust\nlet a = vec![b(c)];\nprintln!(\"<b>\");\n```";
+    steps[16].facts = vec![reply(2, vec![Block::text(code)], FinishReason::Stop)];
+    let markdown = document(&session(), &steps, Format::Markdown, false);
+    for kept in [
+        "> so: `vec![1]` and \\![p](https://x.example/p) and [home](https://x.example)\n",
+        "> let a = vec![b(c)];\n",
+        "> println!(\"<b>\");\n",
+    ] {
+        assert!(markdown.contains(kept), "no {kept} in:\n{markdown}");
     }
 }

@@ -16,6 +16,7 @@ mod listing;
 mod markdown;
 mod process;
 mod questions;
+mod redacting;
 mod rendering;
 mod scene;
 mod starting;

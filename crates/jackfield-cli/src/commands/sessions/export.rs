@@ -66,8 +66,14 @@ fn facts(session: &SessionId, loaded: Loaded, redact: bool) -> Result<String, Fa
     recording.to_lines().map_err(cannot)
 }
 
-/// Writes a file of which nobody sees a part, and which nobody else can read.
+/// Writes a file of which nobody sees a part, and which nobody else can read. What is no file, such as
+/// `/dev/stdout`, is written to and stays what it is; a link goes on leading where it leads.
 fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    if std::fs::metadata(file).is_ok_and(|there| !there.is_file()) {
+        let mut open = std::fs::OpenOptions::new().write(true).open(file)?;
+        return open.write_all(bytes).and_then(|()| open.flush());
+    }
+    let file = &std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let name = file.file_name().ok_or(io::ErrorKind::InvalidInput)?;
     let mut hidden = std::ffi::OsString::from(".");
     hidden.push(name);
