@@ -20,7 +20,7 @@ pub mod screen;
 mod servers;
 pub mod sessions;
 pub mod spent;
-mod spinner;
+pub(crate) mod spinner;
 mod tools;
 pub mod usage;
 mod whole;

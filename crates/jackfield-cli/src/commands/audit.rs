@@ -6,14 +6,14 @@ use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::time::WallTime;
-use jackfield_engine::SessionRow;
 
 use crate::args::{Audit, Outcome};
-use crate::commands::sessions::{PAGE, find, page};
+use crate::commands::sessions::every::Every;
+use crate::commands::sessions::find;
 use crate::commands::{ask, kept, printed, since};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::render::{self, audit as show};
+use crate::render::audit as show;
 
 /// What is told of which session, and when that last changed.
 pub type Told = (WallTime, SessionId, Audited);
@@ -52,33 +52,19 @@ async fn gather(
         );
         return Ok(newest(told, most));
     }
-    let mut last: Option<SessionRow> = None;
-    loop {
-        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
-        let is_whole = rows.len() < PAGE;
-        for row in &rows {
-            // The sessions come in the order of their last change: what is older cannot be among the newest.
-            let is_over = from.is_some_and(|from| row.changed < from)
-                || (told.len() >= most && told.first().is_some_and(|(at, _, _)| row.changed < *at));
-            if is_over {
-                return Ok(newest(told, most));
-            }
-            if row.unreadable.is_some() {
-                render::remark(&format!(
-                    "warning: session {} was written by a newer version, and is left out",
-                    row.session
-                ));
-                continue;
-            }
-            let loaded = engine.load(&row.session).await?;
+    let mut every = Every::new(engine);
+    while let Some(row) = every.next().await? {
+        // The sessions come in the order of their last change: what is older cannot be among the newest.
+        let is_over = from.is_some_and(|from| row.changed < from)
+            || (told.len() >= most && told.first().is_some_and(|(at, _, _)| row.changed < *at));
+        if is_over {
+            every.skip_older();
+        } else if let Some(loaded) = every.load(&row).await? {
             add(&mut told, audit, from, &row.session, loaded);
             told = newest(told, most);
         }
-        last = rows.last().cloned();
-        if is_whole {
-            return Ok(newest(told, most));
-        }
     }
+    Ok(newest(told, most))
 }
 
 fn add(

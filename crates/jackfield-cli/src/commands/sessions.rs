@@ -1,6 +1,7 @@
 //! `jackfield sessions`: what is kept, and going on with it.
 
 mod delete;
+pub(crate) mod every;
 mod export;
 pub(crate) mod find;
 mod fork;

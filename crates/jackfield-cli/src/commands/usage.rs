@@ -5,15 +5,15 @@ mod lines;
 use jackfield_assembly::Registry;
 use jackfield_domain::spending;
 use jackfield_domain::time::WallTime;
-use jackfield_engine::SessionRow;
 
 pub use self::lines::{Line, Lines, Sums, ToolLine};
 use crate::args::Usage;
-use crate::commands::sessions::{PAGE, find, page};
+use crate::commands::sessions::every::Every;
+use crate::commands::sessions::find;
 use crate::commands::{ask, kept, printed, since};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::render::{self, usage as show};
+use crate::render::usage as show;
 
 /// Does what is asked.
 ///
@@ -50,28 +50,14 @@ async fn gather(usage: &Usage, from: Option<WallTime>, kept: &kept::Kept) -> Res
         );
         return Ok(lines);
     }
-    let mut last: Option<SessionRow> = None;
-    loop {
-        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
-        let is_whole = rows.len() < PAGE;
-        for row in &rows {
-            // The sessions come in the order of their last change.
-            if from.is_some_and(|from| row.changed < from) {
-                return Ok(lines);
-            }
-            if row.unreadable.is_some() {
-                render::remark(&format!(
-                    "warning: session {} was written by a newer version, and is left out",
-                    row.session
-                ));
-                continue;
-            }
-            let loaded = engine.load(&row.session).await?;
+    let mut every = Every::new(engine);
+    while let Some(row) = every.next().await? {
+        // The sessions come in the order of their last change.
+        if from.is_some_and(|from| row.changed < from) {
+            every.skip_older();
+        } else if let Some(loaded) = every.load(&row).await? {
             lines.add(&row.session, &row.title, &spending::of(&loaded.steps));
         }
-        last = rows.last().cloned();
-        if is_whole {
-            return Ok(lines);
-        }
     }
+    Ok(lines)
 }
