@@ -50,6 +50,7 @@ pub(super) async fn what_is_deleted_is_gone<H: JournalHarness>() {
     let id = || scene.session.clone();
     let unknown = |error: JournalError| matches!(error, JournalError::UnknownSession { session } if session == id());
     assert!(scene.journal.load(&id()).await.is_err_and(unknown));
+    assert!(!scene.journal.exists(&id()).await.expect("an answer"));
     assert!(
         soon(scene.journal.inbox(&id(), 0))
             .await

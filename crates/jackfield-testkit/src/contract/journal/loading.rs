@@ -50,6 +50,9 @@ pub(super) async fn a_session_without_steps_loads_empty<H: JournalHarness>() {
 pub(super) async fn an_unknown_session_is_an_error<H: JournalHarness>() {
     let scene = Scene::<H>::begin().await;
     let nowhere = session("nowhere");
+    let exists = |session| scene.journal.exists(session);
+    assert!(exists(&scene.session).await.expect("an answer"));
+    assert!(!exists(&nowhere).await.expect("an answer"));
     let is_unknown = |error: &JournalError| matches!(error, JournalError::UnknownSession { session } if *session == nowhere);
     let loaded = scene.journal.load(&nowhere).await;
     assert!(loaded.as_ref().is_err_and(is_unknown), "{loaded:?}");
