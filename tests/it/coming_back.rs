@@ -192,6 +192,36 @@ async fn all_turns_that_were_left_go_on_and_one_that_waits_is_left() {
     kept(&claude);
 }
 
+/// Wherever in the first writes of a turn it comes.
+#[tokio::test]
+async fn ctrl_c_while_a_turn_is_first_written_leaves_no_open_turn() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.").again().stall_after(1)]).await;
+    let shared = Shared::new();
+    // Makes the file, which grows by what the turn writes from here on.
+    shared
+        .run(&["sessions", "list"])
+        .run()
+        .await
+        .answers("there are no sessions yet\n");
+    let log = shared.0.path().join("kept.db-wal");
+    let written = || std::fs::metadata(&log).map_or(0, |log| log.len());
+    for pages in [1, 4, 8, 9, 10, 11, 12, 14, 16] {
+        let session = format!("after-{pages}");
+        let ask = shared.run(&["ask", "--session", &session, "Hi."]);
+        let asked = claude.requests().len();
+        let running = ask.at(&claude.base_url()).start();
+        while written() < pages * 4096 && claude.requests().len() == asked {
+            tokio::task::yield_now().await;
+        }
+        running.interrupt();
+        let ran = running.end().await;
+        assert!(matches!(ran.code, Some(130) | None), "{}", ran.err);
+    }
+    for (session, state) in shared.states().await {
+        assert_eq!(state, "idle", "{session}");
+    }
+}
+
 #[tokio::test]
 async fn nothing_to_resume_is_no_error_and_no_answer_is_printed_again() {
     let shared = Shared::new();
