@@ -23,7 +23,7 @@ use crate::send_message::{Base, SendMessageUseCase};
 use crate::session::Session;
 use crate::time::{MonoTime, Now};
 use crate::tool_loop::{Input, LOOP_VERSION, Live, Step, ToolLoop};
-use crate::wait::Delivery;
+use crate::wait::{Delivery, DeliveryBody, WaitEnd};
 
 mod difference;
 mod outcome;
@@ -115,7 +115,8 @@ impl<'a> Replay<'a> {
             let Some(step) = self.decide(&rebuilt, recorded.now) else {
                 continue;
             };
-            match Difference::between(&recorded.facts, &step.facts) {
+            let difference = Difference::between(&recorded.facts, &step.facts);
+            match difference.or_else(|| self.passed_over(recorded)) {
                 None => return replayed(Some(rebuilt), Some(step), Verdict::Same),
                 Some(difference) => _ = first.get_or_insert((rebuilt, step, difference)),
             }
@@ -131,6 +132,36 @@ impl<'a> Replay<'a> {
                 replayed(Some(rebuilt), Some(step), verdict)
             }
         }
+    }
+
+    /// A question that was closed as one that nobody answered in time, although somebody had: no fact
+    /// tells of a delivery that had no effect.
+    fn passed_over(&self, recorded: &Envelope) -> Option<Difference> {
+        let turn = self.session.open_turn()?;
+        recorded.facts.iter().enumerate().find_map(|(place, fact)| {
+            let Fact::WaitClosed {
+                end: end @ WaitEnd::Expired,
+                wait,
+                ..
+            } = fact
+            else {
+                return None;
+            };
+            let wait = turn.waits().find(|open| open.id == *wait)?;
+            let in_time = self.deliveries.iter().find(|delivery| {
+                let DeliveryBody::Answer { answer, wait: to } = &delivery.body else {
+                    return false;
+                };
+                *to == wait.id && wait.kind.takes(answer) && delivery.at <= wait.deadline
+            })?;
+            Some(Difference {
+                decided: format!("the answer of {}, delivered in time", in_time.id),
+                fact: place,
+                field: Some("end"),
+                kind: "wait_closed",
+                recorded: format!("{end:?}"),
+            })
+        })
     }
 
     /// What the loop answers to this today; nothing if there is no turn to tell it to.

@@ -9,9 +9,11 @@ use crate::fact::{CallEnd, Envelope, Fact, InputKind, Late, ModelCallEnd, TurnEn
 use crate::failure::{ModelFailure, ToolFailure};
 use crate::ids::{DeliveryId, ModelAttempt, ToolAttempt, ToolCallId};
 use crate::message::Message;
+use crate::policy::Permission;
 use crate::reply::{FinishReason, ReplyEnd};
 use crate::session::Session;
 use crate::setup::{Opening, Setup};
+use crate::tool::CatalogEntry;
 use crate::tool_loop::{Input, Restrictions};
 use crate::usage::Usage;
 use crate::wait::{Delivery, DeliveryBody, WaitEnd, WaitKind};
@@ -116,7 +118,7 @@ impl Rebuilder<'_> {
             };
             Some(Rebuilt::Began {
                 opening: opening.clone(),
-                setup: Arc::clone(setup),
+                setup: before_grants(setup),
             })
         })
     }
@@ -365,6 +367,25 @@ impl Rebuilder<'_> {
         let found = self.facts.iter().find_map(rebuilt);
         found.map(|rebuilt| vec![rebuilt]).ok_or(Missing::Fact)
     }
+}
+
+/// The setup before what was allowed for the session became part of it: it has to follow from the session.
+fn before_grants(setup: &Arc<Setup>) -> Arc<Setup> {
+    let is_granted = |tool: &CatalogEntry| matches!(tool.permission, Permission::Granted { .. });
+    if !setup.catalog.iter().any(is_granted) {
+        return Arc::clone(setup);
+    }
+    let catalog = setup.catalog.iter().map(|tool| {
+        let mut tool = tool.clone();
+        if is_granted(&tool) {
+            tool.permission = Permission::Ask;
+        }
+        tool
+    });
+    Arc::new(Setup {
+        catalog: Arc::new(catalog.collect()),
+        ..Setup::clone(setup)
+    })
 }
 
 /// Whether only a cancel leads to this.

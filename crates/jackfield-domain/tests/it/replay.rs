@@ -7,16 +7,18 @@ use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
-use jackfield_domain::ids::{ModelAttempt, SessionId, ToolName};
+use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolName, WaitId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
+use jackfield_domain::policy::Permission;
 use jackfield_domain::replay::{Replay, Replayed, Verdict};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
-use jackfield_domain::setup::Opening;
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_loop::{Input, LOOP_VERSION, Restriction, Restrictions, Step, ToolLoop};
 use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, UnknownAnswer, WaitEnd};
 
 use crate::world::{CHANGES, explored, setup};
 
@@ -180,8 +182,94 @@ fn what_a_day_forbade_is_part_of_the_record() {
     }
 }
 
+#[test]
+fn what_nobody_allowed_for_the_session_is_found_in_the_setup() {
+    let mut recorder = Recorder::begin();
+    recorder.call("ask");
+    let mut steps = recorder.steps;
+    for fact in &mut steps[0].facts {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            let tools = setup.catalog.iter().cloned().map(|mut tool| {
+                if &*tool.origin.tool == "ask" {
+                    tool.permission = Permission::Granted {
+                        by: "somebody".into(),
+                        wait: WaitId::parse("wait_1").expect("an id"),
+                    };
+                }
+                tool
+            });
+            let catalog = Arc::new(tools.collect());
+            *setup = Arc::new(Setup {
+                catalog,
+                ..Setup::clone(setup)
+            });
+        }
+    }
+    let Verdict::Differs(found) = &verdicts(&steps)[0] else {
+        panic!("{:#?}", verdicts(&steps));
+    };
+    assert_eq!((found.kind, found.field), ("turn_opened", Some("setup")));
+}
+
+#[test]
+fn an_answer_that_came_in_time_and_was_passed_over_is_found() {
+    for recovered in [false, true] {
+        let mut recorder = Recorder::begin();
+        recorder.call("ask");
+        let wait = recorder.machine.turn().waits().next().cloned();
+        let wait = wait.expect("somebody is asked");
+        let over = wait.deadline.since(recorder.now.wall);
+        if recovered {
+            recorder.now.wall = wait.deadline;
+            recorder.recover(Restrictions::default());
+            recorder.tell(Input::Woke);
+        } else {
+            recorder.pass(over);
+        }
+        let steps = recorder.steps;
+        let expired = |fact: &Fact| {
+            let expired = WaitEnd::Expired;
+            matches!(fact, Fact::WaitClosed { end, .. } if *end == expired)
+        };
+        let place = steps.iter().position(|step| step.facts.iter().any(expired));
+        let place = place.expect("it expires");
+        let delivered = |at, answer| Delivery {
+            at,
+            body: DeliveryBody::Answer {
+                answer,
+                wait: wait.id.clone(),
+            },
+            by: "somebody".into(),
+            id: DeliveryId::parse("d1").expect("an id"),
+        };
+        let yes = Answer::Approval(Approval::Granted {
+            edited: None,
+            for_session: false,
+        });
+        let late = wait.deadline.after(Duration::from_millis(1));
+        let other = Answer::UnknownOutcome(UnknownAnswer::Report);
+        for harmless in [
+            delivered(late, yes.clone()),
+            delivered(wait.deadline, other),
+        ] {
+            let verdicts = verdicts_with(&steps, &[harmless]);
+            assert!(verdicts.iter().all(|verdict| *verdict == Verdict::Same));
+        }
+        let verdicts = verdicts_with(&steps, &[delivered(wait.deadline, yes)]);
+        let Verdict::Differs(found) = &verdicts[place] else {
+            panic!("{recovered}: {verdicts:#?}");
+        };
+        assert_eq!((found.kind, found.field), ("wait_closed", Some("end")));
+        assert_eq!(found.decided, "the answer of d1, delivered in time");
+    }
+}
+
 fn verdicts(steps: &[Envelope]) -> Vec<Verdict> {
-    let mut replay = Replay::new(session(), &[]);
+    verdicts_with(steps, &[])
+}
+
+fn verdicts_with(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Verdict> {
+    let mut replay = Replay::new(session(), deliveries);
     let verdict = |step| {
         let Replayed { verdict, .. } = replay.step(step);
         verdict
