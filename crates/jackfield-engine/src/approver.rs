@@ -94,7 +94,7 @@ impl Undecided {
 }
 
 impl Decision {
-    /// Reads what a program or a tool answered.
+    /// Reads what a program or a tool answered; of a long reason only its first 4,000 characters.
     ///
     /// # Errors
     ///
@@ -105,7 +105,7 @@ impl Decision {
         };
         let reason = match answer.get("reason") {
             None | Some(Value::Null) => "",
-            Some(Value::String(reason)) => reason.trim(),
+            Some(Value::String(reason)) => cut(reason.trim()),
             Some(_) => return Err("its `reason` is no text".to_owned()),
         };
         let edited = match answer.get("arguments") {
@@ -128,6 +128,14 @@ impl Decision {
     pub fn failed(approver: &str, why: &str) -> Self {
         tracing::warn!(approver, why, "an approver failed, which is a no");
         Self::Deny(format!("the approver {approver} gave no answer that counts: {why}").into())
+    }
+}
+
+/// As much of a reason as is kept: it stands in facts for ever, and every later round has it again.
+fn cut(reason: &str) -> &str {
+    match reason.char_indices().nth(LONGEST_REASON) {
+        Some((end, _)) => reason.get(..end).unwrap_or_default().trim_end(),
+        None => reason,
     }
 }
 
@@ -194,5 +202,7 @@ impl ToolApprover {
     }
 }
 
+/// The most characters of a reason.
+const LONGEST_REASON: usize = 4_000;
 /// No answer is longer.
 const MOST_BYTES: usize = 1 << 20;

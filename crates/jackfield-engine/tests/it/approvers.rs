@@ -34,3 +34,14 @@ fn what_is_no_decision_is_none() {
         Ok(Decision::Ask)
     );
 }
+
+#[test]
+fn of_a_reason_no_more_is_kept_than_anybody_reads() {
+    let long = "не ".repeat(200_000);
+    let denied = Decision::parse(&json!({ "decision": "deny", "reason": long }));
+    let Ok(Decision::Deny(reason)) = denied else {
+        panic!("{denied:?}");
+    };
+    assert_eq!(reason.chars().count(), 3_999 + 1);
+    assert!(long.starts_with(&*reason));
+}
