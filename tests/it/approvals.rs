@@ -185,3 +185,53 @@ async fn an_answer_after_the_deadline_is_told_that_it_expired() {
     }
     kept(&claude);
 }
+
+#[tokio::test]
+async fn what_expires_while_no_process_lives_is_told_as_expired() {
+    let more = "[limits]\napproval = \"2s\"";
+    let turns = vec![sum("1+1"), Turn::text("nobody was there")];
+    let (mut terminal, claude, folder) = asking(turns, more).await;
+    let asked = open(folder.path()).await;
+    terminal.kill().await;
+    let [asked] = &asked[..] else {
+        panic!("{asked:?}");
+    };
+    while !open(folder.path()).await.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    // Nobody has closed it yet, and it is too late all the same.
+    let late = approvals(folder.path(), ["allow", id(asked), "--json"]).await;
+    assert_eq!(late.code, Some(10), "{late:?}");
+    let told: Value = serde_json::from_str(&late.out).expect("a document");
+    assert_eq!(told["accepted"], false, "{told}");
+    assert_eq!(told["how"], "expired", "{told}");
+    let more = format!("[policy.tools]\n\"*\" = \"ask\"\n{more}");
+    let resumed = jackfield(["sessions", "resume", "last"]).at_with(&claude.base_url(), &more);
+    let resumed = resumed.env("JACKFIELD_DB", file(folder.path())).run().await;
+    assert_eq!(resumed.code, Some(0), "{resumed:?}");
+    let told = outcomes(&claude, 1);
+    assert!(told.contains("nobody approved it in time"), "{told}");
+    let late = approvals(folder.path(), ["deny", id(asked)]).await;
+    assert_eq!(late.code, Some(10), "{late:?}");
+    assert!(late.out.contains("nobody answered in time"), "{late:?}");
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn events_say_what_an_approval_is_bound_to_and_who_gave_it() {
+    let claude = ScriptedClaude::start([sum("1+1"), Turn::text("two")]).await;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let more = "[policy.tools]\n\"*\" = \"ask\"\n[approvals]\ncommand = [\"echo\", '{\"decision\": \"allow\"}']";
+    let ask = jackfield(["ask", "--json", "calculate"]).at_with(&claude.base_url(), more);
+    let ran = ask.env("JACKFIELD_DB", file(folder.path())).run().await;
+    let events = ran.events();
+    let event = |name: &str| {
+        let found = events.iter().find(|event| event["event"] == name);
+        found.cloned().unwrap_or_else(|| panic!("{name}: {ran:?}"))
+    };
+    let (wait, ended) = (event("wait"), event("wait_ended"));
+    assert_eq!(wait["subject"].as_str().map(str::len), Some(64), "{wait}");
+    assert_eq!(ended["how"], "answered", "{ended}");
+    assert_eq!(ended["by"], "the approver `echo`", "{ended}");
+    kept(&claude);
+}

@@ -11,7 +11,7 @@ use jackfield_engine::{Asked, Delivered, Engine};
 use serde_json::{Map, Value};
 
 use crate::approval;
-use crate::args::{Approvals, Source};
+use crate::args::Approvals;
 use crate::commands::{ask, kept, printed};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -29,21 +29,10 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fau
     | Approvals::Show { source, .. }) = &approvals;
     // Before anything is opened: what was typed is wrong wherever it goes.
     let answer = answer(&approvals)?;
-    let journal = open(source).await?;
-    let engine = Engine::builder(Arc::clone(&journal.journal)).build();
-    let done = perform(&approvals, answer, &engine).await;
-    kept::close(&journal).await;
+    let kept = kept::open(&ask::flags_of(source)).await?;
+    let done = perform(&approvals, answer, &kept.engine).await;
+    kept.close().await;
     done
-}
-
-async fn open(source: &Source) -> Result<jackfield_assembly::OpenJournal, Fault> {
-    let (config, _) = ask::configured(&ask::flags_of(source))?;
-    if config.journal_file().is_none() {
-        let message = "conversations are kept in memory: nobody else can answer their questions";
-        let help = "name a file with `--db FILE` or JACKFIELD_DB, here and there";
-        return Err(Fault::new(Exit::Configuration, message).with_help(help));
-    }
-    kept::begin(&config).opened().await
 }
 
 async fn perform(

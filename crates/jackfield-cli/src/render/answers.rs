@@ -2,13 +2,14 @@
 
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitEndKind};
 
-use super::words::one_line;
+use super::hidden::revealed;
+use super::words::{one_line, shortened};
 
 /// How a question ended, and by whom, in words.
 #[must_use]
 pub fn wait_end(end: &WaitEnd) -> String {
     let (answer, by) = match end {
-        WaitEnd::Answered { answer, by, .. } => (answer, one_line(by)),
+        WaitEnd::Answered { answer, by, .. } => (answer, revealed(&one_line(by))),
         WaitEnd::Cancelled => return "the turn was cancelled".to_owned(),
         WaitEnd::Expired => return "nobody answered in time".to_owned(),
         WaitEnd::Superseded => return "a new message took its place".to_owned(),
@@ -18,7 +19,7 @@ pub fn wait_end(end: &WaitEnd) -> String {
             format!("denied by {by}")
         }
         Answer::Approval(Approval::Denied { reason }) => {
-            format!("denied by {by}: {}", one_line(reason))
+            format!("denied by {by}: {}", shortened(reason, REASON))
         }
         Answer::Approval(Approval::Granted {
             edited,
@@ -39,6 +40,9 @@ pub fn wait_end(end: &WaitEnd) -> String {
         }
     }
 }
+
+/// The most characters of a reason.
+const REASON: usize = 400;
 
 /// How a question ended, in a word.
 #[must_use]

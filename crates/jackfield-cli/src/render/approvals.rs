@@ -56,7 +56,7 @@ pub fn one(out: &mut impl Write, asked: &Asked, now: WallTime, as_json: bool) ->
     writeln!(out, "{}", label(asked, words::arguments))?;
     if let Some(input) = &asked.input {
         let whole = words::whole_arguments(input, "\n");
-        for line in words::printable(&whole).lines() {
+        for line in whole.lines() {
             writeln!(out, "    {line}")?;
         }
     }
@@ -226,7 +226,7 @@ fn answered(answer: &Answer) -> Value {
 }
 
 fn document(out: &mut impl Write, value: &Value) -> io::Result<()> {
-    writeln!(out, "{value:#}")
+    writeln!(out, "{}", words::escaped(format!("{value:#}")))
 }
 
 /// How many characters of an id are shown; enough for more questions than anybody answers.

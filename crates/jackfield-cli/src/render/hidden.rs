@@ -19,7 +19,7 @@ pub fn revealed(text: &str) -> String {
 }
 
 /// Whether a character is not seen, or changes how others are seen.
-const fn is_hidden(c: char) -> bool {
+pub(super) const fn is_hidden(c: char) -> bool {
     // Unicode 17, general categories Cc, Cf, Co, Zl and Zp, spaces that are none of ours, fillers and
     // variation selectors; read 2026-11-22.
     matches!(c,

@@ -137,9 +137,7 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 attempt, edited, ..
             } => {
                 if let Some(edited) = edited {
-                    let name = self.name(&attempt.call);
-                    let arguments = words::arguments(edited);
-                    self.remark(&format!("{name} runs with edited arguments: {arguments}"))?;
+                    self.edited(&attempt.call, edited)?;
                 }
                 self.started(&attempt.call, now)?;
             }

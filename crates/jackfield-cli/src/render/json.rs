@@ -189,10 +189,17 @@ impl<O: Write + Send> Json<O> {
                 "event": "wait",
                 "id": wait.id.as_str(), "call": wait.call.as_str(), "kind": wait_kind(&wait.kind),
                 "expires_in_ms": millis(wait.deadline.since(now.wall)),
+                "subject": wait_subject(&wait.kind),
             })),
             Fact::WaitClosed { end, wait, .. } => {
-                let how = wait_end(end.kind());
-                self.line(&json!({ "event": "wait_ended", "id": wait.as_str(), "how": how }))
+                let by = match end {
+                    WaitEnd::Answered { by, .. } => Some(&**by),
+                    WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
+                };
+                self.line(&json!({
+                    "event": "wait_ended",
+                    "id": wait.as_str(), "how": wait_end(end.kind()), "by": by,
+                }))
             }
             Fact::CallAccepted { .. }
             | Fact::CallLost { .. }
@@ -379,6 +386,14 @@ pub(crate) const fn wait_kind(kind: &WaitKind) -> &'static str {
         WaitKind::ClientResult => "client_result",
         WaitKind::Elicitation { .. } => "elicitation",
         WaitKind::UnknownOutcome => "unknown_outcome",
+    }
+}
+
+/// What the answer to an approval is bound to, for programs.
+fn wait_subject(kind: &WaitKind) -> Option<String> {
+    match kind {
+        WaitKind::Approval { subject } => subject.map(|subject| subject.to_hex()),
+        WaitKind::ClientResult | WaitKind::Elicitation { .. } | WaitKind::UnknownOutcome => None,
     }
 }
 

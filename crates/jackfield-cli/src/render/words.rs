@@ -1,6 +1,7 @@
 //! Values in words: calls, outcomes, ends, failures. Pure.
 
 use std::borrow::Cow;
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use jackfield_domain::fact::CallEnd;
@@ -15,8 +16,9 @@ use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
 use jackfield_engine::Problem;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::render::hidden::{is_hidden, revealed};
 use crate::render::spent;
 
 /// The text without what a terminal would obey: control characters, and marks that turn text around.
@@ -102,21 +104,59 @@ pub fn arguments(input: &ToolInput) -> String {
     shortened(&whole_arguments(input, ", "), ARGUMENTS)
 }
 
-/// All arguments of a call, one after another, with this between them.
+/// All arguments of a call, one after another, with this between them: as they are sent, with nothing
+/// hidden in them, and no name or value that could be taken for several.
 #[must_use]
 pub fn whole_arguments(input: &ToolInput, between: &str) -> String {
     match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => {
-                let fields = fields
-                    .iter()
-                    .map(|(name, value)| format!("{name}: {}", compact(value)));
+                let fields = fields.iter().map(|(name, value)| {
+                    let value = revealed(&compact(value));
+                    format!("{}: {value}", argument(name))
+                });
                 fields.collect::<Vec<_>>().join(between)
             }
-            Err(_) => input.raw().to_owned(),
+            Err(_) => revealed_text(input.raw()),
         },
-        ToolInput::Text(text) => text.to_string(),
+        ToolInput::Text(text) => revealed_text(text),
     }
+}
+
+/// The name of an argument, between quotes unless it is one word: a model chooses names, too, and one
+/// with a colon or a line end in it must not look like another argument.
+fn argument(name: &str) -> Cow<'_, str> {
+    let in_a_word = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.');
+    if !name.is_empty() && name.chars().all(in_a_word) {
+        Cow::Borrowed(name)
+    } else {
+        Cow::Owned(revealed(&compact(&Value::from(name))))
+    }
+}
+
+/// The text with nothing hidden in it; tabs are what they are in code.
+fn revealed_text(text: &str) -> String {
+    let parts: Vec<String> = text.split('\t').map(revealed).collect();
+    parts.join("\t")
+}
+
+/// The arguments of a call as JSON that can be typed: as they are sent, and with everything that is not
+/// seen as an escape of JSON's own.
+#[must_use]
+pub fn typed(fields: &Map<String, Value>) -> String {
+    let json = serde_json::to_string(fields).unwrap_or_default();
+    let mut typed = String::with_capacity(json.len());
+    for c in json.chars() {
+        if is_hidden(c) {
+            for unit in c.encode_utf16(&mut [0; 2]) {
+                // Such characters stand in texts alone. Writing to a string does not fail.
+                let _written = write!(typed, "\\u{unit:04x}");
+            }
+        } else {
+            typed.push(c);
+        }
+    }
+    typed
 }
 
 fn compact(value: &Value) -> String {

@@ -108,6 +108,21 @@ impl<'a> Table<'a> {
                 self.calls.extend(reply.message.calls().map(Arc::clone));
                 return false;
             }
+            Fact::CallStarted {
+                attempt,
+                edited: Some(input),
+                ..
+            } => {
+                let mut calls = self.calls.iter_mut().rev();
+                if let Some(call) = calls.find(|call| call.id == attempt.call) {
+                    // Whoever is asked about it again is asked about what runs.
+                    *call = Arc::new(ToolCall {
+                        input: ToolInput::clone(input),
+                        ..ToolCall::clone(call)
+                    });
+                }
+                return false;
+            }
             Fact::TurnOpened { setup, turn, .. } => {
                 self.setup = Some(Arc::clone(setup));
                 self.turn = Some(turn.clone());
@@ -351,8 +366,8 @@ impl<'a> Table<'a> {
             Some(Choice::Deny(reason)) => Understood::Answer(Answer::Approval(Approval::Denied {
                 reason: reason.into(),
             })),
-            Some(Choice::Edit(arguments)) if arguments.is_empty() => match self.raw(wait) {
-                Some(raw) => Understood::Edit(raw),
+            Some(Choice::Edit(arguments)) if arguments.is_empty() => match self.sent(wait) {
+                Some(sent) => Understood::Edit(words::typed(sent)),
                 None => Understood::Unclear(Some(NOT_EDITED.to_owned())),
             },
             Some(Choice::Edit(arguments)) => self.edited(wait, &arguments),
@@ -363,16 +378,16 @@ impl<'a> Table<'a> {
 
     /// The call may run with these arguments, if they can be arguments.
     fn edited(&self, wait: &Wait, arguments: &str) -> Understood {
-        let Some(raw) = self.raw(wait) else {
+        let Some(sent) = self.sent(wait) else {
             return Understood::Unclear(Some(NOT_EDITED.to_owned()));
         };
         let arguments = arguments.trim();
         if arguments.is_empty() {
             return Understood::Unclear(None);
         }
-        let (given, typed) = (JsonInput::parse(&raw), JsonInput::parse(arguments));
+        let typed = JsonInput::parse(arguments);
         match typed.object() {
-            Ok(fields) if given.object() == Ok(fields) => granted(None, false),
+            Ok(fields) if sent == &**fields => granted(None, false),
             Ok(fields) => granted(Some(Arc::clone(fields)), false),
             Err(_) => Understood::Unclear(Some(format!(
                 "these are no arguments, which are a JSON object: {arguments}"
@@ -380,10 +395,11 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// The arguments of the call that is asked about, if they are JSON.
-    fn raw(&self, wait: &Wait) -> Option<String> {
+    /// The arguments of the call that is asked about, if they are JSON: what is sent, and not what was
+    /// written, in which a name may stand twice.
+    fn sent(&self, wait: &Wait) -> Option<&Map<String, Value>> {
         match &self.call(wait)?.input {
-            ToolInput::Json(input) => Some(words::escaped(input.raw().to_owned())),
+            ToolInput::Json(input) => input.object().ok().map(|fields| &**fields),
             ToolInput::Text(_) => None,
         }
     }

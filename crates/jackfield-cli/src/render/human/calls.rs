@@ -37,16 +37,8 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
         input: &ToolInput,
     ) -> io::Result<()> {
         self.spinner.clear();
-        let tool = self
-            .setup
-            .as_ref()
-            .and_then(|setup| setup.catalog.tool(name));
-        let icon = tool
-            .and_then(words::icon)
-            .unwrap_or_else(|| ICON.to_owned());
+        let label = self.label(name, input);
         let name = words::shortened(name, NAME_WIDTH);
-        let arguments = words::arguments(input);
-        let label = format!("{icon} {NAME}{name}{NAME:#}({arguments})");
         self.screen.line(&label)?;
         if let Some(id) = id {
             let shown = Shown {
@@ -57,6 +49,31 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 status: Status::Waiting,
             };
             self.calls.insert(id.clone(), shown);
+        }
+        Ok(())
+    }
+
+    fn label(&self, name: &str, input: &ToolInput) -> String {
+        let tool = self
+            .setup
+            .as_ref()
+            .and_then(|setup| setup.catalog.tool(name));
+        let icon = tool
+            .and_then(words::icon)
+            .unwrap_or_else(|| ICON.to_owned());
+        let name = words::shortened(name, NAME_WIDTH);
+        let arguments = words::arguments(input);
+        format!("{icon} {NAME}{name}{NAME:#}({arguments})")
+    }
+
+    /// The call is another one now: whoever is asked about it again is asked about what runs.
+    pub(super) fn edited(&mut self, call: &ToolCallId, input: &ToolInput) -> io::Result<()> {
+        let name = self.name(call);
+        let arguments = words::arguments(input);
+        self.remark(&format!("{name} runs with edited arguments: {arguments}"))?;
+        let label = self.label(&name, input);
+        if let Some(shown) = self.calls.get_mut(call) {
+            (shown.input, shown.label) = (input.clone(), label);
         }
         Ok(())
     }
@@ -192,7 +209,6 @@ fn in_full(input: &ToolInput) -> Vec<String> {
         return Vec::new();
     }
     let whole = words::whole_arguments(input, "\n");
-    let whole = words::printable(&whole);
     let (seen, rest) = match whole.char_indices().nth(WHOLE) {
         Some((end, _)) => whole.split_at(end),
         None => (&*whole, ""),
