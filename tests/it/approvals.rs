@@ -107,7 +107,7 @@ async fn a_call_is_allowed_from_elsewhere_and_the_prompt_goes_away() {
     assert_eq!(late.code, Some(10), "{late:?}");
     assert!(
         late.out
-            .contains("too late, it was allowed with other arguments by мария"),
+            .contains("too late, allowed with other arguments by мария"),
         "{late:?}"
     );
     kept(&claude);

@@ -10,9 +10,9 @@ use super::words::{one_line, shortened};
 pub fn wait_end(end: &WaitEnd) -> String {
     let (answer, by) = match end {
         WaitEnd::Answered { answer, by, .. } => (answer, revealed(&one_line(by))),
-        WaitEnd::Cancelled => return "the turn was cancelled".to_owned(),
-        WaitEnd::Expired => return "nobody answered in time".to_owned(),
-        WaitEnd::Superseded => return "a new message took its place".to_owned(),
+        WaitEnd::Cancelled => return CANCELLED.to_owned(),
+        WaitEnd::Expired => return EXPIRED.to_owned(),
+        WaitEnd::Superseded => return SUPERSEDED.to_owned(),
     };
     match answer {
         Answer::Approval(Approval::Denied { reason }) if reason.trim().is_empty() => {
@@ -41,8 +41,25 @@ pub fn wait_end(end: &WaitEnd) -> String {
     }
 }
 
+const CANCELLED: &str = "the turn was cancelled";
+const EXPIRED: &str = "nobody answered in time";
+const SUPERSEDED: &str = "a new message took its place";
+
 /// The most characters of a reason.
 const REASON: usize = 400;
+
+/// What somebody is told whose answer was not the first.
+#[must_use]
+pub fn too_late(how: WaitEndKind, by: Option<&str>) -> String {
+    let by = by.map(|by| format!(" by {}", revealed(&one_line(by))));
+    let why = match how {
+        WaitEndKind::Answered => format!("it was answered{}", by.unwrap_or_default()),
+        WaitEndKind::Cancelled => CANCELLED.to_owned(),
+        WaitEndKind::Expired => EXPIRED.to_owned(),
+        WaitEndKind::Superseded => SUPERSEDED.to_owned(),
+    };
+    format!("that comes too late: {why}")
+}
 
 /// How a question ended, in a word.
 #[must_use]

@@ -119,7 +119,7 @@ pub fn said(
     if accepted {
         writeln!(out, "{GOOD}✓{GOOD:#} {label}: {state}")
     } else {
-        writeln!(out, "{BAD}✗{BAD:#} {label}: too late, it was {state}")
+        writeln!(out, "{BAD}✗{BAD:#} {label}: too late, {state}")
     }
 }
 

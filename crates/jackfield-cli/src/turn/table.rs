@@ -20,7 +20,7 @@ use crate::approval::{self, Choice};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::{Question, Said};
-use crate::render::{Event, Manner, words};
+use crate::render::{Event, Manner, answers, words};
 
 /// The questions that are on the table, and the one that a person is at.
 pub(super) struct Table<'a> {
@@ -421,9 +421,9 @@ impl<'a> Table<'a> {
         };
         match self.put(wait.id.as_str(), body).await? {
             Delivered::Accepted | Delivered::AlreadyThere => {}
-            // How it ended is told when the turn has it.
-            Delivered::Closed { .. } => {
-                shown.with(|view| view.say("that comes too late: it was answered elsewhere"));
+            Delivered::Closed { by, how, .. } => {
+                let remark = answers::too_late(how, by.as_deref());
+                shown.with(|view| view.say(&remark));
             }
             Delivered::NoSuchWait => shown.with(|view| view.say("nobody asks that any more")),
         }

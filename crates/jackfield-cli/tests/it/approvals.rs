@@ -7,6 +7,7 @@ use std::io::Write as _;
 use jackfield_assembly::{Config, Environment, ProviderConfig, Registry};
 use jackfield_cli::approval::{Choice, Terminal, parse};
 use jackfield_cli::person::Person;
+use jackfield_cli::render::answers::too_late;
 use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::screen::Screen;
 use jackfield_cli::turn::{self, Asks};
@@ -14,10 +15,22 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::Message;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::setup::Opening;
+use jackfield_domain::wait::WaitEndKind;
 use jackfield_engine::SendMessage;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Turn;
 use serde_json::json;
+
+#[test]
+fn whoever_comes_second_is_told_how_it_was_answered_and_by_whom() {
+    let told = too_late(WaitEndKind::Answered, Some("ma\u{200b}ria\nx"));
+    assert_eq!(
+        told,
+        "that comes too late: it was answered by ma<U+200B>ria x"
+    );
+    let told = too_late(WaitEndKind::Expired, None);
+    assert_eq!(told, "that comes too late: nobody answered in time");
+}
 
 #[test]
 fn an_answer_is_a_letter_or_a_word_and_a_no_may_have_its_reason() {

@@ -299,6 +299,27 @@ fn a_question_names_the_call() {
 }
 
 #[test]
+fn a_call_that_was_edited_is_asked_about_as_it_runs() {
+    let (scene, wait) = Scene::new()
+        .round(ToolUse::Allowed)
+        .calls("c1", "remove", r#"{"path": "a.txt"}"#)
+        .started_with("c1", Some(r#"{"path": "b.txt"}"#))
+        .asked("c1");
+    let tty = Tty::default();
+    let screen = Screen::new(tty.clone(), tty.clone(), true);
+    let mut human = Human::new(screen, ON_TERMINAL);
+    for event in &scene.news {
+        human.show(event).unwrap();
+    }
+    human.ask(&wait, Manner::Inline).unwrap();
+    let shown = strip_str(&tty.text()).to_string();
+    assert!(
+        shown.contains("? may ⚙ remove(path: \"b.txt\") run?"),
+        "{shown}"
+    );
+}
+
+#[test]
 fn a_terminal_is_never_told_what_to_do() {
     let bad = "\u{1b}]0;owned\u{7}\u{202e}x";
     let arguments = serde_json::json!({ "a": bad }).to_string();

@@ -151,14 +151,19 @@ impl Scene {
         self
     }
 
-    pub(crate) fn started(mut self, id: &str) -> Self {
+    pub(crate) fn started(self, id: &str) -> Self {
+        self.started_with(id, None)
+    }
+
+    pub(crate) fn started_with(mut self, id: &str, edited: Option<&str>) -> Self {
+        let edited = edited.map(|raw| Arc::new(ToolInput::Json(JsonInput::parse(raw))));
         self.fact(Fact::CallStarted {
             approval: None,
             attempt: ToolAttempt {
                 attempt: 1,
                 call: ToolCallId::parse(id).unwrap(),
             },
-            edited: None,
+            edited,
             may_repeat: true,
             time_limit: Duration::from_secs(30),
         });
