@@ -15,12 +15,15 @@ use jackfield_domain::wait::{
 use jackfield_engine::{Delivered, Engine};
 use serde_json::{Map, Value};
 
+use self::wording::{ANSWER, ARGUMENTS, NOBODY, NOT_EDITED, hint, question};
 use super::{Asks, Shown};
 use crate::approval::{self, Choice};
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::person::{Question, Said};
+use crate::person::Said;
 use crate::render::{Event, Manner, answers, words};
+
+mod wording;
 
 /// The questions that are on the table, and the one that a person is at.
 pub(super) struct Table<'a> {
@@ -470,35 +473,9 @@ impl<'a> Table<'a> {
     }
 }
 
-const fn question(prompt: &'static str, initial: String) -> Question {
-    Question::Answer { initial, prompt }
-}
-
-/// What may be answered, in short.
-const fn hint(wait: &Wait) -> &'static str {
-    match wait.kind {
-        WaitKind::UnknownOutcome => "an answer is r, to run it again, or t, to tell the model",
-        WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::Elicitation { .. } => {
-            "an answer is y, a or e alone, or n and why"
-        }
-    }
-}
-
 fn granted(edited: Option<Arc<Map<String, Value>>>, for_session: bool) -> Understood {
     Understood::Answer(Answer::Approval(Approval::Granted {
         edited,
         for_session,
     }))
 }
-
-/// What stands before an answer.
-const ANSWER: &str = "answer: ";
-
-/// What stands before arguments that are edited.
-const ARGUMENTS: &str = "arguments: ";
-
-/// Why nobody said yes.
-const NOBODY: &str = "nobody is there to ask";
-
-/// Why there is nothing to edit.
-const NOT_EDITED: &str = "this call has no JSON arguments that could be edited";
