@@ -52,6 +52,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     let names = section.again();
     for entry in section.entries() {
         let mut table = Section::of(&names, &entry);
+        let place = entry.place.clone();
         let mut amount = |name| table.take(name, per_million).map(|(money, _)| money);
         let (cache_read, cache_write) = (amount("cache_read"), amount("cache_write"));
         let (input, output) = (amount("input"), amount("output"));
@@ -73,6 +74,14 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
             model: PriceList::ANY.into(),
             provider: entry.name,
         });
+        let is_part = model.model.contains('*') && &*model.model != PriceList::ANY;
+        if is_part || model.provider.contains('*') {
+            let message = "a price is that of one model, or of all models of a provider";
+            names.problem(Problem::new(place, message).with_help(
+                "write `PROVIDER/MODEL`, or the name of the provider alone; `*` stands for no part of a name",
+            ));
+            continue;
+        }
         let listed = Listed {
             cache_read,
             cache_write,

@@ -82,6 +82,14 @@ fn the_list_of_a_vendor_counts_for_the_vendor_alone() {
 fn a_price_that_cannot_be_meant_is_refused_with_its_place() {
     for (text, expected) in [
         (
+            "[prices.\"a/b-*\"]\ninput = 1\noutput = 1\n",
+            "1: key `prices.\"a/b-*\"`: a price is that of one model",
+        ),
+        (
+            "[prices.\"*\"]\ninput = 1\noutput = 1\n",
+            "1: key `prices.\"*\"`: a price is that of one model",
+        ),
+        (
             "[prices.a]\ninput = 1\n",
             "1: key `prices.a`: a price has `input` and `output`",
         ),
