@@ -128,7 +128,7 @@ proptest! {
 }
 
 /// The fields of a redacted document that may have what was said, and names.
-const SAID: [&str; 18] = [
+const SAID: [&str; 19] = [
     "[text].text",
     "[refusal].text",
     "[tool_call].name",
@@ -140,6 +140,7 @@ const SAID: [&str; 18] = [
     ".end.sequence",
     ".finish.sequence",
     ".media_type",
+    ".finish",
     ".messages.model",
     ".turns.model",
     ".turns.tools",
