@@ -363,8 +363,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "parked-taken-up-again-and-again",
         file: "crates/jackfield-engine/src/keeper.rs",
-        from: "at < left.until",
-        to: "at > left.until",
+        from: "is_some_and(|left| at < left.until)",
+        to: "is_some_and(|left| at > left.until)",
         package: "jackfield-engine",
         test: "keeping::a_parked_session_is_told_once_and_does_not_keep_the_others_out",
     },
