@@ -7,6 +7,7 @@ use jackfield_domain::note::Note;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::SystemPrompt;
 use jackfield_domain::tool::{ToolChoice, ToolDefinition};
+use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// What a client asks.
@@ -15,16 +16,24 @@ use thiserror::Error;
 /// it that no provider ran is marked as the engine's.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Incoming {
+    /// Whether the client wants an answer at once, and the reply later.
+    pub background: bool,
     /// Which tools may or have to be called.
     pub choice: ToolChoice,
+    /// What the reply repeats of the request, or what shapes it; only its dialect reads it.
+    pub echo: Map<String, Value>,
     /// The conversation.
     pub messages: Vec<Message>,
     /// The model, by the client's name for it.
     pub model: Arc<str>,
     /// What of the body is lost or changed; `Refused` is what would have made the provider act.
     pub notes: Vec<Note>,
+    /// The reply that this goes on from, by the id that its client was told.
+    pub previous: Option<Arc<str>>,
     /// Settings.
     pub settings: Settings,
+    /// Whether the reply is to be kept; `None` leaves that to the server.
+    pub store: Option<bool>,
     /// Whether the reply is to come as events.
     pub stream: bool,
     /// The system prompt.

@@ -15,6 +15,7 @@
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request | [`Incoming`](incoming::Incoming) |
 //! | an error's kind and advice | [`failure`] |
+//! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod client_ids;
@@ -29,5 +30,6 @@ pub mod outgoing;
 pub mod pointer;
 pub mod same;
 pub mod schema;
+pub mod serve;
 pub mod state;
 pub mod strict;

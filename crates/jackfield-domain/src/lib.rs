@@ -34,6 +34,7 @@ pub mod request;
 pub mod restrictions;
 pub mod rules;
 pub mod send_message;
+pub mod server_tool;
 pub mod session;
 pub mod settings;
 pub mod setup;

@@ -52,11 +52,15 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     };
     let settings = settings::from_wire(said, &mut notes)?;
     Ok(Incoming {
+        background: false,
         choice,
+        echo: serde_json::Map::new(),
         messages,
         model: body.model.into(),
         notes: notes.into_vec(),
+        previous: None,
         settings,
+        store: None,
         stream: body.stream.unwrap_or(false),
         system,
         tools,

@@ -42,11 +42,15 @@ pub fn from_wire(mut body: wire::Request, owner: &StateOwner) -> Result<Incoming
     let model = std::mem::take(&mut body.model).into();
     let settings = settings::from_wire(body, &mut notes)?;
     Ok(Incoming {
+        background: false,
         choice,
+        echo: serde_json::Map::new(),
         messages,
         model,
         notes: notes.into_vec(),
+        previous: None,
         settings,
+        store: None,
         stream,
         system,
         tools,

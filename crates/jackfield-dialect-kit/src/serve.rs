@@ -1,0 +1,183 @@
+//! Serving: a dialect as the language of a server, whatever provider is asked behind it.
+//!
+//! One turn has one reply for its client, however many rounds it takes: the rounds come as the pieces of
+//! one reply, numbered on, and an encoder writes them as they come. Tools that Jackfield itself ran are
+//! calls [by the provider](jackfield_domain::block::RanBy::Provider) there, with an outcome each,
+//! and a [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both says which.
+
+use std::fmt;
+
+use jackfield_domain::delta::Delta;
+use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{Reply, ReplyEnd};
+use serde_json::{Map, Value};
+use thiserror::Error;
+
+use crate::encode::SseEvent;
+use crate::incoming::Incoming;
+
+/// One dialect, as a server speaks it. Pure: no I/O, no clock.
+pub trait ServeDialect: fmt::Debug + Send + Sync {
+    /// Its name, such as `claude`.
+    fn name(&self) -> &'static str;
+
+    /// What a client asks. `header` gives the value of a header by its name in lower case. The ids of
+    /// the client's calls are kept as those of this owner.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeError`] for what is no request of this dialect, and for what would be ignored in silence
+    /// otherwise: a beta or a field that makes a server act and that Jackfield does not serve.
+    fn request(
+        &self,
+        header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &StateOwner,
+    ) -> Result<Incoming, ServeError>;
+
+    /// The body of a reply that is told whole, and notes on what is lost or changed by it.
+    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>);
+
+    /// What writes a reply as events.
+    fn encoder(&self, about: &About) -> Box<dyn EncodeReply>;
+
+    /// The answer to what is refused, or has failed before anything of a stream was written.
+    fn error(&self, error: &ServeError, request_id: &str) -> Refused;
+}
+
+/// Writes one reply of a turn as events, piece by piece.
+pub trait EncodeReply: Send {
+    /// What comes before any piece. Whoever calls this first has it out early; otherwise it comes with
+    /// the first piece.
+    fn begin(&mut self) -> Vec<SseEvent>;
+
+    /// The events for a piece; `call` is our id of the call that begins with it.
+    fn push(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent>;
+
+    /// What says nothing but that the connection lives, as it stands on the wire: an event of the
+    /// dialect, or a comment where it has none that every client passes over.
+    fn keep_alive(&mut self) -> String;
+
+    /// The last events of a reply that is whole.
+    fn finish(self: Box<Self>, end: &ReplyEnd) -> Vec<SseEvent>;
+
+    /// The last events of a reply that broke off.
+    fn fail(self: Box<Self>, error: &ServeError, request_id: &str) -> Vec<SseEvent>;
+}
+
+/// What a reply says of itself besides its content.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct About {
+    /// When its request came, in seconds since 1970.
+    pub created: u64,
+    /// What the request said that its reply repeats or that shapes it, as [`Incoming::echo`] has it.
+    pub echo: Map<String, Value>,
+    /// The part of its id behind the dialect's prefix: letters, digits and `_`.
+    pub id: String,
+    /// The model, by the client's name for it.
+    pub model: String,
+}
+
+/// An answer with an error, in the dialect's own form.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Refused {
+    /// The body, JSON.
+    pub body: Vec<u8>,
+    /// The seconds of a `retry-after` header, where there is advice.
+    pub retry_after: Option<u64>,
+    /// The HTTP status.
+    pub status: u16,
+}
+
+/// Why a request gets no reply.
+#[derive(Clone, Debug, Error, PartialEq)]
+#[error("{message}")]
+pub struct ServeError {
+    /// What it is.
+    pub kind: ServeErrorKind,
+    /// What happened and what to do, for a person.
+    pub message: String,
+    /// Where in the request, such as `messages.0.content`, if it is about one place.
+    pub param: Option<String>,
+}
+
+impl ServeError {
+    /// An error of this kind.
+    #[must_use]
+    pub fn new(kind: ServeErrorKind, message: impl Into<String>) -> Self {
+        Self {
+            kind,
+            message: message.into(),
+            param: None,
+        }
+    }
+
+    /// The same, about this place in the request.
+    #[must_use]
+    pub fn at(mut self, param: impl Into<String>) -> Self {
+        self.param = Some(param.into());
+        self
+    }
+}
+
+impl From<crate::incoming::Invalid> for ServeError {
+    fn from(invalid: crate::incoming::Invalid) -> Self {
+        Self::new(ServeErrorKind::Invalid, invalid.to_string()).at(invalid.path)
+    }
+}
+
+/// What kind of error it is. Each dialect has its own status, type and code for each.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ServeErrorKind {
+    /// The session is at work on another turn.
+    Busy,
+    /// The turn was cancelled.
+    Cancelled,
+    /// The results of the client's tools did not come in time.
+    ClientExpired,
+    /// It contradicts what was said before: another result for a call that has one, another body under
+    /// an idempotency key.
+    Conflict,
+    /// The caller may not do this.
+    Forbidden,
+    /// Jackfield itself failed.
+    Internal,
+    /// The request is no request of this dialect, or breaks a rule.
+    Invalid,
+    /// A limit of the turn was met, and that is to be an error.
+    LimitReached,
+    /// The model could not be asked, or failed.
+    Model(ModelFailure),
+    /// The address has nothing behind it, or not for this method.
+    NoSuchAddress,
+    /// There is no such model.
+    NoSuchModel,
+    /// There is no such reply to go on from, look at or delete.
+    NoSuchReply,
+    /// There is no such session.
+    NoSuchSession,
+    /// A result is for a call that nobody knows.
+    NoSuchCall,
+    /// Results are missing for calls that the same reply made.
+    ResultsMissing,
+    /// What the request says cannot be said to the provider, and `strict` refuses that.
+    Strict,
+    /// There are too many requests; the advice is in seconds.
+    TooMany {
+        /// When to come again.
+        retry_after: u64,
+    },
+    /// The body, a header or a list is too large.
+    TooLarge,
+    /// The request did not come in time.
+    TooSlow,
+    /// No token, or a wrong one.
+    Unauthenticated,
+    /// Nothing can be served now; it may be later.
+    Unavailable,
+    /// It names a thing that Jackfield does not serve.
+    Unsupported,
+}
