@@ -6,6 +6,7 @@
 //! and a [`ServerTool`](jackfield_domain::server_tool::ServerTool) on both says which.
 
 use std::fmt;
+use std::sync::Arc;
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::ModelFailure;
@@ -73,6 +74,9 @@ pub trait EncodeReply: Send {
 pub struct About {
     /// When its request came, in seconds since 1970.
     pub created: u64,
+    /// The dialect in which its provider is asked, where that is known. What comes in another one than the
+    /// client's has no ids of its own, so that they may be made up early.
+    pub dialect: Option<Arc<str>>,
     /// What the request said that its reply repeats or that shapes it, as [`Incoming::echo`] has it.
     pub echo: Map<String, Value>,
     /// The part of its id behind the dialect's prefix: letters, digits and `_`.
