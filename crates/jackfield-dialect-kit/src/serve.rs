@@ -154,7 +154,7 @@ pub enum ServeErrorKind {
     /// A limit of the turn was met, and that is to be an error.
     LimitReached,
     /// The model could not be asked, or failed.
-    Model(ModelFailure),
+    Model(Box<ModelFailure>),
     /// The address has nothing behind it, or not for this method.
     NoSuchAddress,
     /// There is no such model.
