@@ -1,5 +1,6 @@
 //! The port to where facts are kept: owned by one, appended by its owner, delivered to by anybody.
 
+pub mod marks;
 pub mod sessions;
 pub mod summary;
 pub mod waits;
@@ -13,6 +14,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody, WaitEndKind};
 use thiserror::Error;
 
+use self::marks::{Found, Mark};
 use self::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use self::waits::WaitRow;
 use crate::chat_model::BoxError;
@@ -38,9 +40,12 @@ use crate::chat_model::BoxError;
 ///   wait does not take MUST be answered as if there were no such wait, and not be kept.
 /// - A delivery MUST be in `load` and `inbox` from the moment it was accepted. Dropping `inbox` while
 ///   it waits MUST lose nothing. The same holds of a committed step and `follow`.
-/// - What `sessions`, `due` and `open_waits` say MUST be what a fold of the facts by
-///   [`summary`] and [`waits`] says, from the moment that an append was committed: it is written in the
-///   same transaction.
+/// - What `sessions`, `due`, `open_waits` and `find` say MUST be what a fold of the facts by
+///   [`summary`], [`waits`] and [`marks`] says, from the moment that an append was committed: it is written
+///   in the same transaction.
+/// - A delivery that [nobody has to take up](summary::is_for_owner) MUST be kept like any other, and MUST NOT
+///   make a session due.
+/// - `find` MUST find nothing of another principal, and MUST NOT read more for every session that there is.
 /// - `release` MUST let others own the session at once, and MUST change nothing for a session that is
 ///   not owned under this epoch.
 /// - `delete` MUST leave nothing of a session, MUST be refused while a live process owns it, and MUST NOT
@@ -155,6 +160,19 @@ pub trait Journal: Send + Sync {
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
+
+    /// The turns of a principal that have these marks, in the order of the marks: of each mark the turns
+    /// that got it last, those first, and at most that many.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be read.
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError>;
 }
 
 /// A session's ownership, counted up at every change of owner.

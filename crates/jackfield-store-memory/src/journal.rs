@@ -10,6 +10,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::summary::fold;
 use jackfield_ports::journal::waits::WaitRow;
@@ -18,6 +19,7 @@ use jackfield_ports::journal::{
 };
 use jackfield_record::{DecodeError, EncodeError};
 
+use crate::marks::{Marks, shrink};
 use crate::record::{Record, Shared};
 use crate::session::Session;
 
@@ -34,6 +36,7 @@ pub struct MemoryJournal {
 #[derive(Default)]
 struct Sessions {
     by_id: HashMap<SessionId, Session>,
+    marks: Marks,
     /// The last epoch of a session that was deleted: none of them comes again.
     past: u64,
     shared: Shared,
@@ -127,12 +130,17 @@ impl Journal for MemoryJournal {
             }
         };
         let mut sessions = self.lock();
-        let Sessions { by_id, shared, .. } = &mut *sessions;
+        let Sessions {
+            by_id,
+            marks,
+            shared,
+            ..
+        } = &mut *sessions;
         let Some(found) = by_id.get_mut(&append.session) else {
             // Nobody has ever owned it.
             return Appended::Refused(Refusal::StaleEpoch);
         };
-        match found.append(append, steps, shared, (self.clock)()) {
+        match found.append(append, steps, (shared, marks), (self.clock)()) {
             Ok(()) => Appended::Committed,
             Err(refusal) => Appended::Refused(refusal),
         }
@@ -205,7 +213,13 @@ impl Journal for MemoryJournal {
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let mut sessions = self.lock();
-        let Some(found) = sessions.by_id.get(session) else {
+        let Sessions {
+            by_id,
+            marks,
+            past,
+            shared,
+        } = &mut *sessions;
+        let Some(found) = by_id.get(session) else {
             return Err(unknown(session));
         };
         let (owned, epoch) = found.owner();
@@ -214,9 +228,12 @@ impl Journal for MemoryJournal {
             return Err(JournalError::Owned { session });
         }
         found.end();
-        sessions.by_id.remove(session);
-        sessions.shared.forget();
-        sessions.past = sessions.past.max(epoch);
+        marks.forget(session, found.marked());
+        by_id.remove(session);
+        shrink(by_id);
+        shared.forget();
+        // One number for all of them: a journal that forgets must not grow.
+        *past = (*past).max(epoch);
         Ok(())
     }
 
@@ -252,6 +269,15 @@ impl Journal for MemoryJournal {
         let newest = open.split_off(open.len().saturating_sub(query.most));
         let rows = newest.into_iter();
         Ok(rows.map(|(_, id, row)| (id.clone(), row.clone())).collect())
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        Ok(self.lock().marks.find(principal, marks, most))
     }
 }
 

@@ -4,6 +4,7 @@
 //! as the bytes that `jackfield-record` makes of it, and read back from them.
 
 mod journal;
+mod marks;
 mod record;
 mod session;
 mod waits;

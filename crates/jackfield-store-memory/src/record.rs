@@ -8,6 +8,8 @@ use std::sync::{Arc, Weak};
 use jackfield_domain::digest::Digest;
 use jackfield_record::{Cut, DecodeError, Part};
 
+use crate::marks::shrink;
+
 /// A record, as it would be stored.
 #[derive(Clone)]
 pub(crate) struct Record {
@@ -48,13 +50,17 @@ impl Record {
 
 /// The large texts of all sessions, each once, as long as a record needs it.
 #[derive(Default)]
-pub(crate) struct Shared(HashMap<Digest, Weak<Part>>);
+pub(crate) struct Shared {
+    /// How many were needed when it was last seen which are.
+    needed: usize,
+    parts: HashMap<Digest, Weak<Part>>,
+}
 
 impl Shared {
     /// A record whose large texts are those that are there already, where they are.
     pub(crate) fn keep(&mut self, cut: Cut) -> Record {
         let parts = cut.parts.into_iter().map(|part| {
-            let kept = self.0.entry(part.digest).or_default();
+            let kept = self.parts.entry(part.digest).or_default();
             kept.upgrade().unwrap_or_else(|| {
                 let part = Arc::new(part);
                 *kept = Arc::downgrade(&part);
@@ -67,8 +73,16 @@ impl Shared {
         }
     }
 
-    /// Forgets those that no record needs any more.
+    /// Forgets those that no record needs any more, once they may be as many as those that one does: so it
+    /// costs the same for each, however many sessions there are.
     pub(crate) fn forget(&mut self) {
-        self.0.retain(|_, part| part.strong_count() > 0);
+        if self.parts.len() > self.needed.max(FEW) * 2 {
+            self.parts.retain(|_, part| part.strong_count() > 0);
+            self.needed = self.parts.len();
+            shrink(&mut self.parts);
+        }
     }
 }
+
+/// How many may be kept in vain in any case: of each its digest, and nothing of the text.
+const FEW: usize = 32;

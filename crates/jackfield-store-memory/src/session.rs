@@ -3,9 +3,11 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::marks;
 use jackfield_ports::journal::sessions::SessionRow;
 use jackfield_ports::journal::summary::{self, AT_ONCE, Open, Summary};
 use jackfield_ports::journal::waits::{Taken, WaitRow};
@@ -13,6 +15,7 @@ use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
 use jackfield_record::{Cut, EncodeError};
 use tokio::sync::Notify;
 
+use crate::marks::Marks;
 use crate::record::{Record, Shared};
 use crate::waits::Waits;
 
@@ -28,6 +31,10 @@ pub(crate) struct Session {
     epoch: u64,
     /// Told of every append.
     grown: Arc<Notify>,
+    /// The place after the last delivery that an owner has to see.
+    loud: u64,
+    /// Where it is found again.
+    marked: Vec<Digest>,
     owned: bool,
     /// How many deliveries an owner had seen when it last appended.
     seen: u64,
@@ -56,6 +63,8 @@ impl Session {
             delivered: HashSet::new(),
             epoch,
             grown: Arc::default(),
+            loud: 0,
+            marked: Vec::new(),
             owned: false,
             seen: 0,
             steps: Vec::new(),
@@ -82,6 +91,11 @@ impl Session {
         (self.owned, self.epoch)
     }
 
+    /// Where it is found again.
+    pub(crate) fn marked(&self) -> &[Digest] {
+        &self.marked
+    }
+
     /// Lets those who wait for it find that it is gone.
     pub(crate) fn end(&self) {
         self.arrived.notify_waiters();
@@ -93,7 +107,7 @@ impl Session {
         &mut self,
         append: &Append,
         records: Vec<Cut>,
-        shared: &mut Shared,
+        (shared, marks): (&mut Shared, &mut Marks),
         now: WallTime,
     ) -> Result<(), Refusal> {
         if append.epoch.0 != self.epoch || !self.owned {
@@ -113,6 +127,9 @@ impl Session {
         self.waits.check(append)?;
         for (step, record) in append.steps.iter().zip(records) {
             self.waits.apply(step);
+            let marked = marks::of(&self.summary, step);
+            self.marked.extend(marked.iter().map(|mark| mark.place));
+            marks.keep(&append.session, &marked);
             self.summary.apply(step);
             self.words.extend(summary::words(step));
             self.bytes += record.length as u64;
@@ -163,6 +180,9 @@ impl Session {
         self.bytes += record.len() as u64;
         self.delivered.insert(delivery.id);
         self.deliveries.push(Record::whole(record));
+        if summary::is_for_owner(&delivery.body) {
+            self.loud = self.deliveries.len() as u64;
+        }
         self.arrived.notify_waiters();
         Ok(Delivered::Accepted)
     }
@@ -215,7 +235,7 @@ impl Session {
     pub(crate) fn due(&self) -> Option<WallTime> {
         if self.owned {
             None
-        } else if self.summary.open.is_some() && self.seen < self.deliveries.len() as u64 {
+        } else if self.summary.open.is_some() && self.seen < self.loud {
             Some(AT_ONCE)
         } else {
             self.summary.due()

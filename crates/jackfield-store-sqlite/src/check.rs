@@ -5,12 +5,14 @@ use std::time::{Duration, Instant};
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::marks::of;
 use jackfield_ports::journal::summary::Summary;
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, ErrorCode, params};
 
 use crate::derived;
 use crate::error::Fault;
+use crate::marks;
 use crate::parts;
 use crate::rows::{self, SessionRow};
 
@@ -132,10 +134,11 @@ impl Check<'_> {
 
     /// Reads everything of a session.
     fn read(&mut self, row: &SessionRow) -> rusqlite::Result<Result<(), Wrong>> {
-        let mut summary = Summary::default();
+        let (mut summary, mut marked) = (Summary::default(), Vec::new());
         let (mut steps, known) = (0, row.known);
         let mut see = |step: Envelope| {
             if steps < known {
+                marked.extend(of(&summary, &step));
                 summary.apply(&step);
             }
             steps += 1;
@@ -174,6 +177,9 @@ impl Check<'_> {
         let listed = derived::summary(row)?;
         if listed != summary {
             return Ok(Err(Wrong::Row("its row does not say what its steps say")));
+        }
+        if marks::of_session(connection, row.number)? != marked {
+            return Ok(Err(Wrong::Row("it is not found by what its steps say")));
         }
         Ok(Ok(()))
     }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
-use jackfield_ports::journal::summary::AT_ONCE;
+use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner};
 use jackfield_ports::journal::waits::Taken;
 use jackfield_ports::journal::{Delivered, Epoch, Refusal};
 use jackfield_record::DecodeError;
@@ -220,17 +220,18 @@ pub(crate) fn deliver(
         "INSERT INTO deliveries (session, place, id, record) VALUES (?1, ?2, ?3, ?4)",
     )?;
     insert.execute(params![row.number, row.deliveries, id, record])?;
-    // Whoever takes the turn up next has something to do.
     let mut update = connection.prepare_cached(
-        "UPDATE sessions SET deliveries = deliveries + 1, changed = ?2, bytes = bytes + ?3,
-             due = iif(open IS NULL, NULL, ?4)
+        "UPDATE sessions SET deliveries = deliveries + 1, changed = ?2, bytes = bytes + ?3
          WHERE number = ?1",
     )?;
-    update.execute(params![
-        row.number,
-        now.as_millis(),
-        record.len(),
-        AT_ONCE.as_millis()
-    ])?;
+    update.execute(params![row.number, now.as_millis(), record.len()])?;
+    if is_for_owner(&delivery.body) {
+        // Whoever takes the turn up next has something to do.
+        let mut update = connection.prepare_cached(
+            "UPDATE sessions SET loud = deliveries, due = iif(open IS NULL, NULL, ?2)
+             WHERE number = ?1",
+        )?;
+        update.execute(params![row.number, AT_ONCE.as_millis()])?;
+    }
     Ok(Ok(Delivered::Accepted))
 }

@@ -2,11 +2,13 @@
 
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
+use jackfield_ports::journal::marks::of;
 use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, Open, Summary};
 use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
+use crate::marks;
 use crate::parts;
 use crate::requests::Appending;
 use crate::rows::{SessionRow, damaged};
@@ -19,6 +21,7 @@ pub(crate) fn summary(row: &SessionRow) -> rusqlite::Result<Summary> {
     };
     Ok(Summary {
         open,
+        principal: row.principal.as_deref().map(Into::into),
         title: row.title.as_str().into(),
         turns: row.turns,
     })
@@ -32,7 +35,10 @@ pub(crate) fn keep(
     now: WallTime,
 ) -> rusqlite::Result<()> {
     let mut summary = summary(row)?;
-    append.steps.iter().for_each(|step| summary.apply(step));
+    for step in &append.steps {
+        marks::keep(connection, row.number, &of(&summary, step))?;
+        summary.apply(step);
+    }
     let steps = append.position.saturating_add(append.records.len() as u64);
     for text in &append.words {
         add_text(connection, row.number, text)?;
@@ -63,7 +69,7 @@ pub(crate) fn catch_up(
         "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
     )?;
     let mut found = query.query(params![row.number, row.known])?;
-    let mut texts = Vec::new();
+    let (mut marked, mut texts) = (Vec::new(), Vec::new());
     while let Some(step) = found.next()? {
         let record = step.get_ref(0)?.as_blob()?;
         let (step, length) = match parts::step_and_length(connection, row.number, record)? {
@@ -71,9 +77,11 @@ pub(crate) fn catch_up(
             Err(error) => return Ok(Err(error)),
         };
         bytes += length;
+        marked.extend(of(&summary, &step));
         summary.apply(&step);
         texts.extend(summary::words(&step));
     }
+    marks::keep(connection, row.number, &marked)?;
     for text in &texts {
         add_text(connection, row.number, text)?;
     }
@@ -133,7 +141,7 @@ fn put(
     kept: &Kept,
 ) -> rusqlite::Result<()> {
     let open = summary.open.as_ref().map(write);
-    let due = if summary.open.is_some() && kept.seen < row.deliveries {
+    let due = if summary.open.is_some() && kept.seen < row.loud {
         Some(AT_ONCE)
     } else {
         summary.due()
@@ -142,7 +150,7 @@ fn put(
     let mut update = connection.prepare_cached(
         "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
              vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
-             changed = coalesce(?9, changed)
+             changed = coalesce(?9, changed), principal = ?10
          WHERE number = ?1",
     )?;
     update.execute(params![
@@ -154,7 +162,8 @@ fn put(
         VOCABULARY,
         kept.steps,
         kept.bytes,
-        kept.changed.map(WallTime::as_millis)
+        kept.changed.map(WallTime::as_millis),
+        summary.principal.as_deref()
     ])?;
     // It is in an index, and seldom another one.
     if due != row.due {

@@ -12,6 +12,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
@@ -26,12 +27,13 @@ use crate::commit::{self, NotHad};
 use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::listing;
+use crate::marks;
 use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
 use crate::readers::Readers;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::rows;
-use crate::schema::{self, FORM, Found};
+use crate::schema::{self, FORM};
 use crate::writer::{Failed, Writer};
 
 /// Tells the time.
@@ -362,6 +364,17 @@ impl Journal for SqliteJournal {
         let read = move |connection: &Connection| listing::open_waits(connection, &query);
         self.readers.read(read).await.map_err(Fault::into_error)
     }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        let (principal, marks) = (principal.to_owned(), marks.to_vec());
+        let read = move |connection: &Connection| marks::find(connection, &principal, &marks, most);
+        self.readers.read(read).await.map_err(Fault::into_error)
+    }
 }
 
 /// Makes the file ready, or says why not.
@@ -375,21 +388,21 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
             form.share().map_err(io)?;
         }
         match schema::look(connection).map_err(store)? {
-            Found::Ready => return form.share().map_err(io),
-            Found::Older(_) if alone => {
+            schema::Found::Ready => return form.share().map_err(io),
+            schema::Found::Older(_) if alone => {
                 schema::migrate(connection).map_err(store)?;
                 return form.share().map_err(io);
             }
             // Whoever had it alone has died meanwhile, or an older process is at work.
-            Found::Older(_) => form.release().map_err(io)?,
-            Found::Newer(found) => {
+            schema::Found::Older(_) => form.release().map_err(io)?,
+            schema::Found::Newer(found) => {
                 return Err(OpenError::Newer {
                     found,
                     known: FORM,
                     path: path.to_owned(),
                 });
             }
-            Found::NotOurs => {
+            schema::Found::NotOurs => {
                 return Err(OpenError::NotOurs {
                     path: path.to_owned(),
                 });

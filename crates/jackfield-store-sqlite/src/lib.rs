@@ -19,6 +19,7 @@ mod derived;
 mod error;
 mod journal;
 mod listing;
+mod marks;
 mod owners;
 mod parts;
 mod readers;

@@ -14,9 +14,12 @@ pub(crate) struct SessionRow {
     pub(crate) epoch: u64,
     /// Of how many steps the rest is derived.
     pub(crate) known: u64,
+    /// The place after the last delivery that an owner has to see.
+    pub(crate) loud: u64,
     pub(crate) number: i64,
     pub(crate) open: Option<String>,
     pub(crate) owner: Option<String>,
+    pub(crate) principal: Option<String>,
     pub(crate) seen: u64,
     pub(crate) steps: u64,
     pub(crate) title: String,
@@ -46,7 +49,8 @@ pub(crate) fn session_of(
     session: &str,
 ) -> rusqlite::Result<Option<SessionRow>> {
     let mut query = connection.prepare_cached(
-        "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary
+        "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary,
+             principal, loud
          FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row([session], |row| {
@@ -63,6 +67,8 @@ pub(crate) fn session_of(
             title: row.get(9)?,
             turns: row.get(10)?,
             vocabulary: row.get(11)?,
+            principal: row.get(12)?,
+            loud: row.get(13)?,
         })
     });
     found.optional()

@@ -8,7 +8,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::derived;
 
 /// The form of the file; each one below it has a way up in [`MIGRATIONS`].
-pub(crate) const FORM: i64 = 3;
+pub(crate) const FORM: i64 = 4;
 
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
@@ -104,6 +104,22 @@ CREATE TABLE parts (
 ) STRICT, WITHOUT ROWID;
 
 CREATE INDEX sessions_of_parts ON parts (part);
+","
+-- Whose a session is, and the place after the last delivery that somebody has to take up.
+ALTER TABLE sessions ADD COLUMN principal TEXT;
+ALTER TABLE sessions ADD COLUMN loud INTEGER NOT NULL DEFAULT 0;
+UPDATE sessions SET loud = deliveries;
+
+-- What turns are found again by; no session of an older form was begun by a caller and has one.
+CREATE TABLE marks (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    place BLOB NOT NULL,
+    turn TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX places_of_marks ON marks (place);
+CREATE INDEX marks_of_sessions ON marks (session);
 "];
 
 /// Opens a file that is there. Whether it is ours, [`look`] tells.

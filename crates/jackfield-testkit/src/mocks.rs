@@ -16,6 +16,7 @@ use jackfield_domain::tool::ToolSpec;
 use jackfield_domain::wait::{Delivery, DeliveryBody, ElicitationAnswer, JobHandle};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
@@ -137,5 +138,11 @@ mock! {
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError>;
+        async fn find(
+            &self,
+            principal: &str,
+            marks: &[Mark],
+            most: usize,
+        ) -> Result<Vec<Found>, JournalError>;
     }
 }

@@ -22,6 +22,7 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_engine::{Clock, Engine, News, Observer, SendMessage, TurnOptions};
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
@@ -337,6 +338,15 @@ impl Journal for Watched {
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         self.inner.open_waits(query).await
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        self.inner.find(principal, marks, most).await
     }
 }
 

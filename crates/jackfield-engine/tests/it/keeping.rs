@@ -17,6 +17,7 @@ use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait, Wai
 use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
 };
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
@@ -405,6 +406,10 @@ impl Journal for Vast {
     }
 
     async fn open_waits(&self, _: &WaitQuery) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        Ok(Vec::new())
+    }
+
+    async fn find(&self, _: &str, _: &[Mark], _: usize) -> Result<Vec<Found>, JournalError> {
         Ok(Vec::new())
     }
 }

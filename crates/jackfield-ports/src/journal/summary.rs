@@ -14,7 +14,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::turn::Turn;
-use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
+use jackfield_domain::wait::{DeliveryBody, Wait, WaitEnd, WaitKind};
 
 use super::sessions::OpenTurn;
 
@@ -32,6 +32,8 @@ pub const AT_ONCE: WallTime = WallTime::from_millis(i64::MIN);
 pub struct Summary {
     /// The turn that has not ended.
     pub open: Option<Open>,
+    /// Whose it is: the principal of the first caller that began a turn in it.
+    pub principal: Option<Arc<str>>,
     /// The beginning of the first message of the user, in one line.
     pub title: Arc<str>,
     /// How many turns have begun.
@@ -75,6 +77,7 @@ impl Default for Summary {
     fn default() -> Self {
         Self {
             open: None,
+            principal: None,
             title: "".into(),
             turns: 0,
         }
@@ -260,6 +263,15 @@ impl Open {
                 | WaitEnd::Superseded => CallPlace::Going,
             };
         }
+    }
+}
+
+/// Whether a session with an open turn has something to do when this comes into its inbox: not if it is
+/// only there to be known.
+#[must_use]
+pub const fn is_for_owner(body: &DeliveryBody) -> bool {
+    match body {
+        DeliveryBody::Answer { .. } | DeliveryBody::Cancel { .. } => true,
     }
 }
 

@@ -158,8 +158,12 @@ async fn a_file_of_the_second_form_keeps_its_whole_records() {
     journal.close().await;
     drop(journal);
     let file = Connection::open(place.file()).expect("a database");
-    file.execute_batch("DROP TABLE parts; DROP TABLE texts_apart; PRAGMA user_version = 2")
-        .expect("the second form");
+    file.execute_batch(
+        "DROP TABLE marks; ALTER TABLE sessions DROP COLUMN principal;
+         ALTER TABLE sessions DROP COLUMN loud;
+         DROP TABLE parts; DROP TABLE texts_apart; PRAGMA user_version = 2",
+    )
+    .expect("the second form");
     for number in 0..2 {
         let record = jackfield_record::encode_envelope(&forked(number, &text()));
         file.execute(

@@ -10,6 +10,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::chat_model::BoxError;
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
@@ -195,6 +196,16 @@ impl Journal for FaultyJournal {
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         self.reach()?;
         self.inner.open_waits(query).await
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        self.reach()?;
+        self.inner.find(principal, marks, most).await
     }
 }
 

@@ -1,0 +1,144 @@
+//! What sessions are found again by: what a program that keeps no session of its own brings along.
+//!
+//! Like the summary it is derived from facts alone, and written in the same transaction as the steps. A
+//! mark is kept under its place, a digest of the principal and the mark together: what one principal looks
+//! for is never found with another.
+
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::wait::WaitKind;
+
+use super::summary::Summary;
+
+/// What a turn can be found again by.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub enum Mark {
+    /// The body of the request that began it.
+    Body(Digest),
+    /// A call whose result its client owed it.
+    Call(ToolCallId),
+    /// The idempotency key of the request that began it: its digest, of which [`Self::of_key`] is one.
+    Key(Digest),
+    /// Its id.
+    Turn(TurnId),
+    /// What its client was shown of the conversation when it ended.
+    View(Digest),
+}
+
+/// A turn that was found.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Found {
+    /// By what.
+    pub mark: Mark,
+    /// Its session.
+    pub session: SessionId,
+    /// The turn.
+    pub turn: TurnId,
+}
+
+/// What a step lets a turn be found by.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Marked {
+    /// Where it is looked for: see [`Mark::place`].
+    pub place: Digest,
+    /// The turn.
+    pub turn: TurnId,
+}
+
+impl Mark {
+    /// The mark of an idempotency key.
+    #[must_use]
+    pub fn of_key(key: &str) -> Self {
+        Self::Key(Digest::of(key.as_bytes()))
+    }
+
+    /// Where a journal keeps it for this principal; no two marks or principals have the same place.
+    #[must_use]
+    pub fn place(&self, principal: &str) -> Digest {
+        let digest;
+        let (kind, text) = match self {
+            Self::Body(body) => {
+                digest = body.to_hex();
+                ("body", &*digest)
+            }
+            Self::Call(call) => ("call", call.as_str()),
+            Self::Key(key) => {
+                digest = key.to_hex();
+                ("key", &*digest)
+            }
+            Self::Turn(turn) => ("turn", turn.as_str()),
+            Self::View(view) => {
+                digest = view.to_hex();
+                ("view", &*digest)
+            }
+        };
+        Digest::of_parts([principal, kind, text])
+    }
+}
+
+/// Everything that a step lets turns be found by, in its order. `before` is the session's summary without
+/// this step.
+///
+/// All marks of a session are those of its first caller. One that no caller has begun has none.
+#[must_use]
+pub fn of(before: &Summary, step: &Envelope) -> Vec<Marked> {
+    let mut marked = Marking {
+        marked: Vec::new(),
+        principal: before.principal.clone(),
+        turn: before.open.as_ref().map(|open| open.turn.clone()),
+    };
+    for fact in &step.facts {
+        marked.see(fact);
+    }
+    marked.marked
+}
+
+/// Marks as they are made.
+struct Marking {
+    marked: Vec<Marked>,
+    principal: Option<Arc<str>>,
+    turn: Option<TurnId>,
+}
+
+impl Marking {
+    fn see(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TurnEnded { .. } => self.turn = None,
+            Fact::TurnOpened { turn, .. } => self.open(turn),
+            Fact::WaitOpened { wait } => {
+                if wait.kind == WaitKind::ClientResult {
+                    self.mark(Mark::Call(wait.call.clone()));
+                }
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::ReplyReceived { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. } => {}
+        }
+    }
+
+    fn open(&mut self, turn: &TurnId) {
+        self.turn = Some(turn.clone());
+        self.mark(Mark::Turn(turn.clone()));
+    }
+
+    /// Keeps a mark of the open turn, if the session is a caller's.
+    fn mark(&mut self, mark: Mark) {
+        if let (Some(principal), Some(turn)) = (&self.principal, &self.turn) {
+            self.marked.push(Marked {
+                place: mark.place(principal),
+                turn: turn.clone(),
+            });
+        }
+    }
+}

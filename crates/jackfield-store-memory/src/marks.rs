@@ -1,0 +1,58 @@
+//! What turns are found again by: the marks of all sessions, each where it is looked for.
+
+use std::collections::HashMap;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_ports::journal::marks::{Found, Mark, Marked};
+
+/// The turns that have a mark, by its place.
+#[derive(Default)]
+pub(crate) struct Marks(HashMap<Digest, Vec<(SessionId, TurnId)>>);
+
+impl Marks {
+    /// Keeps what a committed step of a session says.
+    pub(crate) fn keep(&mut self, session: &SessionId, marked: &[Marked]) {
+        for mark in marked {
+            let turns = self.0.entry(mark.place).or_default();
+            turns.push((session.clone(), mark.turn.clone()));
+        }
+    }
+
+    /// The turns with these marks, of each mark the newest first.
+    pub(crate) fn find(&self, principal: &str, marks: &[Mark], most: usize) -> Vec<Found> {
+        let found = marks.iter().flat_map(|mark| {
+            let turns = self.0.get(&mark.place(principal)).map(Vec::as_slice);
+            let newest = turns.unwrap_or_default().iter().rev().take(most);
+            newest.map(|(session, turn)| Found {
+                mark: mark.clone(),
+                session: session.clone(),
+                turn: turn.clone(),
+            })
+        });
+        found.collect()
+    }
+
+    /// Forgets those of a session, which are at these places.
+    pub(crate) fn forget(&mut self, session: &SessionId, places: &[Digest]) {
+        for place in places {
+            if let Some(turns) = self.0.get_mut(place) {
+                turns.retain(|(of, _)| of != session);
+                if turns.is_empty() {
+                    self.0.remove(place);
+                }
+            }
+        }
+        shrink(&mut self.0);
+    }
+}
+
+/// Gives back the room of what is gone, once most of it is.
+pub(crate) fn shrink<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>) {
+    if map.capacity() > KEPT && map.len() < map.capacity() / 4 {
+        map.shrink_to(KEPT.max(map.len() * 2));
+    }
+}
+
+/// How many entries a map keeps room for in any case.
+const KEPT: usize = 64;
