@@ -8,6 +8,7 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
@@ -89,5 +90,14 @@ impl<J: Journal> Journal for Counting<J> {
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         self.journal.open_waits(query).await
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        self.journal.find(principal, marks, most).await
     }
 }
