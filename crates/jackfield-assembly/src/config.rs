@@ -21,6 +21,7 @@ use crate::journal::JournalConfig;
 use crate::near::did_you_mean;
 use crate::openai::PRESETS;
 use crate::place::{Origin, Place, Problem};
+use crate::serve::ServeConfig;
 use crate::servers::McpServer;
 use crate::web::Web;
 
@@ -65,6 +66,8 @@ pub struct Config {
     /// What files, environment and flags say, by key, as it is written, and where. For people to be shown
     /// through [`Config::explain`], which leaves out what is secret.
     pub(crate) said: Said,
+    /// What is configured of the gateway.
+    pub serve: ServeConfig,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServer>,
     /// The web APIs that are tools.
@@ -151,6 +154,7 @@ impl Default for Config {
             providers: providers.collect(),
             remarks: Vec::new(),
             said: Said::default(),
+            serve: ServeConfig::default(),
             servers: BTreeMap::new(),
             web: Web::default(),
         }

@@ -14,6 +14,7 @@ use crate::file::prices::CURRENCY;
 use crate::journal::JournalKind;
 use crate::place::{Origin, Place};
 use crate::redact;
+use crate::serve::{Disconnect, LogFormat};
 use crate::servers::McpServer;
 
 /// A value that holds, and where it comes from.
@@ -96,6 +97,15 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         SecondMessage::Queue => "queue",
         SecondMessage::Refuse => "refuse",
     };
+    let disconnect = match config.serve.disconnect {
+        Disconnect::Cancel => "cancel",
+        Disconnect::Finish => "finish",
+    };
+    let log = match config.serve.log {
+        LogFormat::Json => "json",
+        LogFormat::Text => "text",
+    };
+    let serve = config.serve.limits;
     let kind = match config.journal.kind {
         JournalKind::Memory => "memory",
         JournalKind::Sqlite => "sqlite",
@@ -130,6 +140,21 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             json!(config.options.tools_after_first_round),
         ),
         ("policy.unknown", json!(unknown)),
+        ("serve.bind", json!(config.serve.bind.to_string())),
+        ("serve.disconnect", json!(disconnect)),
+        ("serve.keep_alive", time(config.serve.keep_alive)),
+        ("serve.limits.body", size(serve.body)),
+        ("serve.limits.body_time", time(serve.body_time)),
+        ("serve.limits.connections", json!(serve.connections)),
+        ("serve.limits.drain", time(serve.drain)),
+        ("serve.limits.header_time", time(serve.header_time)),
+        ("serve.limits.headers", json!(serve.headers)),
+        ("serve.limits.streams", json!(serve.streams)),
+        ("serve.limits.tools", json!(serve.tools)),
+        ("serve.log", json!(log)),
+        ("serve.log_content", json!(config.serve.log_content)),
+        ("serve.show_tools", json!(config.serve.show_tools)),
+        ("serve.tools", json!("all")),
         ("session.second_message", json!(second)),
         ("settings.response_format", json!("text")),
         (

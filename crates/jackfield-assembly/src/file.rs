@@ -5,6 +5,7 @@ pub(crate) mod prices;
 mod providers;
 mod response_format;
 mod sections;
+mod serve;
 mod web;
 
 pub(crate) use self::web::KEYWORDS;
@@ -90,7 +91,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
 pub fn keys() -> Vec<String> {
     let sample = "[aliases]\nNAME = \"a/b\"\n[prices.NAME]\n[providers.NAME]\n[policy.tools]\nNAME = \"allow\"\n\
                   [policy.unknown_of]\nNAME = \"ask\"\n\
-                  [web.tools.NAME.parameters.NAME]\n";
+                  [serve.tokens.NAME]\n[web.tools.NAME.parameters.NAME]\n";
     let mut draft = Draft::default();
     let mut keys = read(
         &mut draft,
@@ -140,6 +141,7 @@ fn top(draft: &mut Draft, mut root: Section<'_>, trust: Trust) {
     sections::policy(&mut config.options, root.section("policy"), trust);
     sections::session(&mut config.options, root.section("session"));
     sections::settings(config, root.section("settings"), trust);
+    serve::read(&mut config.serve, root.section("serve"), trust);
     web::read(&mut config.web, root.section("web"), trust);
     root.finish();
 }

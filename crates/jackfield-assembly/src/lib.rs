@@ -33,6 +33,7 @@ mod reading;
 mod redact;
 mod registry;
 mod schema;
+mod serve;
 mod servers;
 mod surroundings;
 mod values;
@@ -53,6 +54,9 @@ pub use self::place::{ConfigError, Origin, Place, Problem};
 pub use self::reading::read_at_most;
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::schema::servers_schema;
+pub use self::serve::{
+    Disconnect, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource, ToolsUsed,
+};
 pub use self::servers::{
     AcceptError, Changed, McpServer, Server, ServerState, Tested, guard, server_keys,
 };

@@ -204,6 +204,10 @@ fn add(draft: &mut Draft, surroundings: &Surroundings, path: &Path, bytes: &[u8]
         .config
         .journal
         .resolve(|file| surroundings.resolve(file, base));
+    draft
+        .config
+        .serve
+        .resolve(|file| surroundings.resolve(file, base));
     draft.config.files.push(path.to_owned());
 }
 

@@ -125,6 +125,7 @@ const ARROWS: &[(&str, &[&str])] = &[
         &[
             "jackfield-assembly",
             "jackfield-dialect-claude",
+            "jackfield-dialect-kit",
             "jackfield-dialect-openai",
             "jackfield-domain",
             "jackfield-engine",
@@ -252,10 +253,11 @@ const HOMES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// The crates that serve below axum.
+/// The crates that serve below axum; the gateway's own connections are among them.
 const SERVERS: &[&str] = &[
     "jackfield-benches",
     "jackfield-demo",
+    "jackfield-http",
     "jackfield-testkit",
     "jackfield-testservers",
     "xtask",

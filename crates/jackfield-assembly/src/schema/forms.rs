@@ -32,6 +32,8 @@ pub(crate) enum Form {
     Texts(&'static str),
     /// How the model thinks.
     Thinking,
+    /// Which tools.
+    Tools,
     /// A whole number of at least this.
     Whole(i64),
     /// One of these words.
@@ -93,6 +95,12 @@ impl Form {
                 { "type": "string", "enum": ["adaptive", "off"] },
                 { "type": "integer", "minimum": 1 },
             ], "examples": ["adaptive", "off", 4096] }),
+            Self::Tools => json!({
+                "type": ["string", "array"],
+                "pattern": "^(all|none)$",
+                "items": { "type": "string" },
+                "examples": ["all", "none", ["builtin/*"]],
+            }),
             Self::Whole(least) => json!({
                 "type": "integer", "minimum": least, "examples": [least],
             }),

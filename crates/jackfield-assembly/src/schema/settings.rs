@@ -2,7 +2,7 @@
 
 use super::forms::Form::{
     Amount, Any, Duration, Flag, Free, Money, Number, ResponseFormat, Size, Strict, Text, Texts,
-    Thinking, Whole, Words,
+    Thinking, Tools, Whole, Words,
 };
 use super::{Entry, entry};
 
@@ -203,6 +203,102 @@ pub(super) const SETTINGS: &[Entry] = &[
         "prices.NAME.source",
         Text("https://prices.example"),
         "Where the price was read",
+    ),
+    entry(
+        "serve.bind",
+        Text("127.0.0.1:8350"),
+        "Where the gateway listens; any address but loopback needs a token",
+    ),
+    entry(
+        "serve.disconnect",
+        Words(&["cancel", "finish"]),
+        "What becomes of a turn whose client goes away",
+    ),
+    entry(
+        "serve.keep_alive",
+        Duration("10s"),
+        "How long a stream says nothing at most",
+    ),
+    entry(
+        "serve.limits.body",
+        Size("32MiB"),
+        "The largest body of a request",
+    ),
+    entry(
+        "serve.limits.body_time",
+        Duration("1m"),
+        "How long a body may take to come",
+    ),
+    entry(
+        "serve.limits.connections",
+        Whole(1),
+        "How many connections are open at once; more wait",
+    ),
+    entry(
+        "serve.limits.drain",
+        Duration("25s"),
+        "How long the end waits for what is under way",
+    ),
+    entry(
+        "serve.limits.header_time",
+        Duration("30s"),
+        "How long the head of a request may take to come",
+    ),
+    entry(
+        "serve.limits.headers",
+        Whole(1),
+        "How many headers a request has",
+    ),
+    entry(
+        "serve.limits.streams",
+        Whole(1),
+        "How many requests are answered at once; more are told to come again",
+    ),
+    entry(
+        "serve.limits.tools",
+        Whole(1),
+        "How many tools a request brings",
+    ),
+    entry("serve.log", Words(&["json", "text"]), "The form of the log"),
+    entry(
+        "serve.log_content",
+        Flag,
+        "Whether what was said is logged, too",
+    ),
+    entry(
+        "serve.show_tools",
+        Flag,
+        "Whether clients are shown the calls of tools that run here",
+    ),
+    entry(
+        "serve.tokens.NAME.env",
+        Text("TEAM_TOKEN"),
+        "The environment variable that holds the token",
+    ),
+    entry(
+        "serve.tokens.NAME.file",
+        Text("token"),
+        "The file that holds the token and nothing else",
+    ),
+    entry(
+        "serve.tokens.NAME.principal",
+        Text("team"),
+        "Whose conversations the token sees; its own name if nothing is said",
+    ),
+    entry(
+        "serve.tokens.NAME.sha256",
+        Text("9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
+        "The SHA-256 digest of the token",
+    ),
+    entry(
+        "serve.tokens.NAME.tools",
+        Tools,
+        "The tools of this side that the token may use",
+    ),
+    entry(
+        "serve.tools",
+        Tools,
+        "The tools of this side that a request may use",
     ),
     entry(
         "session.second_message",

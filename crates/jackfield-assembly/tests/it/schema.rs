@@ -52,6 +52,8 @@ fn is_list(key: &str) -> bool {
         "args.NAME",
         "allow.NAME",
         "deny.NAME",
+        "serve.tools.NAME",
+        "tokens.NAME.tools.NAME",
     ]
     .iter()
     .any(|list| key.ends_with(list))

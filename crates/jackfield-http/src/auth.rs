@@ -1,0 +1,111 @@
+//! Who asks: the token of a request, against those that are configured.
+
+use std::sync::Arc;
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+use jackfield_assembly::{ConfigError, Environment, ServeConfig, ToolsUsed};
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::digest::Digest;
+use subtle::{Choice, ConstantTimeEq as _};
+
+use crate::gateway::Gateway;
+
+/// Somebody who may ask.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Asker {
+    /// The name of the token.
+    pub(crate) name: Arc<str>,
+    /// Whose conversations it sees.
+    pub(crate) principal: Arc<str>,
+    /// The tools of this side that it may use.
+    pub(crate) tools: ToolsUsed,
+}
+
+/// The tokens that there are.
+#[derive(Debug)]
+pub(crate) struct Tokens {
+    /// Who asks without one, where none is needed.
+    anybody: Option<Arc<Asker>>,
+    known: Vec<(Digest, Arc<Asker>)>,
+}
+
+impl Tokens {
+    /// Those of a configuration.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] for one that cannot be had.
+    pub(crate) fn of(config: &ServeConfig, environment: &Environment) -> Result<Self, ConfigError> {
+        let mut known = Vec::new();
+        for (name, token) in &config.tokens {
+            let principal = token.principal.as_ref().unwrap_or(name);
+            let asker = Asker {
+                name: Arc::clone(name),
+                principal: Arc::clone(principal),
+                tools: token.tools.as_ref().unwrap_or(&config.tools).clone(),
+            };
+            known.push((token.digest(environment)?, Arc::new(asker)));
+        }
+        let anybody = known.is_empty().then(|| {
+            Arc::new(Asker {
+                name: ANYBODY.into(),
+                principal: ANYBODY.into(),
+                tools: config.tools.clone(),
+            })
+        });
+        Ok(Self { anybody, known })
+    }
+
+    /// Whether everybody may ask who can reach the address.
+    pub(crate) const fn is_open(&self) -> bool {
+        self.anybody.is_some()
+    }
+
+    /// Who has this token. Takes the same time whichever it is, and whether there is one.
+    fn find(&self, token: &str) -> Option<&Arc<Asker>> {
+        let digest = Digest::of(token.as_bytes());
+        let mut found = None;
+        for (known, asker) in &self.known {
+            let same: Choice = known.as_bytes().ct_eq(digest.as_bytes());
+            if bool::from(same) {
+                found = Some(asker);
+            }
+        }
+        found
+    }
+}
+
+impl Gateway {
+    /// Who asks, by `Authorization: Bearer` or `x-api-key`.
+    ///
+    /// # Errors
+    ///
+    /// [`ServeErrorKind::Unauthenticated`] without a token, or with a wrong one.
+    pub(crate) fn asker(&self, headers: &HeaderMap) -> Result<Arc<Asker>, ServeError> {
+        let tokens = &self.shared.tokens;
+        if let Some(anybody) = &tokens.anybody {
+            return Ok(Arc::clone(anybody));
+        }
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok());
+        let bearer = text(AUTHORIZATION.as_str()).and_then(bearer);
+        let Some(token) = bearer.or_else(|| text("x-api-key")) else {
+            let message =
+                "there is no token: send one as `Authorization: Bearer` or as `x-api-key`";
+            return Err(ServeError::new(ServeErrorKind::Unauthenticated, message));
+        };
+        tokens.find(token.trim()).map(Arc::clone).ok_or_else(|| {
+            let message = "this token is not one of those that the gateway knows";
+            ServeError::new(ServeErrorKind::Unauthenticated, message)
+        })
+    }
+}
+
+/// The token behind the scheme, whose case does not matter (RFC 9110, section 11.1).
+fn bearer(value: &str) -> Option<&str> {
+    let (scheme, token) = value.split_once(' ')?;
+    scheme.eq_ignore_ascii_case("bearer").then_some(token)
+}
+
+/// Who asks where no token is needed.
+const ANYBODY: &str = "local";

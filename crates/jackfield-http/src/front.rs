@@ -1,0 +1,99 @@
+//! What holds for every request, wherever it leads: its id, where it comes from, the log.
+
+use std::time::Instant;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use http::header::{HOST, ORIGIN};
+use http::{HeaderMap, HeaderValue, Request};
+use hyper::body::Incoming;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use tower::ServiceExt as _;
+use tracing::Instrument as _;
+
+use crate::gateway::Gateway;
+use crate::ids::RequestId;
+use crate::receipt::Ledger;
+use crate::router;
+
+/// Answers a request.
+pub(crate) async fn answer(
+    request: Request<Incoming>,
+    gateway: &Gateway,
+    ledger: Ledger,
+    router: Router,
+) -> Response {
+    let begun = Instant::now();
+    let id = RequestId::new();
+    let span = tracing::info_span!(
+        "request",
+        id = %id.0,
+        method = %request.method(),
+        path = request.uri().path(),
+    );
+    let mut request = request.map(Body::new);
+    request.extensions_mut().insert(id.clone());
+    request.extensions_mut().insert(ledger);
+    let answered = async {
+        let response = if let Err(error) = check_origin(gateway, request.headers()) {
+            router::refused(&request, &error)
+        } else {
+            match router.oneshot(request).await {
+                Ok(response) => response,
+                Err(never) => match never {},
+            }
+        };
+        let (status, took) = (response.status().as_u16(), begun.elapsed());
+        if response.status().is_server_error() {
+            tracing::warn!(status, ?took, "failed");
+        } else {
+            tracing::debug!(status, ?took, "answered");
+        }
+        response
+    };
+    let mut response = answered.instrument(span).await;
+    if let Ok(value) = HeaderValue::from_str(&id.0) {
+        let headers = response.headers_mut();
+        headers.insert("request-id", value.clone());
+        headers.insert("x-request-id", value);
+    }
+    response
+}
+
+/// On the loopback address, a page of anywhere can have a browser send requests under a name of its own
+/// that leads here. Neither its name nor its origin is one of this machine's.
+fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
+    if !gateway.shared.config.serve.bind.ip().is_loopback() {
+        return Ok(());
+    }
+    let forbidden = |header: &str| {
+        let message = format!(
+            "the header `{header}` does not name this machine: the gateway listens on the loopback \
+             address, and answers only to `localhost`, `127.0.0.1` and `[::1]`"
+        );
+        Err(ServeError::new(ServeErrorKind::Forbidden, message))
+    };
+    let named = |name| headers.get(name).map(|value| value.to_str().unwrap_or(""));
+    if named(HOST).is_some_and(|host| !is_this_machine(host)) {
+        return forbidden("host");
+    }
+    let foreign = |origin: &str| {
+        let host = origin.split_once("://").map(|(_, host)| host);
+        !host.is_some_and(is_this_machine)
+    };
+    if named(ORIGIN).is_some_and(foreign) {
+        return forbidden("origin");
+    }
+    Ok(())
+}
+
+/// Whether a host, perhaps with its port, is a name of the machine itself.
+fn is_this_machine(host: &str) -> bool {
+    let name = match host.rsplit_once(':') {
+        Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
+        Some(_) | None => host,
+    };
+    let name = name.trim_end_matches('.');
+    name.eq_ignore_ascii_case("localhost") || name == "127.0.0.1" || name == "[::1]"
+}

@@ -1,0 +1,82 @@
+//! The gateway: engines, models and limits, as one value that every handler shares.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use jackfield_assembly::{Assembled, Config, ConfigError, Environment, Server};
+use jackfield_domain::request::ModelRef;
+use jackfield_engine::{Engine, TurnOptions};
+use tokio::sync::Semaphore;
+
+use crate::auth::Tokens;
+
+/// What a server is made of. Cloning shares it.
+#[derive(Clone)]
+pub struct Gateway {
+    pub(crate) shared: Arc<Shared>,
+}
+
+pub(crate) struct Shared {
+    pub(crate) config: Config,
+    /// On the journal that lasts.
+    pub(crate) kept: Engine,
+    /// What turns are sent with, by provider.
+    pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
+    pub(crate) servers: Vec<Server>,
+    /// One for each request that is answered.
+    pub(crate) slots: Arc<Semaphore>,
+    pub(crate) tokens: Tokens,
+}
+
+impl fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Gateway")
+            .field("engine", &self.shared.kept)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// A gateway of what was assembled.
+    ///
+    /// # Errors
+    ///
+    /// [`ConfigError`] if a token cannot be had.
+    pub fn new(
+        assembled: Assembled,
+        config: Config,
+        environment: &Environment,
+    ) -> Result<Self, ConfigError> {
+        let mut assembled = assembled;
+        let tokens = Tokens::of(&config.serve, environment)?;
+        let chosen = assembled.options.model.clone();
+        let mut options = BTreeMap::new();
+        let names: Vec<Arc<str>> = assembled.providers.keys().cloned().collect();
+        for provider in names {
+            let model = ModelRef {
+                model: Arc::clone(&chosen.model),
+                provider: Arc::clone(&provider),
+            };
+            assembled.switch(&config, model);
+            options.insert(provider, assembled.options.clone());
+        }
+        let slots = Arc::new(Semaphore::new(config.serve.limits.streams));
+        Ok(Self {
+            shared: Arc::new(Shared {
+                config,
+                kept: assembled.engine,
+                options,
+                servers: assembled.servers,
+                slots,
+                tokens,
+            }),
+        })
+    }
+
+    /// The engine on the journal that lasts.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.shared.kept
+    }
+}

@@ -1,0 +1,42 @@
+//! Ids that nobody can guess: of sessions and of requests.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher as _;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{InvalidId, SessionId};
+
+/// The id of a request, as its answer names it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct RequestId(pub(crate) String);
+
+impl RequestId {
+    pub(crate) fn new() -> Self {
+        Self(format!("req_{}", random(24)))
+    }
+}
+
+/// A session of its own.
+///
+/// # Errors
+///
+/// None: letters and digits are an id.
+pub(crate) fn session() -> Result<SessionId, InvalidId> {
+    SessionId::parse(&random(24))
+}
+
+/// So many random hexadecimal digits, at most 64.
+///
+/// The states are keyed by the operating system's random numbers, once a thread; what tells two numbers of
+/// a process apart is counted.
+fn random(digits: usize) -> String {
+    let nth = NEXT.fetch_add(1, Ordering::Relaxed);
+    let words = [0_u8, 1, 2, 3].map(|word| RandomState::new().hash_one((word, nth)));
+    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_be_bytes).collect();
+    let mut text = Digest::of(&bytes).to_hex();
+    text.truncate(digits);
+    text
+}
+
+static NEXT: AtomicU64 = AtomicU64::new(0);

@@ -1,0 +1,28 @@
+//! The gateway: the APIs that programs already speak, in front of any provider.
+//!
+//! A client's request is one *segment* of a turn: what comes from its message, or from the results of its
+//! own tools, until the turn is over or waits for the client. [`serve`] takes connections in, a
+//! [`Gateway`] has the engines and the limits, and the dialects say how a request reads and how a reply is
+//! written: no mapper is here.
+//!
+//! | module | what it does |
+//! |---|---|
+//! | `server`, `connection` | the accept loop, its bounds, and when bytes have left |
+//! | `front` | what holds for every request: its id, `Host` and `Origin`, the log |
+//! | `auth` | who asks |
+//! | `router` | which path leads where |
+//! | `gateway` | what a server is made of |
+//! | `run` | a server from the configuration: journal, keeper, listening, the orderly end |
+
+mod auth;
+mod connection;
+mod front;
+mod gateway;
+mod ids;
+mod receipt;
+mod router;
+mod server;
+
+pub use self::gateway::Gateway;
+pub use self::router::router;
+pub use self::server::serve;

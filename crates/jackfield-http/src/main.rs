@@ -1,0 +1,3 @@
+//! The `jackfield-http` command.
+
+fn main() {}

@@ -1,0 +1,126 @@
+//! Receipts: whether the whole of an answer was taken by the socket.
+
+use std::fmt;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll};
+
+use axum::body::Body;
+use bytes::Bytes;
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+/// What is to be done when an answer was written whole, or was not. Dropping it says that it was not.
+pub(crate) struct Receipt(Option<Box<dyn FnOnce(bool) + Send>>);
+
+impl Receipt {
+    /// A receipt that says whether the answer was written whole.
+    pub(crate) fn new(tell: impl FnOnce(bool) + Send + 'static) -> Self {
+        Self(Some(Box::new(tell)))
+    }
+
+    /// The whole answer was taken.
+    pub(crate) fn written(mut self) {
+        if let Some(tell) = self.0.take() {
+            tell(true);
+        }
+    }
+}
+
+impl Drop for Receipt {
+    fn drop(&mut self) {
+        if let Some(tell) = self.0.take() {
+            tell(false);
+        }
+    }
+}
+
+impl fmt::Debug for Receipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Receipt")
+    }
+}
+
+/// The receipts of a connection whose answers are in its buffer. Those that are there when it ends were
+/// not written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Ledger(Arc<Mutex<Vec<Receipt>>>);
+
+impl Ledger {
+    /// Everything that was in the buffer has been taken.
+    pub(crate) fn flushed(&self) {
+        let written = std::mem::take(&mut *self.lock());
+        written.into_iter().for_each(Receipt::written);
+    }
+
+    fn add(&self, receipt: Receipt) {
+        self.lock().push(receipt);
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Vec<Receipt>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A body whose receipt goes to the ledger of its connection with its last bytes.
+pub(crate) struct Receipted<B> {
+    body: B,
+    ended: bool,
+    ledger: Option<Ledger>,
+    receipt: Option<Receipt>,
+}
+
+impl<B> Receipted<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    /// This body as that of an answer; without a ledger, what was asked for was written.
+    pub(crate) fn of(body: B, receipt: Receipt, ledger: Option<Ledger>) -> Body {
+        Body::new(Self {
+            body,
+            ended: false,
+            ledger,
+            receipt: Some(receipt),
+        })
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Receipted<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        match &polled {
+            Poll::Ready(None) => self.ended = true,
+            Poll::Ready(Some(Ok(_))) => self.ended = self.body.is_end_stream(),
+            Poll::Ready(Some(Err(_))) => self.receipt = None,
+            Poll::Pending => {}
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl<B> Drop for Receipted<B> {
+    fn drop(&mut self) {
+        let Some(receipt) = self.receipt.take() else {
+            return;
+        };
+        match (self.ended, &self.ledger) {
+            (true, Some(ledger)) => ledger.add(receipt),
+            (true, None) => receipt.written(),
+            (false, _) => drop(receipt),
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! The accept loop: no more connections than the limit, and an end that waits for what is under way.
+
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::JoinSet;
+
+use crate::connection;
+use crate::gateway::Gateway;
+use crate::router::router;
+
+/// Answers requests until `shutdown`; then no connection is taken in any more, and those that there are
+/// have the time of `serve.limits.drain` to end. A turn that is not over then goes on where it was left
+/// when the gateway starts again.
+pub async fn serve(listener: TcpListener, gateway: Gateway, shutdown: impl Future<Output = ()>) {
+    let limits = gateway.shared.config.serve.limits;
+    let router = router(&gateway);
+    let places = Arc::new(Semaphore::new(limits.connections));
+    let (close, closing) = watch::channel(false);
+    let mut connections = JoinSet::new();
+    let mut shutdown = pin!(shutdown);
+    loop {
+        // Whoever finds no place waits in the queue of the operating system, which is bounded.
+        let place = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            place = Arc::clone(&places).acquire_owned() => place,
+        };
+        let accepted = tokio::select! {
+            biased;
+            () = &mut shutdown => break,
+            accepted = listener.accept() => accepted,
+            Some(_) = connections.join_next() => continue,
+        };
+        match accepted {
+            Ok((stream, _)) => {
+                let served =
+                    connection::serve(stream, gateway.clone(), router.clone(), closing.clone());
+                connections.spawn(async move {
+                    served.await;
+                    drop(place);
+                });
+            }
+            // Out of file handles, as a rule: taking the next one at once would only spin.
+            Err(error) => {
+                tracing::warn!(%error, "a connection cannot be taken in");
+                tokio::time::sleep(BREATH).await;
+            }
+        }
+    }
+    drop(listener);
+    close.send_replace(true);
+    let ended = async { while connections.join_next().await.is_some() {} };
+    if tokio::time::timeout(limits.drain, ended).await.is_err() {
+        tracing::warn!("what was not answered in time is left to the next start");
+    }
+    connections.shutdown().await;
+}
+
+/// How long nobody is taken in when that failed.
+const BREATH: Duration = Duration::from_millis(50);

@@ -1,0 +1,1 @@
+//! The gateway, without a socket where none is needed.
