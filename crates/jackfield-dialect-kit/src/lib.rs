@@ -13,11 +13,12 @@
 //! | fields that only the dialect knows | [`set`](pointer::set) |
 //! | schemas that a vendor takes in part | [`Changes`](schema::Changes) |
 //! | media where there is no place for them | [`source`](in_words::source) |
-//! | a client's request | [`Incoming`](incoming::Incoming) |
+//! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an error's kind and advice | [`failure`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
+pub mod body;
 pub mod client_ids;
 pub mod decode;
 pub mod encode;

@@ -9,7 +9,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackfield_domain::delta::Delta;
-use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
@@ -184,4 +184,107 @@ pub enum ServeErrorKind {
     Unavailable,
     /// It names a thing that Jackfield does not serve.
     Unsupported,
+}
+
+impl ServeErrorKind {
+    /// Jackfield's own word for it, the same in every dialect, for programs.
+    #[must_use]
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::Busy => "session_busy",
+            Self::Cancelled => "turn_cancelled",
+            Self::ClientExpired => "client_tool_expired",
+            Self::Conflict => "conflict",
+            Self::Forbidden => "permission_denied",
+            Self::Internal => "internal_error",
+            Self::Invalid => "invalid_request",
+            Self::LimitReached => "limit_reached",
+            Self::Model(failure) => match failure.kind {
+                ModelFailureKind::ContextTooLong { .. } => "context_too_long",
+                ModelFailureKind::Forbidden => "provider_refuses_access",
+                ModelFailureKind::Interrupted => "provider_broke_off",
+                ModelFailureKind::InvalidRequest => "provider_refuses_request",
+                ModelFailureKind::ModelNotFound => "model_not_found",
+                ModelFailureKind::Overloaded => "provider_overloaded",
+                ModelFailureKind::ProtocolViolation => "provider_not_understood",
+                ModelFailureKind::RateLimited => "provider_rate_limit",
+                ModelFailureKind::Timeout => "provider_timeout",
+                ModelFailureKind::Transport => "provider_unreachable",
+                ModelFailureKind::Unauthenticated => "provider_refuses_key",
+                ModelFailureKind::Unsupported => "not_supported_by_provider",
+            },
+            Self::NoSuchAddress => "address_not_found",
+            Self::NoSuchCall => "call_not_found",
+            Self::NoSuchModel => "model_not_found",
+            Self::NoSuchReply => "reply_not_found",
+            Self::NoSuchSession => "session_not_found",
+            Self::ResultsMissing => "results_missing",
+            Self::Strict => "lost_in_translation",
+            Self::TooLarge => "request_too_large",
+            Self::TooMany { .. } => "too_many_requests",
+            Self::TooSlow => "request_timeout",
+            Self::Unauthenticated => "authentication_required",
+            Self::Unavailable => "unavailable",
+            Self::Unsupported => "not_supported",
+        }
+    }
+
+    /// Whether the same request may fare better in a while. SDKs go by the status unless they are told,
+    /// and send some requests again that would only fail again.
+    #[must_use]
+    pub fn may_pass_later(&self) -> bool {
+        match self {
+            Self::Busy
+            | Self::Internal
+            | Self::TooMany { .. }
+            | Self::TooSlow
+            | Self::Unavailable => true,
+            Self::Model(failure) => failure.advice != RetryAdvice::Never,
+            Self::Cancelled
+            | Self::ClientExpired
+            | Self::Conflict
+            | Self::Forbidden
+            | Self::Invalid
+            | Self::LimitReached
+            | Self::NoSuchAddress
+            | Self::NoSuchCall
+            | Self::NoSuchModel
+            | Self::NoSuchReply
+            | Self::NoSuchSession
+            | Self::ResultsMissing
+            | Self::Strict
+            | Self::TooLarge
+            | Self::Unauthenticated
+            | Self::Unsupported => false,
+        }
+    }
+
+    /// When to come again, in seconds, where that is known.
+    #[must_use]
+    pub fn retry_after(&self) -> Option<u64> {
+        match self {
+            Self::Model(failure) => crate::failure::retry_after(failure),
+            Self::TooMany { retry_after } => Some(*retry_after),
+            Self::Busy
+            | Self::Cancelled
+            | Self::ClientExpired
+            | Self::Conflict
+            | Self::Forbidden
+            | Self::Internal
+            | Self::Invalid
+            | Self::LimitReached
+            | Self::NoSuchAddress
+            | Self::NoSuchCall
+            | Self::NoSuchModel
+            | Self::NoSuchReply
+            | Self::NoSuchSession
+            | Self::ResultsMissing
+            | Self::Strict
+            | Self::TooLarge
+            | Self::TooSlow
+            | Self::Unauthenticated
+            | Self::Unavailable
+            | Self::Unsupported => None,
+        }
+    }
 }

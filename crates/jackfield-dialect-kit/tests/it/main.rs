@@ -1,6 +1,7 @@
 //! Integration tests of `jackfield-dialect-kit`.
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
+mod body;
 mod client_ids;
 mod failure;
 mod ids;

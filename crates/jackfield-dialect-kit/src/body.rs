@@ -1,0 +1,56 @@
+//! Bodies: JSON read into a wire form, and where it is broken.
+
+use serde::de::DeserializeOwned;
+use serde_path_to_error::Segment;
+
+use crate::incoming::Invalid;
+
+/// Reads a body.
+///
+/// # Errors
+///
+/// [`Invalid`] if it is not JSON of this form; its path names the field.
+pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
+    let fault = match serde_json::from_slice(body) {
+        Ok(parsed) => return Ok(parsed),
+        Err(fault) => fault,
+    };
+    // Read once more, and slowly: only what fails has to say where.
+    let mut reader = serde_json::Deserializer::from_slice(body);
+    let mut path = Vec::new();
+    if let Err(traced) = serde_path_to_error::deserialize::<_, T>(&mut reader) {
+        for segment in traced.path() {
+            match segment {
+                Segment::Enum { variant } => path.push(variant.clone()),
+                Segment::Map { key } => path.push(key.clone()),
+                Segment::Seq { index } => path.push(index.to_string()),
+                Segment::Unknown => {}
+            }
+        }
+    }
+    let told = fault.to_string();
+    path.extend(missing(&told).map(str::to_owned));
+    let path = if path.is_empty() {
+        "body".to_owned()
+    } else {
+        shortened(&path.join("."), PATH)
+    };
+    Err(Invalid::new(path, shortened(&told, REASON)))
+}
+
+/// The field that a fault says is not there: it is no part of the path.
+fn missing(told: &str) -> Option<&str> {
+    let (field, _) = told.strip_prefix("missing field `")?.split_once('`')?;
+    Some(field)
+}
+
+/// A client's own words stand in some faults, however many there are.
+fn shortened(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+const PATH: usize = 200;
+const REASON: usize = 300;
