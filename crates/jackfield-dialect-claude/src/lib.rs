@@ -8,6 +8,9 @@
 //! | [`request::to_wire`] | [`request::from_wire`] |
 //! | [`stream::Decoder`], [`reply::from_wire`] | [`stream::Encoder`], [`reply::to_wire`] |
 //! | [`error::classify`] | [`error::to_wire`] |
+//! | [`models::from_wire`] | [`models::page`], [`models::one`] |
+//!
+//! [`serve`] is all of the right side as one server, for whatever provider is asked behind it.
 //!
 //! What is **refused**: sounds, and media types that Claude does not take, in what a user says
 //! ([`request::Unsupported`]). What is **noted**: everything else that Claude has no word for.
@@ -18,6 +21,7 @@ pub mod models;
 pub mod options;
 pub mod reply;
 pub mod request;
+pub mod serve;
 pub mod stream;
 pub mod validator;
 pub mod wire;

@@ -1,8 +1,9 @@
-//! The list of models, from the vendor.
+//! The list of models: from the vendor, and for a client.
 
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::listing::ListedModel;
 
-use crate::wire::{Model, ModelList};
+use crate::wire::{Model, ModelList, ServedModel, ServedModelList};
 
 /// A page of the list, and what the next one comes after, if there is one.
 ///
@@ -32,3 +33,76 @@ pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serd
     });
     Ok((models.collect(), last.filter(|_| has_more)))
 }
+
+/// A page of the models that are served, in their order, as a client asks for it: `query` gives the value of
+/// a parameter by its name.
+///
+/// # Errors
+///
+/// [`ServeError`] where a parameter is none.
+pub fn page(
+    models: &[ListedModel],
+    query: &dyn Fn(&str) -> Option<String>,
+) -> Result<Vec<u8>, ServeError> {
+    let invalid = |name: &str, reason: &str| {
+        ServeError::new(ServeErrorKind::Invalid, format!("{name}: {reason}")).at(name)
+    };
+    let limit = match query("limit").map(|text| text.parse()) {
+        None => PAGE,
+        Some(Ok(limit)) if (1..=MOST).contains(&limit) => limit,
+        Some(_) => return Err(invalid("limit", "a number from 1 to 1000 is needed")),
+    };
+    let place = |name: &str| {
+        let Some(id) = query(name) else {
+            return Ok(None);
+        };
+        let found = models.iter().position(|model| *model.id == *id);
+        found
+            .map(Some)
+            .ok_or_else(|| invalid(name, "no model of this name is served"))
+    };
+    let (after, before) = (place("after_id")?, place("before_id")?);
+    let start = after.map_or(0, |after| after.saturating_add(1));
+    let end = before.unwrap_or(models.len());
+    let asked = models.get(start..end).unwrap_or_default();
+    let excess = asked.len().saturating_sub(limit);
+    // Backwards, the page is the last before what it is asked before.
+    let shown = if before.is_some() && after.is_none() {
+        asked.get(excess..)
+    } else {
+        asked.get(..asked.len() - excess)
+    };
+    let data: Vec<ServedModel> = shown.unwrap_or_default().iter().map(served).collect();
+    let list = ServedModelList {
+        first_id: data.first().map(|model| model.id.clone()),
+        has_more: excess > 0,
+        last_id: data.last().map(|model| model.id.clone()),
+        data,
+    };
+    Ok(serde_json::to_vec(&list).unwrap_or_default())
+}
+
+/// One model, for a client.
+#[must_use]
+pub fn one(model: &ListedModel) -> Vec<u8> {
+    serde_json::to_vec(&served(model)).unwrap_or_default()
+}
+
+fn served(model: &ListedModel) -> ServedModel {
+    let id = (*model.id).to_owned();
+    let name = model.name.as_deref().map(str::to_owned);
+    ServedModel {
+        kind: "model".to_owned(),
+        display_name: name.unwrap_or_else(|| id.clone()),
+        id,
+        // The vendor's own word for a day that is not known.
+        created_at: "1970-01-01T00:00:00Z".to_owned(),
+        lifecycle: "active".to_owned(),
+        max_input_tokens: model.context,
+        max_tokens: model.output,
+    }
+}
+
+/// How many models a page has unless it is asked for others, and the most that may be asked for.
+const PAGE: usize = 20;
+const MOST: usize = 1000;

@@ -2,6 +2,7 @@
 
 mod ending;
 mod outward;
+pub(crate) mod served;
 pub(crate) mod state;
 
 use jackfield_domain::block::Annotation;
@@ -15,8 +16,8 @@ use crate::stream::{DecodeError, Decoder};
 use crate::wire;
 
 pub(crate) use ending::{finish_reason, stop_reason, usage_from_wire, usage_to_wire};
-pub(crate) use outward::in_words;
 pub use outward::to_wire;
+pub(crate) use outward::{in_words, input};
 
 /// A whole reply, told as a stream would tell it.
 ///

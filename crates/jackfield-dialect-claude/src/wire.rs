@@ -13,7 +13,7 @@ pub use block::{Block, CacheControl, Citations, Content, Source, ToolResult, Too
 pub use error::{ErrorBody, ErrorDetail};
 pub use event::{BlockDelta, Event, MessageDelta};
 pub(crate) use event::{IncomingDelta, IncomingEvent, Kind};
-pub use models::{Model, ModelList};
+pub use models::{Model, ModelList, ServedModel, ServedModelList};
 pub use reply::{Message, OutputTokensDetails, Usage};
 pub use request::{
     InputMessage, Metadata, OutputConfig, OutputFormat, Request, Role, System, Thinking, Tool,

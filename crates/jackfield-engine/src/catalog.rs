@@ -138,10 +138,9 @@ pub(crate) struct Unknown<'a> {
     pub(crate) rules: &'a [UnknownRule],
 }
 
-/// Asks all toolboxes at once for their tools, and takes those that are to be offered.
+/// Asks all toolboxes at once for their tools.
 pub(crate) async fn gather(
     toolboxes: &[Registered],
-    is_offered: &(dyn Fn(&ToolOrigin) -> bool + Sync),
     policy: &Policy,
     unknown: Unknown<'_>,
     looked: &Looked,
@@ -188,19 +187,6 @@ pub(crate) async fn gather(
                 continue;
             }
         };
-        let all = tools.len();
-        let looks = look(looked, toolbox, &tools);
-        let mut tools: Vec<(ToolSpec, Look)> = tools.into_iter().zip(looks).collect();
-        tools.retain(|(tool, _)| {
-            is_offered(&ToolOrigin {
-                tool: Arc::clone(&tool.name),
-                toolbox: toolbox.clone(),
-            })
-        });
-        // What nobody is offered is nobody's problem.
-        if tools.is_empty() && all > 0 {
-            continue;
-        }
         registered
             .toolbox
             .problems()
@@ -210,7 +196,8 @@ pub(crate) async fn gather(
         if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
             instructions.push(part(toolbox, said.trim()));
         }
-        for (tool, look) in tools {
+        let looks = look(looked, toolbox, &tools);
+        for (tool, look) in tools.into_iter().zip(looks) {
             if let Some(why) = look.unusable {
                 problem(why.to_string());
                 continue;

@@ -1,19 +1,21 @@
 //! Which sessions are driven in this process, and how far their turns are.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use tokio::sync::watch;
 
-use crate::queues::Queues;
-
 /// The sessions that are driven here.
 #[derive(Debug, Default)]
 pub(crate) struct Occupied {
-    driven: Mutex<BTreeMap<SessionId, watch::Sender<Progress>>>,
-    /// Messages that wait for their turn.
-    pub(crate) queues: Queues<SessionId>,
+    places: Mutex<Places>,
+}
+
+#[derive(Debug, Default)]
+struct Places {
+    driven: BTreeMap<SessionId, watch::Sender<Progress>>,
+    queues: BTreeMap<SessionId, Weak<tokio::sync::Mutex<()>>>,
 }
 
 /// How far the turn of a session is.
@@ -32,11 +34,11 @@ impl Occupied {
         session: &SessionId,
     ) -> Result<Busy, watch::Receiver<Progress>> {
         let mut places = self.places();
-        if let Some(driven) = places.get(session) {
+        if let Some(driven) = places.driven.get(session) {
             return Err(driven.subscribe());
         }
         let progress = watch::Sender::default();
-        places.insert(session.clone(), progress.clone());
+        places.driven.insert(session.clone(), progress.clone());
         Ok(Busy {
             occupied: Arc::clone(self),
             progress,
@@ -44,8 +46,20 @@ impl Occupied {
         })
     }
 
-    fn places(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<Progress>>> {
-        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The queue before a session: who comes first is let in first.
+    pub(crate) fn queue(&self, session: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
+        let queues = &mut self.places().queues;
+        if let Some(queue) = queues.get(session).and_then(Weak::upgrade) {
+            return queue;
+        }
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::default();
+        queues.insert(session.clone(), Arc::downgrade(&queue));
+        queue
+    }
+
+    fn places(&self) -> MutexGuard<'_, Places> {
+        self.places.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -60,6 +74,6 @@ pub(crate) struct Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.occupied.places().remove(&self.session);
+        self.occupied.places().driven.remove(&self.session);
     }
 }

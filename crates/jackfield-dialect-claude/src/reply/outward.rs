@@ -5,10 +5,11 @@ use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::reply::{FinishReason, Reply};
+use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Map, Value, json};
 
-use super::{annotation_source, state, stop_reason, usage_to_wire};
+use super::{annotation_source, served, state, stop_reason, usage_to_wire};
 use crate::DIALECT;
 use crate::request::TEXT_FIELD;
 use crate::wire;
@@ -88,7 +89,10 @@ fn to_block(block: &Block, path: &str, notes: &mut Notes) -> Option<wire::Block>
         }
         Content::Thinking(thinking) => thinking_block(block, thinking, path, notes),
         Content::ToolCall(call) => call_block(block, call, path, notes),
-        Content::ToolOutcome(_) => {
+        Content::ToolOutcome(outcome) => {
+            if ServerTool::of(&block.opaque).is_some() {
+                return Some(served::outcome(outcome, path, notes));
+            }
             notes.dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
             None
         }
@@ -153,29 +157,37 @@ fn call_block(
     notes: &mut Notes,
 ) -> Option<wire::Block> {
     if call.ran_by == RanBy::Provider {
+        if let Some(tool) = ServerTool::of(&block.opaque) {
+            let input = input(&call.input, path, notes);
+            return Some(served::call(call.id.as_str(), tool, input));
+        }
         let fields = state::of_dialect(&block.opaque, state::PROVIDER_CALL);
         let Some(Value::Object(fields)) = fields else {
             notes.dropped(NoteEffect::Quality, "provider_call_withheld", path);
             return None;
         };
         let mut fields = fields.clone();
-        fields.insert("input".to_owned(), Value::Object(input(call, path, notes)));
+        fields.insert(
+            "input".to_owned(),
+            Value::Object(input(&call.input, path, notes)),
+        );
         return Some(wire::Block::Other(fields));
     }
     let toolset = state::of_dialect(&block.opaque, state::TOOLSET).and_then(Value::as_str);
     Some(wire::Block::ToolUse(wire::ToolUse {
         id: call.id.as_str().to_owned(),
         name: call.name.as_str().to_owned(),
-        input: Value::Object(input(call, path, notes)),
+        input: Value::Object(input(&call.input, path, notes)),
         caller: state::of_dialect(&block.opaque, state::CALLER).cloned(),
         toolset_name: toolset.map(str::to_owned),
         cache_control: None,
     }))
 }
 
-fn input(call: &ToolCall, path: &str, notes: &mut Notes) -> Map<String, Value> {
+/// The arguments of a call as an object; text, and what is none, under a key of its own.
+pub(crate) fn input(input: &ToolInput, path: &str, notes: &mut Notes) -> Map<String, Value> {
     let path = format_args!("{path}.input");
-    let (key, text) = match &call.input {
+    let (key, text) = match input {
         ToolInput::Json(input) => match input.object() {
             Ok(fields) => return (**fields).clone(),
             Err(_) => {

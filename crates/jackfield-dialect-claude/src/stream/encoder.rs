@@ -1,22 +1,21 @@
 //! Pieces of a reply as events for a client (Claude Messages API, 2026-10-21, streaming).
 
+mod waiting;
+
 use std::collections::VecDeque;
 
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_domain::block::{Annotation, Content, OpaqueBlock, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::opaque::OpaqueState;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::usage::Usage;
-use serde_json::{Value, json};
 
+use self::waiting::{Piece, Waiting};
 use crate::DIALECT;
 use crate::error;
-use crate::reply::{in_words, state, stop_reason, usage_to_wire};
-use crate::request::TEXT_FIELD;
-use crate::wire::{Block, BlockDelta, Event, Message, MessageDelta, ToolUse};
+use crate::reply::{state, stop_reason, usage_to_wire};
+use crate::wire::{ErrorBody, Event, Message, MessageDelta};
 
 /// The event that says nothing but that the connection lives.
 #[must_use]
@@ -38,26 +37,6 @@ pub struct Encoder {
     next: u32,
     usage: Usage,
     waiting: VecDeque<Waiting>,
-}
-
-/// A block that has not been told to its end.
-#[derive(Debug)]
-struct Waiting {
-    call: String,
-    ended: bool,
-    /// The number of the domain.
-    index: u32,
-    pieces: Vec<Piece>,
-    start: BlockStart,
-    states: Vec<OpaqueState>,
-    /// Whether its start has been told.
-    told: bool,
-}
-
-#[derive(Debug)]
-enum Piece {
-    Annotation(Annotation),
-    Text(String),
 }
 
 impl Encoder {
@@ -180,6 +159,11 @@ impl Encoder {
     #[must_use]
     pub fn fail(self, failure: &ModelFailure, request_id: Option<&str>) -> SseEvent {
         let (_, body) = error::to_wire(failure, request_id);
+        self.fail_with(body)
+    }
+
+    /// The same with an error in the vendor's form.
+    pub(crate) fn fail_with(self, body: ErrorBody) -> SseEvent {
         event(&Event::Error {
             error: body.error,
             request_id: body.request_id,
@@ -223,178 +207,7 @@ impl Encoder {
     }
 }
 
-impl Waiting {
-    fn tell(&mut self, index: u32, out: &mut Vec<SseEvent>) {
-        let says = |piece: &Piece| matches!(piece, Piece::Text(_));
-        if !self.told {
-            if !self.ended && !self.pieces.iter().any(says) {
-                return;
-            }
-            let Some(content_block) = self.beginning() else {
-                if self.ended {
-                    self.pieces.clear();
-                }
-                return;
-            };
-            self.told = true;
-            out.push(event(&Event::ContentBlockStart {
-                index,
-                content_block,
-            }));
-            if let Some(text) = self.brackets().0 {
-                out.push(piece(
-                    index,
-                    BlockDelta::InputJsonDelta { partial_json: text },
-                ));
-            }
-        }
-        for said in std::mem::take(&mut self.pieces) {
-            if let Some(delta) = self.delta(said) {
-                out.push(piece(index, delta));
-            }
-        }
-        if self.told && self.ended {
-            if let Some(text) = self.brackets().1 {
-                out.push(piece(
-                    index,
-                    BlockDelta::InputJsonDelta { partial_json: text },
-                ));
-            }
-            let signature = state::of_dialect(&self.states, state::SIGNATURE);
-            if let BlockStart::Thinking { redacted: false } = self.start
-                && let Some(signature) = signature.and_then(Value::as_str)
-                && !signature.is_empty()
-            {
-                let signature = signature.to_owned();
-                out.push(piece(index, BlockDelta::SignatureDelta { signature }));
-            }
-            out.push(event(&Event::ContentBlockStop { index }));
-        }
-    }
-
-    /// What a block begins with; `None` if it cannot be told.
-    fn beginning(&self) -> Option<Block> {
-        match &self.start {
-            BlockStart::Refusal | BlockStart::Text => {
-                let says = self
-                    .pieces
-                    .iter()
-                    .any(|piece| matches!(piece, Piece::Text(_)));
-                says.then(|| text_block(""))
-            }
-            BlockStart::Thinking { redacted: false } => Some(Block::Thinking {
-                thinking: String::new(),
-                signature: String::new(),
-            }),
-            BlockStart::Thinking { redacted: true } => {
-                let data = state::of_dialect(&self.states, state::REDACTED)?;
-                Some(Block::RedactedThinking {
-                    data: data.as_str()?.to_owned(),
-                })
-            }
-            BlockStart::ToolCall {
-                name,
-                ran_by: RanBy::Client | RanBy::Engine,
-                ..
-            } => {
-                let toolset = state::of_dialect(&self.states, state::TOOLSET);
-                Some(Block::ToolUse(ToolUse {
-                    id: self.call.clone(),
-                    name: (**name).to_owned(),
-                    input: json!({}),
-                    caller: state::of_dialect(&self.states, state::CALLER).cloned(),
-                    toolset_name: toolset.and_then(Value::as_str).map(str::to_owned),
-                    cache_control: None,
-                }))
-            }
-            BlockStart::ToolCall {
-                ran_by: RanBy::Provider,
-                ..
-            } => {
-                let fields = state::of_dialect(&self.states, state::PROVIDER_CALL)?;
-                let mut fields = fields.as_object()?.clone();
-                fields.insert("input".to_owned(), json!({}));
-                Some(Block::Other(fields))
-            }
-            BlockStart::Whole(content) => whole(content),
-        }
-    }
-
-    fn delta(&self, said: Piece) -> Option<BlockDelta> {
-        Some(match (&self.start, said) {
-            (BlockStart::Text, Piece::Annotation(annotation)) => BlockDelta::CitationsDelta {
-                citation: annotation.json,
-            },
-            (BlockStart::Refusal | BlockStart::Text, Piece::Text(text)) => {
-                BlockDelta::TextDelta { text }
-            }
-            (BlockStart::Thinking { redacted: false }, Piece::Text(thinking)) => {
-                BlockDelta::ThinkingDelta { thinking }
-            }
-            (BlockStart::ToolCall { json: true, .. }, Piece::Text(partial_json)) => {
-                BlockDelta::InputJsonDelta { partial_json }
-            }
-            (BlockStart::ToolCall { json: false, .. }, Piece::Text(text)) => {
-                let quoted = Value::from(text).to_string();
-                let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
-                BlockDelta::InputJsonDelta {
-                    partial_json: inner.to_owned(),
-                }
-            }
-            (_, Piece::Annotation(_) | Piece::Text(_)) => return None,
-        })
-    }
-
-    /// What stands around the text of a call that takes text: the wire knows JSON alone.
-    fn brackets(&self) -> (Option<String>, Option<String>) {
-        match &self.start {
-            BlockStart::ToolCall { json: false, .. } => (
-                Some(format!("{{\"{TEXT_FIELD}\":\"")),
-                Some("\"}".to_owned()),
-            ),
-            BlockStart::Refusal
-            | BlockStart::Text
-            | BlockStart::Thinking { .. }
-            | BlockStart::ToolCall { json: true, .. }
-            | BlockStart::Whole(_) => (None, None),
-        }
-    }
-}
-
-/// A block that comes whole.
-fn whole(content: &Content) -> Option<Block> {
-    let text = match content {
-        Content::Opaque(opaque) => match state::fields_of(opaque) {
-            Some(fields) => return Some(Block::Other(fields.clone())),
-            None => fallback(opaque)?,
-        },
-        Content::Audio(_) | Content::Document(_) | Content::Image(_) => in_words(content)?,
-        Content::Refusal(_)
-        | Content::Text(_)
-        | Content::Thinking(_)
-        | Content::ToolCall(_)
-        | Content::ToolOutcome(_) => return None,
-    };
-    Some(text_block(&text))
-}
-
-fn fallback(opaque: &OpaqueBlock) -> Option<String> {
-    let text = opaque.fallback.as_deref().filter(|text| !text.is_empty());
-    text.map(str::to_owned)
-}
-
-fn text_block(text: &str) -> Block {
-    Block::Text {
-        text: text.to_owned(),
-        citations: None,
-        cache_control: None,
-    }
-}
-
-fn piece(index: u32, delta: BlockDelta) -> SseEvent {
-    event(&Event::ContentBlockDelta { index, delta })
-}
-
+/// An event under its name.
 fn event(event: &Event) -> SseEvent {
     let name = match event {
         Event::ContentBlockDelta { .. } => "content_block_delta",

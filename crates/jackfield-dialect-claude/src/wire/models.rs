@@ -30,3 +30,36 @@ pub struct Model {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
 }
+
+/// A page of the list, for a client.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServedModelList {
+    /// The models.
+    pub data: Vec<ServedModel>,
+    /// Whether there are more in this direction.
+    pub has_more: bool,
+    /// The first of the page.
+    pub first_id: Option<String>,
+    /// The last of the page.
+    pub last_id: Option<String>,
+}
+
+/// One model, for a client.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ServedModel {
+    /// Always `model`.
+    #[serde(rename = "type")]
+    pub kind: String,
+    /// The name that it is asked by.
+    pub id: String,
+    /// Its name in words.
+    pub display_name: String,
+    /// When it came out; 1970 where that is not known.
+    pub created_at: String,
+    /// `active`, `deprecated` or `retired`.
+    pub lifecycle: String,
+    /// How many tokens it reads.
+    pub max_input_tokens: Option<u64>,
+    /// How many tokens it writes.
+    pub max_tokens: Option<u64>,
+}

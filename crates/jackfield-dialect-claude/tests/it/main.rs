@@ -14,6 +14,7 @@ mod models;
 mod profiles;
 mod reply_laws;
 mod request_laws;
+mod serve;
 mod stream_laws;
 mod structured;
 mod validator_rules;

@@ -16,7 +16,7 @@ use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Map, Value, json};
 
-use super::Invalid;
+use super::{Invalid, served};
 use crate::reply::{annotation, state};
 use crate::wire;
 
@@ -26,6 +26,8 @@ pub(super) struct Inward<'a> {
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
+    /// The tools of calls that were shown as run by us, which their outcomes repeat.
+    pub(super) shown: HashMap<ToolCallId, OpaqueState>,
     /// The toolset of a call, which its result repeats.
     pub(super) toolsets: HashMap<ToolCallId, String>,
 }
@@ -96,7 +98,7 @@ impl Inward<'_> {
                 }
                 self.call(call, path)?
             }
-            wire::Block::Other(fields) => self.other(fields, path)?,
+            wire::Block::Other(fields) => self.other(fields, role, path)?,
         }))
     }
 
@@ -219,11 +221,19 @@ impl Inward<'_> {
     }
 
     /// A call that the provider ran, or something that only it understands.
-    fn other(&mut self, mut fields: Map<String, Value>, path: &str) -> Result<Block, Invalid> {
+    fn other(
+        &mut self,
+        mut fields: Map<String, Value>,
+        role: wire::Role,
+        path: &str,
+    ) -> Result<Block, Invalid> {
         let text = |key: &str| fields.get(key).and_then(Value::as_str).map(str::to_owned);
         let Some(kind) = text("type") else {
             return Err(Invalid::new(format!("{path}.type"), "a block has a type"));
         };
+        if served::is_ours(&kind, &fields) {
+            return self.served(&kind, fields, role, path);
+        }
         if !state::KNOWN_BLOCKS.contains(&kind.as_str()) {
             return Ok(Content::Opaque(OpaqueBlock {
                 fallback: None,

@@ -20,6 +20,7 @@ pub(super) fn from_wire(
         ids: ClientIds::new(owner),
         notes,
         owner,
+        shown: std::collections::HashMap::new(),
         toolsets: std::collections::HashMap::new(),
     };
     let mut out = Vec::with_capacity(messages.len());

@@ -1,0 +1,100 @@
+//! Serving: Claude Messages as the language of a server, whatever provider is asked behind it.
+//!
+//! What a client would have its server do, and what Jackfield does not do for it, is refused by name: a
+//! beta, a field, a tool that the vendor runs, a file by its id. What Jackfield ran itself is shown as
+//! `mcp_tool_use` and `mcp_tool_result`, and known again when a client sends its history back.
+
+mod asked;
+mod betas;
+mod encoder;
+mod errors;
+mod tokens;
+
+use jackfield_dialect_kit::serve::{About, EncodeReply, Refused, ServeDialect, ServeError};
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::Reply;
+
+use crate::DIALECT;
+use crate::reply;
+use crate::request::{self, Incoming};
+
+/// Claude Messages, as a server speaks it (Claude Messages API, 2026-10-21).
+///
+/// `anthropic-version` is not looked at: what the versions differ in is no question of form, and the
+/// provider behind has its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ClaudeServer;
+
+impl ClaudeServer {
+    /// What a client wants counted: a request without what only a reply needs.
+    ///
+    /// # Errors
+    ///
+    /// As [`ServeDialect::request`].
+    pub fn count_request(
+        &self,
+        header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &StateOwner,
+    ) -> Result<Incoming, ServeError> {
+        incoming(header, tokens::body(body)?, owner)
+    }
+
+    /// The answer to `count_tokens`: an [estimate](jackfield_domain::estimate), which its note says.
+    #[must_use]
+    pub fn counted(&self, incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
+        tokens::counted(incoming)
+    }
+}
+
+impl ServeDialect for ClaudeServer {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn request(
+        &self,
+        header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &StateOwner,
+    ) -> Result<Incoming, ServeError> {
+        incoming(header, request::parse(body)?, owner)
+    }
+
+    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+        let (message, notes) = reply::to_wire(reply, &about.model, &id(about));
+        // Nothing in it refuses to be written: all keys are text and all numbers finite.
+        (serde_json::to_vec(&message).unwrap_or_default(), notes)
+    }
+
+    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
+        Box::new(encoder::Segment::new(id(about), &about.model))
+    }
+
+    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
+        let (status, body) = errors::to_wire(error, request_id);
+        Refused {
+            body: serde_json::to_vec(&body).unwrap_or_default(),
+            retry_after: error.kind.retry_after(),
+            status,
+        }
+    }
+}
+
+fn incoming(
+    header: &dyn Fn(&str) -> Option<String>,
+    mut body: crate::wire::Request,
+    owner: &StateOwner,
+) -> Result<Incoming, ServeError> {
+    let mut notes = betas::check(header("anthropic-beta").as_deref())?;
+    asked::check(&mut body)?;
+    let mut incoming = request::from_wire(body, owner)?;
+    notes.append(&mut incoming.notes);
+    incoming.notes = notes;
+    Ok(incoming)
+}
+
+fn id(about: &About) -> String {
+    format!("msg_{}", about.id)
+}

@@ -1,0 +1,146 @@
+//! What a body asks of its server besides an answer of the model.
+
+use std::collections::HashSet;
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use serde_json::{Value, json};
+
+use super::betas::{FILES, TOOLS};
+use crate::wire::{Block, Content, InputMessage, Request, Source, Tool};
+
+/// Refuses what would make a server act or keep something, and what no vendor takes; forgets what says
+/// nothing.
+pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
+    body.extra.retain(|_, json| !says_nothing(json));
+    for (field, why) in ACTING {
+        if body.extra.contains_key(field) {
+            return Err(unsupported(
+                field,
+                &format!("`{field}` is not served: {why}"),
+            ));
+        }
+    }
+    for (n, tool) in body.tools.iter().flatten().enumerate() {
+        check_tool(tool, n)?;
+    }
+    let mut called = HashSet::new();
+    for (n, message) in body.messages.iter().enumerate() {
+        check_message(message, n, &mut called)?;
+    }
+    Ok(())
+}
+
+fn check_tool(tool: &Tool, n: usize) -> Result<(), ServeError> {
+    if let Some(kind) = tool.kind.as_deref().filter(|kind| *kind != "custom") {
+        let kind: String = kind.chars().take(60).collect();
+        let message = format!(
+            "the vendor's tool `{kind}` is not served: {TOOLS}; a tool that the client runs needs a name and a schema of its own"
+        );
+        return Err(unsupported(&format!("tools.{n}.type"), &message));
+    }
+    let callers = tool.extra.get("allowed_callers");
+    if callers.is_some_and(|callers| *callers != json!(["direct"])) {
+        let message = format!("code of the provider's cannot call tools: {TOOLS}");
+        return Err(unsupported(&format!("tools.{n}.allowed_callers"), &message));
+    }
+    Ok(())
+}
+
+fn check_message<'a>(
+    message: &'a InputMessage,
+    n: usize,
+    called: &mut HashSet<&'a str>,
+) -> Result<(), ServeError> {
+    let Content::Blocks(blocks) = &message.content else {
+        return Ok(());
+    };
+    let mut answered = HashSet::new();
+    for (b, block) in blocks.iter().enumerate() {
+        let place = || format!("messages.{n}.content.{b}");
+        check_file(block, place)?;
+        match block {
+            Block::ToolUse(call) if !called.insert(&call.id) => {
+                let message = "two calls have this id";
+                return Err(invalid(&format!("{}.id", place()), message));
+            }
+            Block::ToolResult(result) => {
+                if !answered.insert(&result.tool_use_id) {
+                    let message = "two results are for this call";
+                    return Err(invalid(&format!("{}.tool_use_id", place()), message));
+                }
+                if let Some(Content::Blocks(parts)) = &result.content {
+                    for (k, part) in parts.iter().enumerate() {
+                        check_file(part, || format!("{}.content.{k}", place()))?;
+                    }
+                }
+            }
+            Block::Document { .. }
+            | Block::Image { .. }
+            | Block::Other(_)
+            | Block::RedactedThinking { .. }
+            | Block::Text { .. }
+            | Block::Thinking { .. }
+            | Block::ToolUse(_) => {}
+        }
+    }
+    Ok(())
+}
+
+/// A file by its id: nobody could have uploaded it here.
+fn check_file(block: &Block, place: impl Fn() -> String) -> Result<(), ServeError> {
+    let by_id = match block {
+        Block::Document { source, .. } | Block::Image { source, .. } => {
+            matches!(source, Source::File { .. })
+        }
+        Block::Other(fields) => {
+            fields.get("type").and_then(Value::as_str) == Some("container_upload")
+        }
+        Block::RedactedThinking { .. }
+        | Block::Text { .. }
+        | Block::Thinking { .. }
+        | Block::ToolResult(_)
+        | Block::ToolUse(_) => false,
+    };
+    if by_id {
+        let message = format!("a file by its id is not served: {FILES}");
+        return Err(unsupported(&place(), &message));
+    }
+    Ok(())
+}
+
+/// Whether a field might as well not be there.
+fn says_nothing(json: &Value) -> bool {
+    match json {
+        Value::Array(list) => list.is_empty(),
+        Value::Null => true,
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
+    }
+}
+
+fn invalid(place: &str, message: &str) -> ServeError {
+    ServeError::new(ServeErrorKind::Invalid, message).at(place)
+}
+
+fn unsupported(place: &str, message: &str) -> ServeError {
+    ServeError::new(ServeErrorKind::Unsupported, message).at(place)
+}
+
+/// Fields that would make a server act or keep something.
+const ACTING: [(&str, &str); 7] = [
+    (
+        "compaction",
+        "the conversation is not summarized for a client",
+    ),
+    ("container", TOOLS),
+    ("fallback_credit_token", FALLBACKS),
+    ("fallbacks", FALLBACKS),
+    ("mcp_servers", SERVERS),
+    ("thread", THREAD),
+    ("user_profile_id", "there are no profiles here"),
+];
+
+const FALLBACKS: &str = "the model that is asked for is the one that answers";
+const SERVERS: &str =
+    "a client cannot name servers; those of the configuration are chosen by `X-Jackfield-Tools`";
+const THREAD: &str = "send the history, or go on with a session by `X-Session-ID`";

@@ -1,0 +1,96 @@
+//! Betas: what the `anthropic-beta` header asks for.
+
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::note::{Note, NoteEffect};
+
+/// Looks at what the header names, with commas between.
+///
+/// Those that change nothing here pass. Those that would make a server act or keep something are
+/// refused. All others are left out with a note: no provider is sent a client's betas.
+pub(super) fn check(header: Option<&str>) -> Result<Vec<Note>, ServeError> {
+    let mut notes = Notes::default();
+    let named = header.unwrap_or_default().split(',').map(str::trim);
+    for (n, beta) in named.filter(|beta| !beta.is_empty()).enumerate() {
+        if n == MOST {
+            let message = format!("more than {MOST} betas");
+            return Err(ServeError::new(ServeErrorKind::Invalid, message).at(HEADER));
+        }
+        if beta.len() > LONGEST || !beta.bytes().all(is_usual) {
+            let message = "a beta's name is up to 100 of A-Z, a-z, 0-9, `.`, `_` and `-`";
+            return Err(ServeError::new(ServeErrorKind::Invalid, message).at(HEADER));
+        }
+        let stem = stem(beta);
+        if let Some((_, why)) = REFUSED.iter().find(|(name, _)| *name == stem) {
+            let message = format!("`{beta}` is not served: {why}");
+            return Err(ServeError::new(ServeErrorKind::Unsupported, message).at(HEADER));
+        }
+        if !PASSED.contains(&stem) {
+            let path = format_args!("{HEADER}.{beta}");
+            notes.dropped(NoteEffect::Quality, "beta_not_sent", path);
+        }
+    }
+    Ok(notes.into_vec())
+}
+
+/// The name of a beta without its date.
+fn stem(beta: &str) -> &str {
+    let Some(start) = beta.len().checked_sub("-2026-10-21".len()) else {
+        return beta;
+    };
+    match beta.split_at_checked(start) {
+        Some((stem, date)) if date.bytes().zip(b"-0000-00-00".iter()).all(fits) => stem,
+        Some(_) | None => beta,
+    }
+}
+
+fn fits((byte, form): (u8, &u8)) -> bool {
+    match form {
+        b'0' => byte.is_ascii_digit(),
+        dash => byte == *dash,
+    }
+}
+
+const fn is_usual(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-')
+}
+
+const HEADER: &str = "anthropic-beta";
+const LONGEST: usize = 100;
+const MOST: usize = 64;
+
+/// What every request has, or what changes nothing in an answer of ours.
+const PASSED: [&str; 9] = [
+    "extended-cache-ttl",
+    "fine-grained-tool-streaming",
+    "mcp-client",
+    "model-context-window-exceeded",
+    "pdfs",
+    "prompt-caching",
+    "structured-outputs",
+    "token-counting",
+    "token-efficient-tools",
+];
+
+/// What would make a server act or keep something, and what to do without it.
+const REFUSED: [(&str, &str); 13] = [
+    ("advisor-tool", TOOLS),
+    ("agent-memory", STATE),
+    ("code-execution", TOOLS),
+    ("compact", "the conversation is not summarized for a client"),
+    ("fallback-credit", FALLBACKS),
+    ("files-api", FILES),
+    ("managed-agents", STATE),
+    ("mcp-tunnels", TOOLS),
+    ("message-threads", STATE),
+    ("server-side-fallback", FALLBACKS),
+    ("skills", TOOLS),
+    ("web-fetch", TOOLS),
+    ("web-search", TOOLS),
+];
+
+const FALLBACKS: &str = "the model that is asked for is the one that answers";
+pub(super) const FILES: &str = "no files are kept; send their bytes or an address";
+const STATE: &str =
+    "no state of this kind is kept; send the history, or go on with a session by `X-Session-ID`";
+pub(super) const TOOLS: &str = "no provider runs tools for a client; the tools that run here are chosen by configuration and `X-Jackfield-Tools`";

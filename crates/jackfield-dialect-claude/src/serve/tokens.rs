@@ -1,0 +1,30 @@
+//! `count_tokens`: how much a request is, without asking anybody.
+
+use jackfield_dialect_kit::body;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::estimate;
+use jackfield_domain::note::{Note, NoteEffect};
+use serde_json::{Map, Value, json};
+
+use crate::request::{Incoming, Invalid};
+use crate::wire;
+
+/// Reads a body that need not say how long a reply may be.
+pub(super) fn body(text: &[u8]) -> Result<wire::Request, Invalid> {
+    let mut fields: Map<String, Value> = body::parse(text)?;
+    fields.entry("max_tokens").or_insert_with(|| json!(0));
+    body::parse(Value::Object(fields).to_string().as_bytes())
+}
+
+/// No provider that is served has a counter that every other has too, so that it is always estimated.
+pub(super) fn counted(incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
+    let preamble = estimate::preamble(&incoming.system, &incoming.tools);
+    let messages = incoming.messages.iter().map(estimate::message);
+    let tokens = messages.fold(preamble, u64::saturating_add);
+    let mut notes = Notes::default();
+    notes.approximated(NoteEffect::Cost, "estimated", "input_tokens");
+    (
+        json!({ "input_tokens": tokens }).to_string().into_bytes(),
+        notes.into_vec(),
+    )
+}

@@ -1,0 +1,246 @@
+//! A block on its way into a stream.
+
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::block::{Annotation, Content, OpaqueBlock, RanBy};
+use jackfield_domain::delta::BlockStart;
+use jackfield_domain::opaque::OpaqueState;
+use jackfield_domain::server_tool::ServerTool;
+use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use serde_json::{Map, Value, json};
+
+use super::event;
+use crate::reply::{in_words, input, served, state};
+use crate::request::TEXT_FIELD;
+use crate::wire::{Block, BlockDelta, Event, ToolUse};
+
+/// A block that has not been told to its end.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) call: String,
+    pub(super) ended: bool,
+    /// The number of the domain.
+    pub(super) index: u32,
+    pub(super) pieces: Vec<Piece>,
+    pub(super) start: BlockStart,
+    pub(super) states: Vec<OpaqueState>,
+    /// Whether its start has been told.
+    pub(super) told: bool,
+}
+
+#[derive(Debug)]
+pub(super) enum Piece {
+    Annotation(Annotation),
+    Text(String),
+}
+
+impl Waiting {
+    /// Tells what can be told of it now.
+    pub(super) fn tell(&mut self, index: u32, out: &mut Vec<SseEvent>) {
+        let says = |piece: &Piece| piece.as_text().is_some();
+        if !self.told {
+            if !self.ended && !self.pieces.iter().any(says) {
+                return;
+            }
+            let shown = self.shown();
+            if shown.is_some() {
+                self.pieces.clear();
+            }
+            let Some(content_block) = shown.or_else(|| self.beginning()) else {
+                if self.ended {
+                    self.pieces.clear();
+                }
+                return;
+            };
+            self.told = true;
+            out.push(event(&Event::ContentBlockStart {
+                index,
+                content_block,
+            }));
+            if let Some(text) = self.brackets().0 {
+                out.push(piece(
+                    index,
+                    BlockDelta::InputJsonDelta { partial_json: text },
+                ));
+            }
+        }
+        for said in std::mem::take(&mut self.pieces) {
+            if let Some(delta) = self.delta(said) {
+                out.push(piece(index, delta));
+            }
+        }
+        if self.told && self.ended {
+            if let Some(text) = self.brackets().1 {
+                out.push(piece(
+                    index,
+                    BlockDelta::InputJsonDelta { partial_json: text },
+                ));
+            }
+            let signature = state::of_dialect(&self.states, state::SIGNATURE);
+            if let BlockStart::Thinking { redacted: false } = self.start
+                && let Some(signature) = signature.and_then(Value::as_str)
+                && !signature.is_empty()
+            {
+                let signature = signature.to_owned();
+                out.push(piece(index, BlockDelta::SignatureDelta { signature }));
+            }
+            out.push(event(&Event::ContentBlockStop { index }));
+        }
+    }
+
+    /// What a block begins with; `None` if it cannot be told.
+    fn beginning(&self) -> Option<Block> {
+        match &self.start {
+            BlockStart::Refusal | BlockStart::Text => {
+                let says = self.pieces.iter().any(|piece| piece.as_text().is_some());
+                says.then(|| text_block(""))
+            }
+            BlockStart::Thinking { redacted: false } => Some(Block::Thinking {
+                thinking: String::new(),
+                signature: String::new(),
+            }),
+            BlockStart::Thinking { redacted: true } => {
+                let data = state::of_dialect(&self.states, state::REDACTED)?;
+                Some(Block::RedactedThinking {
+                    data: data.as_str()?.to_owned(),
+                })
+            }
+            BlockStart::ToolCall {
+                name,
+                ran_by: RanBy::Client | RanBy::Engine,
+                ..
+            } => {
+                let toolset = state::of_dialect(&self.states, state::TOOLSET);
+                Some(Block::ToolUse(ToolUse {
+                    id: self.call.clone(),
+                    name: (**name).to_owned(),
+                    input: json!({}),
+                    caller: state::of_dialect(&self.states, state::CALLER).cloned(),
+                    toolset_name: toolset.and_then(Value::as_str).map(str::to_owned),
+                    cache_control: None,
+                }))
+            }
+            BlockStart::ToolCall {
+                ran_by: RanBy::Provider,
+                ..
+            } => {
+                let fields = state::of_dialect(&self.states, state::PROVIDER_CALL)?;
+                let mut fields = fields.as_object()?.clone();
+                fields.insert("input".to_owned(), json!({}));
+                Some(Block::Other(fields))
+            }
+            BlockStart::Whole(Content::ToolOutcome(outcome)) => {
+                // What is lost of it, the whole reply notes.
+                let notes = &mut Notes::default();
+                ServerTool::of(&self.states)
+                    .filter(|_| self.ended)
+                    .map(|_| served::outcome(outcome, "", notes))
+            }
+            BlockStart::Whole(content) => whole(content),
+        }
+    }
+
+    /// A call that Jackfield ran, whole: some clients read its arguments at its start alone.
+    fn shown(&self) -> Option<Block> {
+        let BlockStart::ToolCall {
+            json,
+            ran_by: RanBy::Provider,
+            ..
+        } = self.start
+        else {
+            return None;
+        };
+        let tool = ServerTool::of(&self.states).filter(|_| self.ended)?;
+        let said: String = self.pieces.iter().filter_map(Piece::as_text).collect();
+        let said = if json {
+            ToolInput::Json(JsonInput::parse(&said))
+        } else {
+            ToolInput::Text(said.into())
+        };
+        let fields: Map<String, Value> = input(&said, "", &mut Notes::default());
+        Some(served::call(&self.call, tool, fields))
+    }
+
+    fn delta(&self, said: Piece) -> Option<BlockDelta> {
+        Some(match (&self.start, said) {
+            (BlockStart::Text, Piece::Annotation(annotation)) => BlockDelta::CitationsDelta {
+                citation: annotation.json,
+            },
+            (BlockStart::Refusal | BlockStart::Text, Piece::Text(text)) => {
+                BlockDelta::TextDelta { text }
+            }
+            (BlockStart::Thinking { redacted: false }, Piece::Text(thinking)) => {
+                BlockDelta::ThinkingDelta { thinking }
+            }
+            (BlockStart::ToolCall { json: true, .. }, Piece::Text(partial_json)) => {
+                BlockDelta::InputJsonDelta { partial_json }
+            }
+            (BlockStart::ToolCall { json: false, .. }, Piece::Text(text)) => {
+                let quoted = Value::from(text).to_string();
+                let inner = quoted.get(1..quoted.len() - 1).unwrap_or_default();
+                BlockDelta::InputJsonDelta {
+                    partial_json: inner.to_owned(),
+                }
+            }
+            (_, Piece::Annotation(_) | Piece::Text(_)) => return None,
+        })
+    }
+
+    /// What stands around the text of a call that takes text: the wire knows JSON alone.
+    fn brackets(&self) -> (Option<String>, Option<String>) {
+        match &self.start {
+            BlockStart::ToolCall { json: false, .. } => (
+                Some(format!("{{\"{TEXT_FIELD}\":\"")),
+                Some("\"}".to_owned()),
+            ),
+            BlockStart::Refusal
+            | BlockStart::Text
+            | BlockStart::Thinking { .. }
+            | BlockStart::ToolCall { json: true, .. }
+            | BlockStart::Whole(_) => (None, None),
+        }
+    }
+}
+
+impl Piece {
+    fn as_text(&self) -> Option<&str> {
+        match self {
+            Self::Annotation(_) => None,
+            Self::Text(text) => Some(text),
+        }
+    }
+}
+
+/// A block that comes whole.
+fn whole(content: &Content) -> Option<Block> {
+    let text = match content {
+        Content::Opaque(opaque) => match state::fields_of(opaque) {
+            Some(fields) => return Some(Block::Other(fields.clone())),
+            None => fallback(opaque)?,
+        },
+        Content::Audio(_) | Content::Document(_) | Content::Image(_) => in_words(content)?,
+        Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => return None,
+    };
+    Some(text_block(&text))
+}
+
+fn fallback(opaque: &OpaqueBlock) -> Option<String> {
+    let text = opaque.fallback.as_deref().filter(|text| !text.is_empty());
+    text.map(str::to_owned)
+}
+
+fn text_block(text: &str) -> Block {
+    Block::Text {
+        text: text.to_owned(),
+        citations: None,
+        cache_control: None,
+    }
+}
+
+fn piece(index: u32, delta: BlockDelta) -> SseEvent {
+    event(&Event::ContentBlockDelta { index, delta })
+}

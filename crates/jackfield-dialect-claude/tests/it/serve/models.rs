@@ -1,0 +1,93 @@
+//! The list of models for a client.
+
+use jackfield_dialect_claude::models::{from_wire, one, page};
+use jackfield_dialect_kit::serve::ServeErrorKind;
+use jackfield_domain::listing::ListedModel;
+use serde_json::{Value, json};
+
+fn models(count: usize) -> Vec<ListedModel> {
+    (0..count)
+        .map(|n| ListedModel::new(format!("m{n:02}")))
+        .collect()
+}
+
+fn asked(query: &[(&str, &str)]) -> Value {
+    let query = |name: &str| {
+        let found = query.iter().find(|(known, _)| *known == name);
+        found.map(|(_, value)| (*value).to_owned())
+    };
+    serde_json::from_slice(&page(&models(50), &query).expect("a page")).expect("JSON")
+}
+
+fn ids(page: &Value) -> Vec<&str> {
+    let data = page["data"].as_array().expect("models");
+    data.iter()
+        .map(|model| model["id"].as_str().expect("an id"))
+        .collect()
+}
+
+#[test]
+fn pages_follow_each_other_in_both_directions() {
+    let first = asked(&[]);
+    assert_eq!((ids(&first).len(), ids(&first)[0]), (20, "m00"));
+    assert_eq!(first["has_more"], true);
+    assert_eq!(
+        (&first["first_id"], &first["last_id"]),
+        (&json!("m00"), &json!("m19"))
+    );
+    let last = asked(&[("after_id", "m46"), ("limit", "3")]);
+    assert_eq!(ids(&last), ["m47", "m48", "m49"]);
+    assert_eq!(last["has_more"], false);
+    let back = asked(&[("before_id", "m05"), ("limit", "2")]);
+    assert_eq!(
+        (ids(&back), &back["has_more"]),
+        (vec!["m03", "m04"], &json!(true))
+    );
+    let between = asked(&[("after_id", "m01"), ("before_id", "m04")]);
+    assert_eq!(ids(&between), ["m02", "m03"]);
+    let none = asked(&[("after_id", "m49")]);
+    let empty = json!({ "data": [], "has_more": false, "first_id": null, "last_id": null });
+    assert_eq!(none, empty);
+    assert_eq!(
+        ids(&asked(&[("after_id", "m04"), ("before_id", "m01")])),
+        [""; 0]
+    );
+}
+
+#[test]
+fn a_parameter_that_is_none_is_refused_by_name() {
+    for (name, value) in [
+        ("limit", "0"),
+        ("limit", "1001"),
+        ("limit", "all"),
+        ("after_id", "x"),
+        ("before_id", "x"),
+    ] {
+        let query = |asked: &str| (asked == name).then(|| value.to_owned());
+        let error = page(&models(3), &query).expect_err(name);
+        assert_eq!(
+            (error.kind, error.param.as_deref()),
+            (ServeErrorKind::Invalid, Some(name))
+        );
+    }
+}
+
+#[test]
+fn a_model_is_told_with_what_is_known_of_it() {
+    let known = ListedModel {
+        context: Some(1000),
+        id: "m".into(),
+        name: Some("Model M".into()),
+        output: Some(100),
+    };
+    let told: Value = serde_json::from_slice(&one(&known)).expect("JSON");
+    let expected = json!({
+        "type": "model", "id": "m", "display_name": "Model M", "created_at": "1970-01-01T00:00:00Z",
+        "lifecycle": "active", "max_input_tokens": 1000, "max_tokens": 100,
+    });
+    assert_eq!(told, expected);
+    let listed = page(std::slice::from_ref(&known), &|_| None).expect("a page");
+    assert_eq!(from_wire(&listed).expect("a list"), (vec![known], None));
+    let bare: Value = serde_json::from_slice(&one(&ListedModel::new("b"))).expect("JSON");
+    assert_eq!(bare["display_name"], "b");
+}

@@ -1,0 +1,244 @@
+//! Requests: what passes, and what is refused by name.
+
+use jackfield_dialect_claude::serve::ClaudeServer;
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeErrorKind};
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::{read, with_header};
+use crate::arb::owner;
+
+/// A request with these fields besides.
+fn body(more: Value) -> Value {
+    let mut body = json!({
+        "model": "model-a",
+        "max_tokens": 100,
+        "messages": [{ "role": "user", "content": "hi" }],
+    });
+    for (key, value) in more.as_object().expect("fields") {
+        body[key] = value.clone();
+    }
+    body
+}
+
+fn says(blocks: Value) -> Value {
+    body(json!({ "messages": [{ "role": "user", "content": blocks }] }))
+}
+
+#[test]
+fn what_a_server_would_do_is_refused_and_named() {
+    let file = json!({ "type": "file", "file_id": "file_1" });
+    let cases = [
+        (body(json!({ "thread": { "id": "t" } })), "thread"),
+        (body(json!({ "container": "c" })), "container"),
+        (
+            body(json!({ "mcp_servers": [{ "type": "url" }] })),
+            "mcp_servers",
+        ),
+        (body(json!({ "fallbacks": ["default"] })), "fallbacks"),
+        (body(json!({ "compaction": { "type": "a" } })), "compaction"),
+        (
+            body(json!({ "tools": [{ "type": "web_search_20260318", "name": "web_search" }] })),
+            "tools.0.type",
+        ),
+        (
+            body(json!({ "tools": [{ "type": "mcp_toolset", "mcp_server_name": "x" }] })),
+            "tools.0.type",
+        ),
+        (
+            body(
+                json!({ "tools": [{ "name": "a", "input_schema": {}, "allowed_callers": ["code_execution_20260120"] }] }),
+            ),
+            "tools.0.allowed_callers",
+        ),
+        (
+            says(json!([{ "type": "text", "text": "a" }, { "type": "image", "source": file }])),
+            "messages.0.content.1",
+        ),
+        (
+            says(
+                json!([{ "type": "tool_result", "tool_use_id": "t", "content": [{ "type": "document", "source": file }] }]),
+            ),
+            "messages.0.content.0.content.0",
+        ),
+        (
+            says(json!([{ "type": "container_upload", "file_id": "f" }])),
+            "messages.0.content.0",
+        ),
+    ];
+    for (body, place) in cases {
+        let error = read(&body).expect_err(place);
+        assert_eq!(error.kind, ServeErrorKind::Unsupported, "{place}");
+        assert_eq!(error.param.as_deref(), Some(place));
+    }
+}
+
+#[test]
+fn what_says_nothing_is_as_if_it_were_not_there() {
+    let plain = read(&body(json!({}))).expect("a request");
+    let said = json!({ "container": null, "mcp_servers": [], "thread": null, "context_management": {}, "speed": null });
+    assert_eq!(read(&body(said)).expect("a request"), plain);
+    assert_eq!(plain.notes, []);
+}
+
+#[test]
+fn betas_pass_or_are_noted_or_are_refused() {
+    let asked = |betas: &str| with_header(&body(json!({})), "anthropic-beta", betas);
+    let passed = asked("prompt-caching-2024-07-31, mcp-client-2025-11-20,,structured-outputs");
+    assert_eq!(passed.expect("a request").notes, []);
+    let noted = asked("interleaved-thinking-2025-05-14,made-up").expect("a request");
+    let paths: Vec<&str> = noted.notes.iter().map(|note| &*note.path).collect();
+    assert_eq!(
+        paths,
+        [
+            "anthropic-beta.interleaved-thinking-2025-05-14",
+            "anthropic-beta.made-up"
+        ]
+    );
+    for beta in [
+        "message-threads-2026-08-12",
+        "prompt-caching-2024-07-31,message-threads-2031-01-01",
+        "message-threads",
+        "code-execution-2025-08-25",
+        "files-api-2025-04-14",
+    ] {
+        let error = asked(beta).expect_err(beta);
+        assert_eq!(error.kind, ServeErrorKind::Unsupported);
+        assert_eq!(error.param.as_deref(), Some("anthropic-beta"));
+        assert!(
+            error
+                .message
+                .contains(beta.rsplit(',').next().expect("one"))
+        );
+    }
+    let bad = [
+        "a b".to_owned(),
+        "ü".to_owned(),
+        "a".repeat(101),
+        "a,".repeat(65),
+    ];
+    for betas in bad {
+        assert_eq!(
+            asked(&betas).expect_err("no beta").kind,
+            ServeErrorKind::Invalid
+        );
+    }
+}
+
+#[test]
+fn any_version_of_the_api_is_taken() {
+    let plain = read(&body(json!({})));
+    for version in ["2023-06-01", "2026-10-21", "soon"] {
+        assert_eq!(
+            with_header(&body(json!({})), "anthropic-version", version),
+            plain
+        );
+    }
+}
+
+#[test]
+fn the_end_user_is_taken_from_the_metadata() {
+    let incoming = read(&body(json!({ "metadata": { "user_id": "u_1" } }))).expect("a request");
+    assert_eq!(incoming.settings.end_user.as_deref(), Some("u_1"));
+}
+
+#[test]
+fn a_broken_body_names_the_field() {
+    for (broken, place) in [
+        (json!({ "model": "m", "messages": [] }), "max_tokens"),
+        (body(json!({ "messages": null })), "messages"),
+        (
+            body(json!({ "messages": [{ "role": "robot", "content": "hi" }] })),
+            "messages.0.role",
+        ),
+        (
+            body(json!({ "messages": [{ "role": "user", "content": null }] })),
+            "messages.0.content",
+        ),
+        (body(json!({ "max_tokens": "many" })), "max_tokens"),
+        (json!([]), "body"),
+        (
+            body(json!({ "messages": [
+                { "role": "assistant", "content": [
+                    { "type": "tool_use", "id": "t", "name": "a", "input": {} },
+                    { "type": "tool_use", "id": "t", "name": "a", "input": {} },
+                ] },
+            ] })),
+            "messages.0.content.1.id",
+        ),
+        (
+            says(json!([
+                { "type": "tool_result", "tool_use_id": "t", "content": "a" },
+                { "type": "tool_result", "tool_use_id": "t", "content": "b" },
+            ])),
+            "messages.0.content.1.tool_use_id",
+        ),
+        (
+            says(json!([{ "type": "tool_use", "id": "t", "name": "a", "input": {} }])),
+            "messages.0.content.0",
+        ),
+    ] {
+        let error = read(&broken).expect_err(place);
+        assert_eq!(error.kind, ServeErrorKind::Invalid, "{place}");
+        assert_eq!(error.param.as_deref(), Some(place), "{error}");
+    }
+}
+
+#[test]
+fn tokens_are_counted_without_a_limit_on_the_reply() {
+    let body = json!({
+        "model": "model-a",
+        "system": "12345678",
+        "messages": [{ "role": "user", "content": "1234567890123456" }],
+    });
+    let none = |_: &str| None;
+    let text = body.to_string();
+    assert!(
+        ClaudeServer
+            .request(&none, text.as_bytes(), &owner())
+            .is_err()
+    );
+    let incoming = ClaudeServer.count_request(&none, text.as_bytes(), &owner());
+    let (counted, notes) = ClaudeServer.counted(&incoming.expect("a request"));
+    let counted: Value = serde_json::from_slice(&counted).expect("JSON");
+    assert_eq!(counted, json!({ "input_tokens": 2 + 4 + 4 }));
+    assert_eq!(notes.len(), 1);
+    let broken = ClaudeServer.count_request(&none, b"{\"model\":7}", &owner());
+    assert_eq!(
+        broken.expect_err("no request").param.as_deref(),
+        Some("model")
+    );
+}
+
+proptest! {
+    #[test]
+    fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        let header = |_: &str| Some(String::from_utf8_lossy(&bytes).into_owned());
+        let told = ClaudeServer.request(&header, &bytes, &owner());
+        prop_assert!(told.is_err());
+        prop_assert!(ClaudeServer.count_request(&|_| None, &bytes, &owner()).is_err());
+    }
+
+    #[test]
+    fn no_change_of_a_body_makes_it_panic(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..8),
+    ) {
+        let mut bytes = include_bytes!("../fixtures/request-full.json").to_vec();
+        for (place, byte, how) in changes {
+            if bytes.is_empty() {
+                break;
+            }
+            let place = place.index(bytes.len());
+            match how {
+                0 => bytes[place] = byte,
+                1 => bytes.insert(place, byte),
+                2 => drop(bytes.remove(place)),
+                _ => bytes.truncate(place),
+            }
+        }
+        if let Err(error) = ClaudeServer.request(&|_| None, &bytes, &owner()) {
+            prop_assert!(matches!(error.kind, ServeErrorKind::Invalid | ServeErrorKind::Unsupported));
+            prop_assert!(error.param.is_some_and(|param| !param.is_empty()));
+        }
+    }
+}
