@@ -8,6 +8,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::price::Money;
 use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_engine::ServerTools;
 
 use serde_json::Value;
 
@@ -336,7 +337,11 @@ fn apply(draft: &mut Draft, flags: &Flags) {
         options.strict = strict;
     }
     if let Some(tools) = flags.tools {
-        options.tools = tools;
+        options.server_tools = if tools {
+            ServerTools::All
+        } else {
+            ServerTools::None
+        };
     }
     let rules = [(&flags.allow, Verdict::Allow), (&flags.deny, Verdict::Deny)];
     options

@@ -38,6 +38,12 @@ impl Cursor {
     /// Before everything.
     pub const START: Self = Self(0);
 
+    /// Behind this many facts, and before what the next one says.
+    #[must_use]
+    pub fn behind_facts(facts: u64) -> Self {
+        Self::behind(facts, 0)
+    }
+
     /// Behind this many facts, and this many units of the reply that the last of them opened.
     pub(crate) fn behind(facts: u64, units: usize) -> Self {
         let units = units.min(ReplyAccumulator::MAX_UNITS) as u64;

@@ -109,8 +109,9 @@ impl UnknownRule {
     }
 }
 
-/// Whether a rule's pattern is of this tool.
-fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
+/// Whether this pattern, as that of a [`PolicyRule`], is of this tool.
+#[must_use]
+pub fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
     // A tool that calls itself `files/read` does not get what `files` is allowed.
     let bare = !pattern.contains('/') && matches(pattern, &tool.tool);
     bare || matches(pattern, &format!("{}/{}", tool.toolbox, tool.tool))

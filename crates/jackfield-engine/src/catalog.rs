@@ -138,9 +138,10 @@ pub(crate) struct Unknown<'a> {
     pub(crate) rules: &'a [UnknownRule],
 }
 
-/// Asks all toolboxes at once for their tools.
+/// Asks all toolboxes at once for their tools, and takes those that are to be offered.
 pub(crate) async fn gather(
     toolboxes: &[Registered],
+    is_offered: &(dyn Fn(&ToolOrigin) -> bool + Sync),
     policy: &Policy,
     unknown: Unknown<'_>,
     looked: &Looked,
@@ -187,6 +188,19 @@ pub(crate) async fn gather(
                 continue;
             }
         };
+        let all = tools.len();
+        let looks = look(looked, toolbox, &tools);
+        let mut tools: Vec<(ToolSpec, Look)> = tools.into_iter().zip(looks).collect();
+        tools.retain(|(tool, _)| {
+            is_offered(&ToolOrigin {
+                tool: Arc::clone(&tool.name),
+                toolbox: toolbox.clone(),
+            })
+        });
+        // What nobody is offered is nobody's problem.
+        if tools.is_empty() && all > 0 {
+            continue;
+        }
         registered
             .toolbox
             .problems()
@@ -196,8 +210,7 @@ pub(crate) async fn gather(
         if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
             instructions.push(part(toolbox, said.trim()));
         }
-        let looks = look(looked, toolbox, &tools);
-        for (tool, look) in tools.into_iter().zip(looks) {
+        for (tool, look) in tools {
             if let Some(why) = look.unusable {
                 problem(why.to_string());
                 continue;

@@ -58,13 +58,13 @@ impl<'o> Driver<'o> {
         turn: ToolLoop,
         owned: Owned,
         loaded: &Loaded,
+        speaker: Speaker,
         observer: &'o mut dyn Observer,
         busy: &Busy,
     ) -> Self {
         let shared = Arc::clone(shared);
         let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), owned, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
-        let speaker = shared.speeches.begin(turn.session(), &loaded.steps);
         let workers = Workers::new(Arc::clone(&shared), catalog);
         Self {
             inbox: None,
@@ -200,9 +200,9 @@ impl<'o> Driver<'o> {
                     let Some(step) = batch.steps.get(*place) else {
                         continue;
                     };
+                    self.speaker.step(step, self.turn.turn().id());
                     for fact in &step.facts {
                         self.reporter.see(fact, step.now);
-                        self.speaker.see(fact, self.turn.turn().id());
                         self.observer.tell(News::Fact {
                             fact,
                             now: step.now,

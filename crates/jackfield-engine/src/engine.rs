@@ -6,17 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::ids::{DeliveryId, SessionId};
-use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::listing::ListedModel;
-use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::{Policy, UnknownRule};
-use jackfield_domain::price::PriceList;
-use jackfield_domain::request::ModelRef;
-use jackfield_domain::settings::Settings;
-use jackfield_domain::setup::Opening;
-use jackfield_domain::system_prompt::SystemPrompt;
-use jackfield_domain::tool::{CatalogEntry, ToolChoice, ToolOrigin, UnknownPolicy};
+use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{Delivered, Journal};
@@ -25,11 +18,17 @@ use serde_json::{Map, Value};
 
 use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, Offered, Registered, Standing};
+use crate::clients;
 use crate::clock::{Clock, SystemClock};
 use crate::direct::DirectCall;
 use crate::error::EngineError;
+use crate::going::Going;
+use crate::listening::Listening;
+use crate::noticed::Noticed;
 use crate::occupied::Occupied;
-use crate::send::SecondMessage;
+use crate::options::{ServerTools, TurnOptions};
+use crate::passing::Passing;
+use crate::queues::Queues;
 use crate::validate::Validators;
 use crate::watch::Speeches;
 
@@ -40,19 +39,25 @@ pub struct Engine {
 }
 
 pub(crate) struct Shared {
+    /// Results of a session's calls that come at the same time.
+    pub(crate) answering: Queues<SessionId>,
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// The tool that is the approver, which no model may call.
     pub(crate) approving: Option<ToolOrigin>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) going: Going,
     pub(crate) journal: Arc<dyn Journal>,
-    pub(crate) looked: catalog::Looked,
-    pub(crate) models: BTreeMap<Arc<str>, Arc<dyn ChatModel>>,
-    /// Told when something was delivered by this process.
-    pub(crate) delivered: tokio::sync::Notify,
+    pub(crate) listening: Arc<Listening>,
+    pub(crate) looked: Arc<catalog::Looked>,
+    pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
+    /// What this process did that a keeper is to look at.
+    pub(crate) noticed: Noticed,
     pub(crate) occupied: Arc<Occupied>,
+    /// When the sessions of the journal are forgotten, if they are.
+    pub(crate) passing: Option<Passing>,
     pub(crate) speeches: Arc<Speeches>,
-    pub(crate) toolboxes: Vec<Registered>,
-    pub(crate) validators: Validators,
+    pub(crate) toolboxes: Arc<Vec<Registered>>,
+    pub(crate) validators: Arc<Validators>,
 }
 
 impl fmt::Debug for Engine {
@@ -169,96 +174,26 @@ impl EngineBuilder {
                 (Some(approver), Some(tool))
             }
         };
-        let validators = Validators::default();
         Engine {
             shared: Arc::new(Shared {
+                answering: Queues::default(),
                 approver,
                 approving,
                 clock,
+                going: Going::default(),
                 journal,
-                looked: catalog::Looked::default(),
-                models,
-                delivered: tokio::sync::Notify::new(),
+                listening: Arc::default(),
+                looked: Arc::default(),
+                models: Arc::new(models),
+                noticed: Noticed::default(),
                 occupied: Arc::default(),
+                passing: None,
                 speeches: Arc::default(),
-                toolboxes,
-                validators,
+                toolboxes: Arc::new(toolboxes),
+                validators: Arc::default(),
             }),
         }
     }
-}
-
-/// Everything about a turn that is not its message.
-#[derive(Clone, Debug)]
-pub struct TurnOptions {
-    /// What it may spend.
-    pub allowance: Allowance,
-    /// Whether whoever shows the answer can take back text that it has shown.
-    pub can_supersede: bool,
-    /// Which tools may or have to be called in the first round.
-    pub choice: ToolChoice,
-    /// Limits.
-    pub limits: Limits,
-    /// The model.
-    pub model: ModelRef,
-    /// Which tools may run.
-    pub policy: Policy,
-    /// What models cost, as far as that is known.
-    pub prices: Arc<PriceList>,
-    /// What becomes of the message if the session is at work already.
-    pub second: SecondMessage,
-    /// Settings of the model calls.
-    pub settings: Settings,
-    /// The least effect of a [`Note`] for which the turn fails instead of losing what the note is about;
-    /// `None` notes it and goes on.
-    ///
-    /// [`Note`]: jackfield_domain::note::Note
-    pub strict: Option<NoteEffect>,
-    /// The system prompt.
-    pub system: SystemPrompt,
-    /// Whether any tools are offered at all.
-    pub tools: bool,
-    /// Whether rounds after the first may use tools.
-    pub tools_after_first_round: bool,
-    /// What to do about calls of which nobody knows whether they took effect.
-    pub when_unknown: UnknownPolicy,
-    /// The same for the tools that a rule matches; the last one that does decides.
-    pub when_unknown_of: Vec<UnknownRule>,
-}
-
-impl TurnOptions {
-    /// The defaults, for this model.
-    #[must_use]
-    pub fn new(model: ModelRef) -> Self {
-        Self {
-            allowance: Allowance::default(),
-            can_supersede: false,
-            choice: ToolChoice::Auto,
-            limits: Limits::default(),
-            model,
-            policy: Policy::default(),
-            prices: Arc::default(),
-            second: SecondMessage::default(),
-            settings: Settings::default(),
-            strict: None,
-            system: SystemPrompt::default(),
-            tools: true,
-            tools_after_first_round: true,
-            when_unknown: UnknownPolicy::Report,
-            when_unknown_of: Vec::new(),
-        }
-    }
-}
-
-/// A message to a session, and how it is to be answered.
-#[derive(Clone, Debug)]
-pub struct SendMessage {
-    /// What the turn begins with.
-    pub opening: Opening,
-    /// Everything else.
-    pub options: TurnOptions,
-    /// The session: a new one, if there is none of this id.
-    pub session: SessionId,
 }
 
 impl Engine {
@@ -270,6 +205,42 @@ impl Engine {
             journal,
             models: BTreeMap::new(),
             toolboxes: Vec::new(),
+        }
+    }
+
+    /// An engine of the same models and toolboxes on another journal, of which this one knows nothing.
+    #[must_use]
+    pub fn on_journal(&self, journal: Arc<dyn Journal>) -> Self {
+        self.with(journal, None)
+    }
+
+    /// The same, on a journal whose sessions nobody asks for later: each is deleted when its turn is over and
+    /// its answer was written, or a while after. Such a journal is one in memory, of this process alone.
+    #[must_use]
+    pub fn in_passing(&self, journal: Arc<dyn Journal>, passing: Passing) -> Self {
+        self.with(journal, Some(passing))
+    }
+
+    fn with(&self, journal: Arc<dyn Journal>, passing: Option<Passing>) -> Self {
+        let shared = &self.shared;
+        Self {
+            shared: Arc::new(Shared {
+                answering: Queues::default(),
+                approver: shared.approver.clone(),
+                approving: shared.approving.clone(),
+                clock: Arc::clone(&shared.clock),
+                going: Going::default(),
+                journal,
+                listening: Arc::default(),
+                looked: Arc::clone(&shared.looked),
+                models: Arc::clone(&shared.models),
+                noticed: Noticed::default(),
+                occupied: Arc::default(),
+                passing,
+                speeches: Arc::default(),
+                toolboxes: Arc::clone(&shared.toolboxes),
+                validators: Arc::clone(&shared.validators),
+            }),
         }
     }
 
@@ -287,8 +258,15 @@ impl Engine {
     ) -> Result<Delivered, EngineError> {
         let journal = &self.shared.journal;
         let delivered = journal.deliver(session, id, by.into(), body).await?;
-        self.shared.delivered.notify_waiters();
+        self.shared.noticed.delivered(session);
         Ok(delivered)
+    }
+
+    /// Whose opaque state a provider's model writes and reads; `None` if there is no such provider.
+    #[must_use]
+    pub fn state_owner(&self, provider: &str, model: &str) -> Option<StateOwner> {
+        let asked = self.shared.models.get(provider)?;
+        Some(asked.state_owner(model))
     }
 
     /// What a provider's model can do; `None` if there is no such provider.
@@ -319,7 +297,8 @@ impl Engine {
         let takes_tools = self
             .capabilities(&options.model.provider)
             .is_none_or(|can| can.tools);
-        let toolboxes: &[Registered] = if options.tools && takes_tools {
+        let wanted = &options.server_tools;
+        let toolboxes: &[Registered] = if *wanted != ServerTools::None && takes_tools {
             &self.shared.toolboxes
         } else {
             &[]
@@ -329,13 +308,12 @@ impl Engine {
             otherwise: options.when_unknown,
             rules: &options.when_unknown_of,
         };
-        let mut offered = catalog::gather(toolboxes, &options.policy, unknown, looked).await;
-        if let Some(approving) = &self.shared.approving {
-            let others = offered
-                .catalog
-                .iter()
-                .filter(|tool| tool.origin != *approving);
-            offered.catalog = others.cloned().collect();
+        let is_offered =
+            |tool: &ToolOrigin| wanted.offers(tool) && self.shared.approving.as_ref() != Some(tool);
+        let policy = &options.policy;
+        let mut offered = catalog::gather(toolboxes, &is_offered, policy, unknown, looked).await;
+        if takes_tools && !options.client_tools.is_empty() {
+            clients::join(&mut offered.catalog, &options.client_tools);
         }
         offered
     }

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::ids::{SessionId, ToolboxId, TurnId};
+use jackfield_domain::ids::{SessionId, ToolCallId, ToolboxId, TurnId};
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::telling::ForeignCursor;
+use jackfield_domain::wait::WaitEndKind;
 use jackfield_ports::journal::{JournalError, Refusal};
 use thiserror::Error;
 
@@ -20,6 +21,9 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// The engine is being drained: nothing begins or goes on any more.
+    #[error("jackfield is shutting down: no turn begins any more")]
+    Draining,
     /// The session is there already.
     #[error("there is a session {session} already")]
     Exists {
@@ -42,6 +46,17 @@ pub enum EngineError {
         /// The turn.
         turn: TurnId,
     },
+    /// Nobody knows of these calls as ones that the caller runs.
+    #[error(
+        "nobody asked for results of {}: no such call was made in turn {turn} for you to run",
+        list(calls)
+    )]
+    NoSuchCall {
+        /// The calls.
+        calls: Vec<ToolCallId>,
+        /// The turn.
+        turn: TurnId,
+    },
     /// The session has no such place to be forked at.
     #[error("session {session} cannot be forked there")]
     NoSuchPlace {
@@ -53,6 +68,18 @@ pub enum EngineError {
     NotCommitted {
         /// Why.
         why: Arc<str>,
+    },
+    /// The calls are closed: their results come too late, or the turn was ended.
+    #[error("turn {turn} does not wait for results of {} any more: {}", list(calls), ended(*how))]
+    NotWaiting {
+        /// The calls.
+        calls: Vec<ToolCallId>,
+        /// How their waiting ended.
+        how: WaitEndKind,
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
     },
     /// The session has no turn that is not over.
     #[error("session {session} has no open turn: there is nothing to resume")]
@@ -75,6 +102,28 @@ pub enum EngineError {
     OwnershipLost {
         /// What the journal said.
         refusal: Refusal,
+    },
+    /// The calls have other results already, which stand.
+    #[error(
+        "{} of turn {turn} already has another result, which stands",
+        list(calls)
+    )]
+    ResultConflict {
+        /// The calls.
+        calls: Vec<ToolCallId>,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// Results are missing of calls that the same reply made. None was taken; the turn goes on waiting.
+    #[error(
+        "the results of {} are missing: send those of all calls of the reply at once",
+        list(calls)
+    )]
+    ResultsMissing {
+        /// The calls without a result.
+        calls: Vec<ToolCallId>,
+        /// The turn.
+        turn: TurnId,
     },
     /// No provider has this name.
     #[error("there is no provider `{name}`; there are: {}", known.join(", "))]
@@ -99,6 +148,20 @@ pub enum EngineError {
         /// The name.
         name: String,
     },
+}
+
+fn list(calls: &[ToolCallId]) -> String {
+    let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
+    calls.join(", ")
+}
+
+const fn ended(how: WaitEndKind) -> &'static str {
+    match how {
+        WaitEndKind::Answered => "they have been answered",
+        WaitEndKind::Cancelled => "it was cancelled",
+        WaitEndKind::Expired => "they did not come in time",
+        WaitEndKind::Superseded => "a new message took its place",
+    }
 }
 
 /// Why a turn is not taken up.

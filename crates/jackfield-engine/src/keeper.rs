@@ -2,19 +2,23 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Policy;
+use jackfield_domain::session::Session;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::LONGEST_SLEEP;
+use tokio::sync::broadcast::error::RecvError;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::noticed::Notice;
 use crate::perform::chain;
-use crate::resume::{Driven, ResumeSession};
+use crate::resume::{Driven, ResumeSession, is_cancelled};
 
 /// How sessions are kept.
 #[derive(Clone, Debug)]
@@ -77,6 +81,7 @@ impl Engine {
     #[must_use = "dropping the keeper ends it"]
     pub fn keep(&self, options: KeeperOptions, tell: impl FnMut(Kept) + Send + 'static) -> Keeper {
         let keeping = Keeping {
+            called: JoinSet::new(),
             engine: self.clone(),
             left: BTreeMap::new(),
             options,
@@ -91,6 +96,8 @@ impl Engine {
 }
 
 struct Keeping {
+    /// Those of the parked sessions that wait for a delivery, which may be a cancel.
+    called: JoinSet<SessionId>,
     engine: Engine,
     /// What was taken up and could not be driven.
     left: BTreeMap<SessionId, Left>,
@@ -108,23 +115,41 @@ struct Left {
 
 impl Keeping {
     async fn run(mut self) {
+        let shared = Arc::clone(&self.engine.shared);
+        let mut notices = shared.noticed.listen();
         loop {
-            // Made before the look, so that nothing is delivered unnoticed in between.
-            let shared = std::sync::Arc::clone(&self.engine.shared);
-            let mut delivered = std::pin::pin!(shared.delivered.notified());
-            delivered.as_mut().enable();
             let sleep = self.take_up().await;
             tokio::select! {
                 Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
-                () = delivered => {}
+                Some(Ok(called)) = self.called.join_next() => {
+                    self.left.remove(&called);
+                }
+                noticed = notices.recv() => {
+                    self.notice(noticed);
+                    // One look is enough for many.
+                    while let Ok(notice) = notices.try_recv() {
+                        self.notice(Ok(notice));
+                    }
+                }
                 () = tokio::time::sleep(sleep) => {}
             }
+        }
+    }
+
+    fn notice(&mut self, noticed: Result<Notice, RecvError>) {
+        match noticed {
+            Ok(Notice::Delivered(session)) => _ = self.left.remove(&session),
+            // Whatever was missed: what is due is looked at in any case.
+            Ok(Notice::LetGo) | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
         }
     }
 
     /// Takes up what is due and may be taken up now; says how long there is nothing to do by itself.
     async fn take_up(&mut self) -> Duration {
         let every = self.options.every;
+        if self.engine.is_draining() {
+            return LONGEST_SLEEP;
+        }
         let free = self.options.at_once.max(1).saturating_sub(self.tasks.len());
         if free == 0 {
             return LONGEST_SLEEP;
@@ -165,7 +190,7 @@ impl Keeping {
         let resume = ResumeSession::new(session.clone(), policy);
         let task = self
             .tasks
-            .spawn(async move { engine.resume_existing(resume, &mut ()).await });
+            .spawn(async move { engine.keep_on(resume).await });
         self.running.insert(task.id(), session);
     }
 
@@ -192,9 +217,54 @@ impl Keeping {
             };
             let until = Instant::now() + pause;
             self.left.insert(session.clone(), Left { pause, until });
+            if is_parked && self.called.len() < MOST_CALLED {
+                let (engine, session) = (self.engine.clone(), session.clone());
+                self.called.spawn(async move {
+                    engine.cancelled(&session).await;
+                    session
+                });
+            }
         }
         if let Some(driven) = driven {
             (self.tell)(Kept { driven, session });
+        }
+    }
+}
+
+impl Engine {
+    /// Takes up a session for a keeper.
+    async fn keep_on(&self, resume: ResumeSession) -> Result<Driven, EngineError> {
+        let driven = self.shared.going.unless_stopped(async {
+            let mut nobody = ();
+            self.resume_existing(resume, &mut nobody).await
+        });
+        let driven = driven.await.unwrap_or(Err(EngineError::Draining));
+        if let Ok(Driven::Over(report)) = &driven
+            && self.shared.passing.is_some()
+        {
+            let (engine, session, turn) =
+                (self.clone(), report.session.clone(), report.turn.clone());
+            tokio::spawn(async move { engine.pass(&session, &turn).await });
+        }
+        driven
+    }
+
+    /// Waits until something is delivered to a session that is parked, or there is a cancel already.
+    async fn cancelled(&self, session: &SessionId) {
+        let journal = &self.shared.journal;
+        let Ok(loaded) = journal.load(session).await else {
+            return std::future::pending().await;
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let open = folded.open_turn().map(|turn| turn.id());
+        if open.is_some_and(|turn| is_cancelled(turn, &loaded.deliveries)) {
+            return;
+        }
+        let seen = loaded.deliveries.len() as u64;
+        if journal.inbox(session, seen).await.is_err() {
+            // It will be looked at again when its pause is over.
+            std::future::pending().await
         }
     }
 }
@@ -204,6 +274,8 @@ fn until(then: WallTime, now: WallTime) -> Duration {
     then.since(now)
 }
 
+/// How many parked sessions are listened to at once; those beyond are looked at when their pause is over.
+const MOST_CALLED: usize = 64;
 /// How long a session is left alone that could not be driven; twice as long each time.
 const AFTER_AN_ERROR: Duration = Duration::from_secs(1);
 /// How long a session is left alone at most, and one that is parked in any case.

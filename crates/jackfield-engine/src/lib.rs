@@ -1,12 +1,16 @@
 //! Performs what the loop asks for: the only caller of the ports.
 //!
 //! [`Engine::send`] drives one turn: it commits what the loop decides, then performs it, then tells
-//! whoever watches. [`Engine::resume`] takes up a turn that was left. Neither decides anything itself.
+//! whoever watches. [`Engine::resume`] takes up a turn that was left. [`Engine::begin`] and
+//! [`Engine::go_on`] do the same in the background, for callers that may go away. None of them decides
+//! anything itself.
 
 mod approver;
 mod asking;
 mod batch;
+mod begin;
 mod catalog;
+mod clients;
 mod clock;
 mod commit;
 mod crash;
@@ -15,12 +19,18 @@ mod driver;
 mod engine;
 mod error;
 mod events;
+mod going;
 mod keeper;
+mod listening;
 mod news;
+mod noticed;
 mod occupied;
+mod options;
 mod ownership;
+mod passing;
 mod perform;
 mod questions;
+mod queues;
 mod report;
 mod resume;
 mod send;
@@ -34,13 +44,19 @@ pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow}
 pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
 
 pub use self::approver::{Approver, Decision, Undecided};
+pub use self::begin::Begun;
 pub use self::catalog::{Offered, Problem, Standing};
+pub use self::clients::{AnswerCalls, Answered, CLIENT};
 pub use self::clock::{Clock, SystemClock};
 pub use self::direct::{DirectCall, Progress};
-pub use self::engine::{Engine, EngineBuilder, SendMessage, TurnOptions};
+pub use self::engine::{Engine, EngineBuilder};
 pub use self::error::{EngineError, Parked};
+pub use self::going::Drained;
 pub use self::keeper::{Keeper, KeeperOptions, Kept};
+pub use self::listening::Connection;
 pub use self::news::{News, Observer};
+pub use self::options::{Disconnect, SendMessage, ServerTools, TurnOptions};
+pub use self::passing::Passing;
 pub use self::questions::Asked;
 pub use self::report::{CallReport, TurnReport, reports};
 pub use self::resume::{Driven, ResumeSession, Waiting};

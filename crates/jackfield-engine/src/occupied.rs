@@ -1,21 +1,19 @@
 //! Which sessions are driven in this process, and how far their turns are.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_domain::ids::{SessionId, TurnId};
 use tokio::sync::watch;
 
+use crate::queues::Queues;
+
 /// The sessions that are driven here.
 #[derive(Debug, Default)]
 pub(crate) struct Occupied {
-    places: Mutex<Places>,
-}
-
-#[derive(Debug, Default)]
-struct Places {
-    driven: BTreeMap<SessionId, watch::Sender<Progress>>,
-    queues: BTreeMap<SessionId, Weak<tokio::sync::Mutex<()>>>,
+    driven: Mutex<BTreeMap<SessionId, watch::Sender<Progress>>>,
+    /// Messages that wait for their turn.
+    pub(crate) queues: Queues<SessionId>,
 }
 
 /// How far the turn of a session is.
@@ -34,11 +32,11 @@ impl Occupied {
         session: &SessionId,
     ) -> Result<Busy, watch::Receiver<Progress>> {
         let mut places = self.places();
-        if let Some(driven) = places.driven.get(session) {
+        if let Some(driven) = places.get(session) {
             return Err(driven.subscribe());
         }
         let progress = watch::Sender::default();
-        places.driven.insert(session.clone(), progress.clone());
+        places.insert(session.clone(), progress.clone());
         Ok(Busy {
             occupied: Arc::clone(self),
             progress,
@@ -46,20 +44,8 @@ impl Occupied {
         })
     }
 
-    /// The queue before a session: who comes first is let in first.
-    pub(crate) fn queue(&self, session: &SessionId) -> Arc<tokio::sync::Mutex<()>> {
-        let queues = &mut self.places().queues;
-        if let Some(queue) = queues.get(session).and_then(Weak::upgrade) {
-            return queue;
-        }
-        queues.retain(|_, queue| queue.strong_count() > 0);
-        let queue = Arc::default();
-        queues.insert(session.clone(), Arc::downgrade(&queue));
-        queue
-    }
-
-    fn places(&self) -> MutexGuard<'_, Places> {
-        self.places.lock().unwrap_or_else(PoisonError::into_inner)
+    fn places(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<Progress>>> {
+        self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -74,6 +60,6 @@ pub(crate) struct Busy {
 
 impl Drop for Busy {
     fn drop(&mut self) {
-        self.occupied.places().driven.remove(&self.session);
+        self.occupied.places().remove(&self.session);
     }
 }

@@ -17,6 +17,7 @@ use crate::news::Observer;
 use crate::occupied::Busy;
 use crate::ownership::Owned;
 use crate::report::TurnReport;
+use crate::send::Begins;
 use crate::today;
 
 /// A session whose open turn is to go on.
@@ -107,12 +108,40 @@ impl Engine {
         resume: ResumeSession,
         observer: &mut dyn Observer,
     ) -> Result<Driven, EngineError> {
+        let _under_way = self.shared.going.enter()?;
         let session = resume.session.clone();
         let Ok(busy) = self.shared.occupied.take(&session) else {
             return Err(self.busy(session).await);
         };
         let owned = self.own(&session).await?;
         self.take_up(resume, owned, &busy, observer).await
+    }
+
+    /// Takes up a session that exists, to be driven on in the background.
+    pub(crate) async fn take_up_later(
+        &self,
+        resume: &ResumeSession,
+    ) -> Result<Begins, EngineError> {
+        let session = resume.session.clone();
+        let Ok(busy) = self.shared.occupied.take(&session) else {
+            return Err(self.busy(session).await);
+        };
+        let mut owned = self.own(&session).await?;
+        match self.recover(resume).await {
+            Ok(recovered) => Ok(Begins {
+                busy,
+                loaded: recovered.loaded,
+                now: recovered.now,
+                owned,
+                problems: Vec::new(),
+                step: recovered.step,
+                turn: recovered.turn,
+            }),
+            Err(error) => {
+                owned.release().await;
+                Err(error)
+            }
+        }
     }
 
     /// Takes up the open turn of a session that is owned, and lets go of it in the end.
@@ -135,7 +164,8 @@ impl Engine {
                 return Err(error);
             }
         };
-        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, observer, busy);
+        let speaker = self.shared.speeches.begin(&resume.session, &loaded.steps);
+        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, busy);
         driver.remember(&loaded.steps);
         driver
             .run(step, InputKind::Recovered, now, resume.stay)
@@ -190,7 +220,7 @@ struct Recovered {
 }
 
 /// Whether somebody has said that this turn is to end.
-fn is_cancelled(turn: &TurnId, deliveries: &[Delivery]) -> bool {
+pub(crate) fn is_cancelled(turn: &TurnId, deliveries: &[Delivery]) -> bool {
     deliveries.iter().any(
         |delivery| matches!(&delivery.body, DeliveryBody::Cancel { turn: which, .. } if which == turn),
     )

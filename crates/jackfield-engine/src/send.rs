@@ -9,16 +9,19 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
+use jackfield_domain::time::Now;
+use jackfield_domain::tool_loop::{Step, ToolLoop};
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::time::Instant;
 
-use crate::catalog::Offered;
+use crate::catalog::{Offered, Problem};
 use crate::driver::Driver;
-use crate::engine::{Engine, SendMessage, TurnOptions};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::news::{News, Observer};
 use crate::occupied::{Busy, Progress};
+use crate::options::{SendMessage, TurnOptions};
 use crate::ownership::Owned;
 use crate::report::TurnReport;
 use crate::resume::{Driven, ResumeSession};
@@ -56,6 +59,34 @@ impl Engine {
         message: SendMessage,
         observer: &mut dyn Observer,
     ) -> Result<TurnReport, EngineError> {
+        let _under_way = self.shared.going.enter()?;
+        let Begins {
+            busy,
+            loaded,
+            now,
+            owned,
+            problems,
+            step,
+            turn,
+        } = self.prepare(message).await?;
+        for problem in &problems {
+            observer.tell(News::Unavailable { problem });
+        }
+        let session = turn.session().clone();
+        let speaker = self.shared.speeches.begin(&session, &loaded.steps);
+        let driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
+        match driver.run(step, InputKind::Began, now, true).await? {
+            Driven::Over(report) => Ok(*report),
+            // Only who does not stay lets go of a turn that waits.
+            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
+                session,
+                turn: waiting.turn,
+            }),
+        }
+    }
+
+    /// Decides everything that is decided for a turn before it begins. Nothing of it is committed yet.
+    pub(crate) async fn prepare(&self, message: SendMessage) -> Result<Begins, EngineError> {
         let SendMessage {
             opening,
             options,
@@ -67,37 +98,35 @@ impl Engine {
             return Err(EngineError::Unpriced { model });
         }
         let busy = self.enter(&session, options.second).await?;
-        let offered = self.tools(&options).await;
+        let mut offered = self.tools(&options).await;
+        let problems = std::mem::take(&mut offered.problems);
         let (owned, loaded) = self.own_at_rest(&session, options.second, &busy).await?;
-        for problem in &offered.problems {
-            observer.tell(News::Unavailable { problem });
-        }
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(session.clone(), facts);
         let base = Base {
             grants: folded.grants().clone(),
             messages: Arc::clone(folded.messages()),
             ordinal: folded.turns() + 1,
-            session: session.clone(),
+            session,
         };
         let now = self.shared.clock.now();
         let setup = setup(options, offered);
         let (turn, step) = SendMessageUseCase::begin(base, opening, setup, now);
-        let driver = Driver::new(&self.shared, turn, owned, &loaded, observer, &busy);
-        match driver.run(step, InputKind::Began, now, true).await? {
-            Driven::Over(report) => Ok(*report),
-            // Only who does not stay lets go of a turn that waits.
-            Driven::Waits(waiting) => Err(EngineError::LeftOpen {
-                session,
-                turn: waiting.turn,
-            }),
-        }
+        Ok(Begins {
+            busy,
+            loaded,
+            now,
+            owned,
+            problems,
+            step,
+            turn,
+        })
     }
 
     /// Marks a session as driven here, as soon as it is not.
     async fn enter(&self, session: &SessionId, second: SecondMessage) -> Result<Busy, EngineError> {
         let occupied = &self.shared.occupied;
-        let queue = occupied.queue(session);
+        let queue = occupied.queues.of(session);
         let _first = match second {
             SecondMessage::Queue => Some(queue.lock().await),
             SecondMessage::Cancel | SecondMessage::Refuse => None,
@@ -237,6 +266,17 @@ impl Engine {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A turn that begins, or goes on, and its first step, which is not committed yet.
+pub(crate) struct Begins {
+    pub(crate) busy: Busy,
+    pub(crate) loaded: Loaded,
+    pub(crate) now: Now,
+    pub(crate) owned: Owned,
+    pub(crate) problems: Vec<Problem>,
+    pub(crate) step: Step,
+    pub(crate) turn: ToolLoop,
 }
 
 /// Everything that is decided for a turn before it begins.

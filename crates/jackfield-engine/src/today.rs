@@ -56,7 +56,14 @@ pub(crate) async fn restrictions(
         can_ask: true,
         rules: policy.rules.clone(),
     };
-    let offered = catalog::gather(&here, &policy, Unknown::default(), &shared.looked).await;
+    let offered = catalog::gather(
+        &here,
+        &|_| true,
+        &policy,
+        Unknown::default(),
+        &shared.looked,
+    )
+    .await;
     if !go_on && let Some(down) = down(&wanted, &offered) {
         return Err(down);
     }

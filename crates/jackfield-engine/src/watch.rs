@@ -1,9 +1,8 @@
 //! Watching: a session is told to anybody who has a cursor, whoever drives it.
 //!
-//! Facts come from the journal, for watchers in the process that drives a turn and elsewhere alike.
-//! Where a turn is driven in this process, its driver keeps the reply that is under way where all
-//! watchers can read it; a watcher has no queue, only its place in there. Elsewhere the text is told
-//! when the reply is recorded.
+//! Where a turn is driven in this process, its driver keeps what it has committed and the reply that is
+//! under way where all watchers can read it; a watcher has no queue, only its place in there. What is
+//! driven elsewhere is read from the journal, and its text is told when the reply is recorded.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -31,20 +30,49 @@ impl Engine {
     /// [`EngineError::Journal`] if there is no such session, or it cannot be read;
     /// [`EngineError::ForeignCursor`] if the cursor is none of this session.
     pub async fn watch(&self, session: SessionId, cursor: Cursor) -> Result<Watcher, EngineError> {
-        let journal = Arc::clone(&self.shared.journal);
-        let steps = journal.load(&session).await?.steps;
-        let mut watcher = Watcher {
+        let steps = self.shared.journal.load(&session).await?.steps;
+        let mut watcher = self.watcher(session, cursor);
+        watcher.feed(steps);
+        watcher.teller.check()?;
+        Ok(watcher)
+    }
+
+    /// A watcher of a turn from its opening on, where these are the steps that there are; behind them all
+    /// where none of them opens it.
+    pub(crate) fn watcher_of(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        steps: &[Envelope],
+    ) -> Watcher {
+        let opens =
+            |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if opened == turn);
+        let is_its = |step: &Envelope| step.facts.iter().any(opens);
+        let place = steps.iter().rposition(is_its).unwrap_or(steps.len());
+        let (known, of_turn) = steps.split_at_checked(place).unwrap_or((steps, &[]));
+        let inside = of_turn
+            .first()
+            .and_then(|step| step.facts.iter().position(opens));
+        let before = count(known);
+        let cursor = Cursor::behind_facts(before + inside.unwrap_or(0) as u64);
+        let mut watcher = self.watcher(session.clone(), cursor);
+        watcher.teller.skip(before);
+        watcher.steps = known.len() as u64;
+        watcher.feed(of_turn.iter().cloned());
+        watcher.heard = watcher.speeches.of(session);
+        watcher
+    }
+
+    fn watcher(&self, session: SessionId, cursor: Cursor) -> Watcher {
+        Watcher {
             following: None,
             heard: None,
-            journal,
+            journal: Arc::clone(&self.shared.journal),
             session,
             speeches: Arc::clone(&self.shared.speeches),
             steps: 0,
             teller: Teller::new(cursor),
-        };
-        watcher.feed(steps);
-        watcher.teller.check()?;
-        Ok(watcher)
+        }
     }
 }
 
@@ -84,11 +112,26 @@ impl Watcher {
             if let Some(told) = self.next_so_far() {
                 return Ok(told);
             }
-            let following = self.following.get_or_insert_with(|| {
-                let (journal, session) = (Arc::clone(&self.journal), self.session.clone());
-                let from = self.steps;
-                Box::pin(async move { journal.follow(&session, from).await })
-            });
+            // What is driven here need not be read: the journal is asked about what others drive.
+            let is_heard = self
+                .heard
+                .as_ref()
+                .is_some_and(|heard| heard.borrow().from(self.steps).is_some());
+            let following = if is_heard {
+                None
+            } else {
+                Some(self.following.get_or_insert_with(|| {
+                    let (journal, session) = (Arc::clone(&self.journal), self.session.clone());
+                    let from = self.steps;
+                    Box::pin(async move { journal.follow(&session, from).await })
+                }))
+            };
+            let following = async {
+                match following {
+                    Some(following) => following.await,
+                    None => std::future::pending().await,
+                }
+            };
             let heard = async {
                 match &mut self.heard {
                     Some(heard) => heard.changed().await.is_ok(),
@@ -120,6 +163,17 @@ impl Watcher {
             empty @ None => empty.insert(self.speeches.of(&self.session)?),
         };
         let speech = heard.borrow_and_update();
+        if let Some(steps @ [_, ..]) = speech.from(self.steps) {
+            // What the journal was asked about is known by now.
+            self.following = None;
+            self.steps += steps.len() as u64;
+            for step in steps {
+                self.teller.feed(Envelope::clone(step));
+            }
+            if let Some(told) = self.teller.next() {
+                return Some(told);
+            }
+        }
         self.teller.next_of(speech.facts, speech.reply.as_ref()?)
     }
 
@@ -129,28 +183,45 @@ impl Watcher {
         self.teller.is_at_rest()
     }
 
-    fn feed(&mut self, steps: Vec<Envelope>) {
-        self.steps += steps.len() as u64;
-        steps.into_iter().for_each(|step| self.teller.feed(step));
+    fn feed(&mut self, steps: impl IntoIterator<Item = Envelope>) {
+        for step in steps {
+            self.steps += 1;
+            self.teller.feed(step);
+        }
     }
 }
 
-/// The replies that are under way in this process, by session.
+/// What is driven in this process, by session.
 #[derive(Debug, Default)]
 pub(crate) struct Speeches(Mutex<BTreeMap<SessionId, watch::Receiver<Speech>>>);
 
-/// A reply that is under way.
+/// What a driver has committed, and the reply that is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Speech {
     /// How many facts of the session there were when the attempt had been opened.
     facts: u64,
+    /// The number of the first of the steps.
+    first: u64,
     reply: Option<ReplyAccumulator>,
+    /// Every step since the driver began: whoever watches here need not read them from the journal.
+    steps: Vec<Arc<Envelope>>,
+}
+
+impl Speech {
+    /// The steps from this number on, if it has them all.
+    fn from(&self, number: u64) -> Option<&[Arc<Envelope>]> {
+        let place = usize::try_from(number.checked_sub(self.first)?).ok()?;
+        self.steps.get(place..)
+    }
 }
 
 impl Speeches {
-    /// Where the replies of a session can be read from now on.
+    /// Where a session that has these steps can be heard from now on.
     pub(crate) fn begin(self: &Arc<Self>, session: &SessionId, steps: &[Envelope]) -> Speaker {
-        let (said, heard) = watch::channel(Speech::default());
+        let (said, heard) = watch::channel(Speech {
+            first: steps.len() as u64,
+            ..Speech::default()
+        });
         self.lock().insert(session.clone(), heard);
         Speaker {
             facts: count(steps),
@@ -169,7 +240,8 @@ impl Speeches {
     }
 }
 
-/// The side of a driver: keeps the reply that is under way for whoever watches. Never waits.
+/// The side of a driver: keeps what it has committed, and the reply that is under way, for whoever
+/// watches. Never waits.
 #[derive(Debug)]
 pub(crate) struct Speaker {
     facts: u64,
@@ -179,34 +251,16 @@ pub(crate) struct Speaker {
 }
 
 impl Speaker {
-    /// A fact that is committed.
-    pub(crate) fn see(&mut self, fact: &Fact, turn: &TurnId) {
-        self.facts += 1;
-        match fact {
-            Fact::ModelCallStarted { attempt, .. } => {
-                let reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
-                let facts = self.facts;
-                self.said.send_replace(Speech { facts, reply });
+    /// A step that is committed.
+    pub(crate) fn step(&mut self, step: &Envelope, turn: &TurnId) {
+        let facts = &mut self.facts;
+        self.said.send_modify(|speech| {
+            for fact in &step.facts {
+                *facts += 1;
+                speech.see(fact, *facts, turn);
             }
-            // From here on it is in the journal, or void.
-            Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => {
-                self.said.send_if_modified(|speech| {
-                    speech.reply = None;
-                    false
-                });
-            }
-            Fact::CallAccepted { .. }
-            | Fact::CallClosed { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => {}
-        }
+            speech.steps.push(Arc::new(step.clone()));
+        });
     }
 
     /// A piece of the reply that is under way.
@@ -224,6 +278,31 @@ impl Speaker {
     /// The driver has loaded the session again.
     pub(crate) fn reloaded(&mut self, steps: &[Envelope]) {
         self.facts = count(steps);
+    }
+}
+
+impl Speech {
+    /// A fact that is committed, and how many there are with it.
+    fn see(&mut self, fact: &Fact, facts: u64, turn: &TurnId) {
+        match fact {
+            Fact::ModelCallStarted { attempt, .. } => {
+                self.facts = facts;
+                self.reply = Some(ReplyAccumulator::new(turn.clone(), *attempt));
+            }
+            // From here on it is in a step, or void.
+            Fact::ModelCallEnded { .. } | Fact::ReplyReceived { .. } => self.reply = None,
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnOpened { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
     }
 }
 

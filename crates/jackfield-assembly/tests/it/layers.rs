@@ -12,7 +12,7 @@ use jackfield_domain::price::Money;
 use jackfield_domain::settings::{Effort, ResponseFormat, ThinkingMode};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::UnknownPolicy;
-use jackfield_engine::SecondMessage;
+use jackfield_engine::{SecondMessage, ServerTools};
 
 use serde_json::json;
 
@@ -233,8 +233,8 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         ("flag", "flag")
     );
     assert_eq!(
-        (config.options.limits.rounds, config.options.tools),
-        (2, false)
+        (config.options.limits.rounds, config.options.server_tools),
+        (2, ServerTools::None)
     );
     let rules: Vec<&str> = config
         .options

@@ -15,7 +15,7 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{AnswerFit, SendMessage, TurnReport, Waiting};
+use jackfield_engine::{AnswerFit, SendMessage, ServerTools, TurnReport, Waiting};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
@@ -121,7 +121,7 @@ pub async fn converse(
     let takes_tools = engine
         .capabilities(&model.provider)
         .is_none_or(|can| can.tools);
-    if options.tools && !takes_tools {
+    if options.server_tools != ServerTools::None && !takes_tools {
         render::remark("this model calls no tools: the turn runs without them");
     }
     let message = SendMessage {

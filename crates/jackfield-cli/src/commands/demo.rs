@@ -9,6 +9,7 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::message::Message;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::request::ModelRef;
+use jackfield_engine::ServerTools;
 
 use crate::args::{Demo, Strict};
 use crate::commands::ask;
@@ -57,7 +58,9 @@ pub async fn run(demo: Demo) -> Result<Exit, Fault> {
     });
     config.builtins = false;
     config.servers.insert(tools.id.clone(), tools);
-    config.options.tools = !demo.bounds.no_tools;
+    if demo.bounds.no_tools {
+        config.options.server_tools = ServerTools::None;
+    }
     config.options.strict = demo.bounds.strict.and_then(Strict::effect);
     config.options.allowance.cost = demo.bounds.max_cost;
     if let Some(rounds) = demo.bounds.max_rounds {

@@ -16,6 +16,7 @@ use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait, WaitEnd};
 use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
+    ServerTools,
 };
 use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
@@ -247,7 +248,7 @@ async fn a_parked_session_is_told_once_and_does_not_keep_the_others_out() {
     // One without tools is not kept out by it.
     let other = named("b-other");
     let mut plain = crate::fixture::options();
-    plain.tools = false;
+    plain.server_tools = ServerTools::None;
     let cancelled = async {
         let message = SendMessage {
             session: other.clone(),

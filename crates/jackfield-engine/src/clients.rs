@@ -1,0 +1,370 @@
+//! Client tools: those that a caller runs itself, in the catalog of a turn, and their results.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jackfield_domain::block::RanBy;
+use jackfield_domain::digest::{Digest, canonical_json};
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolboxId, TurnId, WaitId};
+use jackfield_domain::media::MediaSource;
+use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::policy::{Permission, Policy};
+use jackfield_domain::setup::Setup;
+use jackfield_domain::tool::{
+    Catalog, CatalogEntry, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
+};
+use jackfield_domain::wait::{Answer, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
+use jackfield_ports::journal::{Delivered, Loaded};
+
+use crate::begin::{Begun, Telling};
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::options::{Disconnect, ServerTools, TurnOptions};
+use crate::resume::ResumeSession;
+
+/// The id of the toolbox that a caller's own tools are of.
+pub const CLIENT: &str = "client";
+
+/// Results of calls that a caller ran itself.
+#[derive(Clone, Debug)]
+pub struct AnswerCalls {
+    /// Who sends them, for people and for audits.
+    pub by: Arc<str>,
+    /// What becomes of the turn when nobody listens to it any more.
+    pub disconnect: Disconnect,
+    /// What may run today. It can only take away from what the turn was set up with.
+    pub policy: Policy,
+    /// The results: of all calls that one reply left to the caller.
+    pub results: Vec<(ToolCallId, ToolResult)>,
+    /// The session.
+    pub session: SessionId,
+    /// The turn.
+    pub turn: TurnId,
+}
+
+/// What came of results.
+#[derive(Debug)]
+pub struct Answered {
+    /// Whether exactly these were there before: what is told then is what was owed for them.
+    pub already: bool,
+    /// The turn, which goes on.
+    pub begun: Begun,
+}
+
+/// A call that was left to the caller.
+#[derive(Clone, Debug)]
+struct Left {
+    /// How it was answered, if it was.
+    answer: Option<DeliveryId>,
+    /// How it ended, as far as the facts say.
+    end: Option<WaitEndKind>,
+    /// Which segment of the turn its result begins.
+    segment: u32,
+    wait: WaitId,
+}
+
+impl Engine {
+    /// Takes the results of all calls that one reply left to the caller, or none of them, and has the turn
+    /// driven on in the background.
+    ///
+    /// The same results again are recognised: what is owed for them is told again, and nothing is begun
+    /// twice. Results of which some come too late begin nothing: what is late begins a turn of its own.
+    ///
+    /// # Errors
+    ///
+    /// Before anything is taken: [`EngineError::NoSuchCall`], [`EngineError::ResultsMissing`],
+    /// [`EngineError::ResultConflict`] and [`EngineError::NotWaiting`]. [`EngineError::Draining`] before that.
+    /// Any other [`EngineError`] if the turn could not be taken up.
+    pub async fn answer(&self, answers: AnswerCalls) -> Result<Answered, EngineError> {
+        // Whoever is refused because of this sends the same again later.
+        let _under_way = self.shared.going.enter()?;
+        let AnswerCalls {
+            by,
+            disconnect,
+            policy,
+            results,
+            session,
+            turn,
+        } = answers;
+        // Of two at once with different results, one gets all its own in, and the other none.
+        let queue = self.shared.answering.of(&session);
+        let _first = queue.lock().await;
+        let loaded = self.shared.journal.load(&session).await?;
+        let left = left_to_client(&turn, &loaded);
+        let (segment, new) = fitting(&session, &turn, &left, results)?;
+        let already = new.is_empty();
+        for (call, wait, id, result) in new {
+            let body = DeliveryBody::Answer {
+                answer: Answer::ClientResult(result),
+                wait,
+            };
+            let how = match self.deliver(&session, id, Arc::clone(&by), body).await? {
+                Delivered::Accepted | Delivered::AlreadyThere => continue,
+                Delivered::Closed { how, .. } => how,
+                Delivered::NoSuchWait => {
+                    let calls = vec![call];
+                    return Err(EngineError::NoSuchCall { calls, turn });
+                }
+            };
+            return Err(closed(&session, &turn, vec![call], how));
+        }
+        let telling = Telling {
+            disconnect,
+            segment,
+        };
+        // What is answered and not heard yet is nobody's, unless somebody drives the turn.
+        let is_unheard = !already
+            || left
+                .values()
+                .any(|left| left.segment == segment && left.end.is_none());
+        if is_unheard {
+            let resume = ResumeSession::new(session.clone(), policy);
+            match self.go_on_telling(&resume, telling).await {
+                Ok(begun) => return Ok(Answered { already, begun }),
+                // A keeper was faster, here or elsewhere.
+                Err(EngineError::Busy { .. } | EngineError::NothingOpen { .. }) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        let begun = self.attend(&session, &turn, telling).await?;
+        Ok(Answered { already, begun })
+    }
+}
+
+/// The calls of a turn that were left to its caller.
+fn left_to_client(turn: &TurnId, loaded: &Loaded) -> BTreeMap<ToolCallId, Left> {
+    let mut left: BTreeMap<ToolCallId, Left> = BTreeMap::new();
+    let (mut is_its, mut segment, mut is_new) = (false, 0, false);
+    for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
+        match fact {
+            Fact::TurnOpened { turn: opened, .. } => is_its = opened == turn,
+            Fact::ReplyReceived { .. } => is_new = true,
+            Fact::WaitOpened { wait } if is_its && wait.kind == WaitKind::ClientResult => {
+                segment += u32::from(std::mem::take(&mut is_new));
+                let opened = Left {
+                    answer: None,
+                    end: None,
+                    segment,
+                    wait: wait.id.clone(),
+                };
+                left.insert(wait.call.clone(), opened);
+            }
+            Fact::WaitClosed { end, wait, .. } => {
+                if let Some(left) = left.values_mut().find(|left| left.wait == *wait) {
+                    left.end = Some(end.kind());
+                    if let WaitEnd::Answered { delivery, .. } = end {
+                        left.answer = Some(delivery.clone());
+                    }
+                }
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+    }
+    for delivery in &loaded.deliveries {
+        if let DeliveryBody::Answer { wait, .. } = &delivery.body
+            && let Some(left) = left.values_mut().find(|left| left.wait == *wait)
+            && left.end.is_none()
+        {
+            left.answer.get_or_insert_with(|| delivery.id.clone());
+        }
+    }
+    left
+}
+
+/// A result that is to be delivered.
+type New = (ToolCallId, WaitId, DeliveryId, ToolResult);
+
+/// Which segment results begin, and those that are new, in the order of their calls.
+fn fitting(
+    session: &SessionId,
+    turn: &TurnId,
+    left: &BTreeMap<ToolCallId, Left>,
+    results: Vec<(ToolCallId, ToolResult)>,
+) -> Result<(u32, Vec<New>), EngineError> {
+    let results: BTreeMap<ToolCallId, ToolResult> = results.into_iter().collect();
+    let turn = || turn.clone();
+    let of = |is: &dyn Fn(&ToolCallId) -> bool| -> Vec<ToolCallId> {
+        let calls = results.keys().filter(|call| is(call));
+        calls.cloned().collect()
+    };
+    let calls = of(&|call| !left.contains_key(call));
+    if !calls.is_empty() {
+        return Err(EngineError::NoSuchCall {
+            calls,
+            turn: turn(),
+        });
+    }
+    let last = results.keys().filter_map(|call| left.get(call));
+    let last = last.map(|left| left.segment).max();
+    let segment = last.unwrap_or_else(|| left.values().map(|left| left.segment).max().unwrap_or(0));
+    let missing = left.iter().filter(|(call, left)| {
+        left.segment == segment && left.is_open() && !results.contains_key(call)
+    });
+    let calls: Vec<ToolCallId> = missing.map(|(call, _)| call.clone()).collect();
+    if !calls.is_empty() {
+        return Err(EngineError::ResultsMissing {
+            calls,
+            turn: turn(),
+        });
+    }
+    let ids: BTreeMap<&ToolCallId, DeliveryId> = results
+        .iter()
+        .filter_map(|(call, result)| Some((call, delivery_id(call, result)?)))
+        .collect();
+    let calls = of(&|call| {
+        let answer = left.get(call).and_then(|left| left.answer.as_ref());
+        answer.is_some_and(|answer| ids.get(call) != Some(answer))
+    });
+    if !calls.is_empty() {
+        return Err(EngineError::ResultConflict {
+            calls,
+            turn: turn(),
+        });
+    }
+    let ended = |call: &ToolCallId| left.get(call).filter(|left| left.answer.is_none())?.end;
+    let calls = of(&|call| ended(call).is_some());
+    if let Some(how) = calls.first().and_then(ended) {
+        return Err(closed(session, &turn(), calls, how));
+    }
+    let new = results.iter().filter_map(|(call, result)| {
+        let left = left.get(call).filter(|left| left.is_open())?;
+        let id = ids.get(call)?.clone();
+        Some((call.clone(), left.wait.clone(), id, result.clone()))
+    });
+    Ok((segment, new.collect()))
+}
+
+impl Left {
+    const fn is_open(&self) -> bool {
+        self.answer.is_none() && self.end.is_none()
+    }
+}
+
+/// Why calls take no results any more.
+fn closed(
+    session: &SessionId,
+    turn: &TurnId,
+    calls: Vec<ToolCallId>,
+    how: WaitEndKind,
+) -> EngineError {
+    let turn = turn.clone();
+    match how {
+        WaitEndKind::Answered => EngineError::ResultConflict { calls, turn },
+        WaitEndKind::Cancelled | WaitEndKind::Expired | WaitEndKind::Superseded => {
+            EngineError::NotWaiting {
+                calls,
+                how,
+                session: session.clone(),
+                turn,
+            }
+        }
+    }
+}
+
+/// The id under which a result is delivered: the same result of the same call has the same one.
+fn delivery_id(call: &ToolCallId, result: &ToolResult) -> Option<DeliveryId> {
+    let mut digest = digest(result).to_hex();
+    digest.truncate(32);
+    DeliveryId::parse(&format!("result-{call}-{digest}")).ok()
+}
+
+/// The digest of everything that a result says.
+fn digest(result: &ToolResult) -> Digest {
+    let ToolResult {
+        content,
+        is_error,
+        structured,
+    } = result;
+    let mut parts = vec![is_error.to_string()];
+    parts.push(
+        structured
+            .as_deref()
+            .map_or_else(String::new, canonical_json),
+    );
+    parts.extend(content.iter().map(|part| match part {
+        OutcomePart::Text(text) => format!("text {text}"),
+        OutcomePart::Audio(audio) => format!("audio {}", of_source(&audio.source)),
+        OutcomePart::Document(document) => format!("document {}", of_source(&document.source)),
+        OutcomePart::Image(image) => format!("image {}", of_source(&image.source)),
+    }));
+    Digest::of_parts(parts.iter().map(String::as_str))
+}
+
+fn of_source(source: &MediaSource) -> String {
+    match source {
+        MediaSource::Base64 { data, media_type } => format!("{media_type} {data}"),
+        MediaSource::File { id, .. } => format!("file {id}"),
+        MediaSource::Text(text) => format!("text {text}"),
+        MediaSource::Url(url) => format!("url {url}"),
+    }
+}
+
+/// Puts the caller's own tools into a catalog. A call must not reach another tool than the one that the
+/// caller knows: of a name that both have, it is the caller's.
+pub(crate) fn join(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>]) {
+    let Ok(toolbox) = ToolboxId::parse(CLIENT) else {
+        return;
+    };
+    let tools = tools.iter().map(|definition| entry(&toolbox, definition));
+    // Of two with one name the later one stays.
+    *catalog = catalog.iter().cloned().chain(tools).collect();
+}
+
+fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry {
+    let name: Arc<str> = definition.name.as_str().into();
+    let spec = ToolSpec {
+        description: Arc::clone(&definition.description),
+        icon: None,
+        input: definition.input.clone(),
+        name: Arc::clone(&name),
+        output: definition.output.clone(),
+        safety: Safety::Unknown,
+        time_limit: None,
+        title: None,
+    };
+    CatalogEntry {
+        definition: Arc::clone(definition),
+        digest: spec.digest(),
+        icon: None,
+        origin: ToolOrigin {
+            tool: name,
+            toolbox: toolbox.clone(),
+        },
+        permission: Permission::Allow,
+        ran_by: RanBy::Client,
+        safety: Safety::Unknown,
+        time_limit: None,
+        title: None,
+        when_unknown: UnknownPolicy::Report,
+    }
+}
+
+impl TurnOptions {
+    /// Takes over which tools a turn before was offered, for a request that says nothing of tools: the
+    /// caller's own ones, and which of the engine's.
+    pub fn hold_tools(&mut self, setup: &Setup) {
+        let tools = || setup.catalog.iter();
+        let own = tools().filter(|tool| tool.ran_by == RanBy::Client);
+        self.client_tools = own.map(|tool| Arc::clone(&tool.definition)).collect();
+        let others = tools().filter(|tool| tool.ran_by != RanBy::Client);
+        let others: Vec<Arc<str>> = others
+            .map(|tool| format!("{}/{}", tool.origin.toolbox, tool.origin.tool).into())
+            .collect();
+        self.server_tools = if others.is_empty() {
+            ServerTools::None
+        } else {
+            ServerTools::Only(others)
+        };
+    }
+}

@@ -1,0 +1,235 @@
+//! Listening: who is told a turn's answer in this process, and whether it was written whole.
+//!
+//! What was written whole is in the journal as a delivery, a moment later. Who is connected is known to
+//! this process alone: after a crash nobody is, and what was not written whole is owed.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::session::Session;
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use tokio::runtime::Handle;
+use tokio::sync::Notify;
+
+use crate::engine::Engine;
+use crate::options::Disconnect;
+use crate::perform::chain;
+
+/// Who is told which turn.
+#[derive(Debug, Default)]
+pub(crate) struct Listening(Mutex<HashMap<TurnId, Heard>>);
+
+/// A turn that somebody is told, or was told a moment ago.
+#[derive(Debug, Default)]
+struct Heard {
+    /// Its segments.
+    segments: BTreeMap<u32, Segment>,
+    /// Told when something was written.
+    written: Arc<Notify>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Segment {
+    is_written: bool,
+    /// How many connections it is being written to.
+    live: usize,
+}
+
+impl Listening {
+    /// Waits until nobody is being written to and the last segment that anybody was told was written.
+    pub(crate) async fn last_written(&self, turn: &TurnId) {
+        let written = {
+            let mut turns = self.turns();
+            Arc::clone(&turns.entry(turn.clone()).or_default().written)
+        };
+        loop {
+            let mut told = std::pin::pin!(written.notified());
+            // Made before the look, so that nothing is written unnoticed in between.
+            told.as_mut().enable();
+            let is_over = self.turns().get(turn).is_some_and(|heard| {
+                let mut segments = heard.segments.values();
+                let last = segments.next_back();
+                last.is_some_and(|last| last.is_written && last.live == 0)
+            });
+            if is_over {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Forgets a turn that is gone.
+    pub(crate) fn forget(&self, turn: &TurnId) {
+        self.turns().remove(turn);
+    }
+
+    fn begin(&self, turn: &TurnId, segment: u32) {
+        let mut turns = self.turns();
+        let heard = turns.entry(turn.clone()).or_default();
+        heard.segments.entry(segment).or_default().live += 1;
+    }
+
+    /// Ends a connection; says whether it was the last one of the turn.
+    fn end(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
+        let mut turns = self.turns();
+        let Some(heard) = turns.get_mut(turn) else {
+            return false;
+        };
+        if let Some(segment) = heard.segments.get_mut(&segment) {
+            segment.live = segment.live.saturating_sub(1);
+            segment.is_written |= is_written;
+        }
+        heard.written.notify_waiters();
+        let is_last = heard.is_unheard();
+        if heard.is_of_no_use() {
+            turns.remove(turn);
+        }
+        is_last
+    }
+
+    /// The journal has it: this process need not know it any more.
+    fn recorded(&self, turn: &TurnId, segment: u32) {
+        let mut turns = self.turns();
+        let Some(heard) = turns.get_mut(turn) else {
+            return;
+        };
+        if let Some(segment) = heard.segments.get_mut(&segment) {
+            segment.is_written = false;
+        }
+        if heard.is_of_no_use() {
+            turns.remove(turn);
+        }
+    }
+
+    fn is_unheard(&self, turn: &TurnId) -> bool {
+        self.turns().get(turn).is_none_or(Heard::is_unheard)
+    }
+
+    fn turns(&self) -> MutexGuard<'_, HashMap<TurnId, Heard>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Heard {
+    fn is_unheard(&self) -> bool {
+        self.segments.values().all(|segment| segment.live == 0)
+    }
+
+    fn is_of_no_use(&self) -> bool {
+        let mut segments = self.segments.values();
+        // Somebody may wait for what is written next.
+        Arc::strong_count(&self.written) == 1
+            && segments.all(|segment| segment.live == 0 && !segment.is_written)
+    }
+}
+
+/// A response to a client that is being written: which segment of which turn it tells.
+///
+/// Whoever writes it says when it is [written](Self::written) whole. Dropped before, it is broken: the
+/// answer is still owed, and the turn goes on or is cancelled as it was begun.
+#[derive(Debug)]
+#[must_use = "dropping it unwritten says that the connection broke"]
+pub struct Connection {
+    disconnect: Disconnect,
+    engine: Engine,
+    is_written: bool,
+    segment: u32,
+    session: SessionId,
+    turn: TurnId,
+}
+
+impl Connection {
+    /// The segment that it tells.
+    #[must_use]
+    pub const fn segment(&self) -> u32 {
+        self.segment
+    }
+
+    /// Says that the client has all of it. Nothing has to be waited for.
+    pub fn written(mut self) {
+        self.is_written = true;
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        let listening = &self.engine.shared.listening;
+        let is_last = listening.end(&self.turn, self.segment, self.is_written);
+        let passing = self.engine.shared.passing;
+        let cancel = match (self.disconnect, passing) {
+            _ if self.is_written || !is_last => None,
+            (Disconnect::Cancel(after), _) => Some(after),
+            (Disconnect::Finish, Some(passing)) => Some(passing.unheard),
+            (Disconnect::Finish, None) => None,
+        };
+        // Where no runtime is left, nothing is at work any more.
+        let Ok(runtime) = Handle::try_current() else {
+            return;
+        };
+        let (engine, session, turn) =
+            (self.engine.clone(), self.session.clone(), self.turn.clone());
+        if let Some(after) = cancel {
+            runtime.spawn(async move { engine.cancel_unheard(&session, &turn, after).await });
+        } else if self.is_written && passing.is_none() {
+            let segment = self.segment;
+            runtime.spawn(async move { engine.record_written(&session, &turn, segment).await });
+        }
+    }
+}
+
+impl Engine {
+    /// Says that a response is being written from now on.
+    pub(crate) fn connect(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Connection {
+        self.shared.listening.begin(turn, segment);
+        Connection {
+            disconnect,
+            engine: self.clone(),
+            is_written: false,
+            segment,
+            session: session.clone(),
+            turn: turn.clone(),
+        }
+    }
+
+    /// Cancels a turn that nobody has listened to for so long, if it is not over.
+    async fn cancel_unheard(&self, session: &SessionId, turn: &TurnId, after: Duration) {
+        if !after.is_zero() {
+            tokio::time::sleep(after).await;
+        }
+        if !self.shared.listening.is_unheard(turn) {
+            return;
+        }
+        // One that is gone, or cannot be read, has nothing to be cancelled.
+        let Ok(loaded) = self.shared.journal.load(session).await else {
+            return;
+        };
+        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let folded = Session::fold(session.clone(), facts);
+        let is_open = folded.open_turn().is_some_and(|open| open.id() == turn);
+        let (true, Ok(id)) = (is_open, DeliveryId::parse(&format!("unheard-{turn}"))) else {
+            return;
+        };
+        let body = DeliveryBody::Cancel {
+            cause: CancelCause::Asked,
+            turn: turn.clone(),
+        };
+        if let Err(error) = self.deliver(session, id, "nobody listens", body).await {
+            let error = chain(&error);
+            tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
+        }
+    }
+
+    /// Puts it into the journal that an answer was written whole. Lost with a crash, it is owed again.
+    async fn record_written(&self, session: &SessionId, turn: &TurnId, segment: u32) {
+        let _ = session;
+        self.shared.listening.recorded(turn, segment);
+    }
+}

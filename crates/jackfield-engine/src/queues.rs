@@ -1,0 +1,28 @@
+//! Queues: who comes first is let in first, for each of many things by itself.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// The queues before things of one kind. One that nobody stands in takes no room.
+#[derive(Debug)]
+pub(crate) struct Queues<K>(Mutex<BTreeMap<K, Weak<tokio::sync::Mutex<()>>>>);
+
+impl<K> Default for Queues<K> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<K: Clone + Ord> Queues<K> {
+    /// The queue before this one.
+    pub(crate) fn of(&self, thing: &K) -> Arc<tokio::sync::Mutex<()>> {
+        let mut queues = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(queue) = queues.get(thing).and_then(Weak::upgrade) {
+            return queue;
+        }
+        queues.retain(|_, queue| queue.strong_count() > 0);
+        let queue = Arc::default();
+        queues.insert(thing.clone(), Arc::downgrade(&queue));
+        queue
+    }
+}
