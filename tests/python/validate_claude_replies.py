@@ -1,8 +1,10 @@
 """Checks what our server side writes for Claude Messages against the types of the official Python SDK.
 
-    python validate_claude_replies.py REPLIES EVENTS
+    python validate_claude_replies.py [--served] REPLIES EVENTS
 
 REPLIES holds one whole reply per `.json` file; an error reply is judged as one.
+With `--served` both are what the gateway tells: replies of the beta API, which knows the tools of MCP servers,
+errors with a code, models and counts of tokens.
 EVENTS holds one stream per `.json` file: an array with the `data` of its server-sent events, in order.
 A stream is also read with the SDK's own accumulator, and what comes of it has to be a sound reply.
 A judge that accepts everything is worse than none, so it is first proved on broken samples.
@@ -12,38 +14,86 @@ from __future__ import annotations
 
 import argparse
 import copy
+import functools
 import json
 import sys
+import typing
 from pathlib import Path
 from typing import Any
 
+import httpx2
+from anthropic.lib.streaming._beta_messages import accumulate_event as accumulate_beta_event
 from anthropic.lib.streaming._messages import accumulate_event
-from anthropic.types import Message, RawMessageStreamEvent
+from anthropic.pagination import SyncPage
+from anthropic.types import Message, MessageTokensCount, ModelInfo, RawMessageStreamEvent
+from anthropic.types.beta import BetaMessage, BetaRawMessageStreamEvent
 from anthropic.types.shared import ErrorResponse
+from anthropic.types.shared.error_type import ErrorType
 
 from strict_types import Broken, Judge, Tally, bodies, must_refuse
 
 
-class ReplyJudge:
-    """Judges a whole reply, or an error in place of one."""
+class ServedErrorJudge:
+    """Judges an error of the gateway.
+
+    The SDK's closed form of an error has neither the code nor every type; it reads both from the body itself.
+    """
 
     def __init__(self) -> None:
-        self._reply = Judge(Message, models=True)
         self._error = Judge(ErrorResponse, models=True)
 
     def check(self, body: bytes | str) -> None:
         """Raises `Broken` if the body is not sound."""
-        judge = self._error if _type_of(body) == "error" else self._reply
-        judge.check(body)
+        value = json.loads(body)
+        error = value.get("error")
+        details = error.pop("details", None) if isinstance(error, dict) else None
+        if not isinstance(details, dict) or list(details) != ["error_code"] or not isinstance(details["error_code"], str):
+            raise Broken("an error of the gateway has a code, and nothing else in its details")
+        if error.get("type") not in typing.get_args(ErrorType):
+            raise Broken(f"the SDK knows no error of type {error.get('type')}")
+        if not isinstance(value.get("request_id"), str):
+            raise Broken("an error of the gateway names the request")
+        if error["type"] == "conflict_error":
+            error["type"] = "api_error"
+        self._error.check(json.dumps(value))
+
+
+class ReplyJudge:
+    """Judges a whole reply, or what stands in place of one."""
+
+    def __init__(self, *, served: bool) -> None:
+        self._reply = Judge(BetaMessage if served else Message, models=True)
+        self._error = ServedErrorJudge() if served else Judge(ErrorResponse, models=True)
+        self._served = served
+        self._model = Judge(ModelInfo, models=True)
+        self._models = Judge(SyncPage[ModelInfo], models=True)
+        self._count = Judge(MessageTokensCount, models=True)
+
+    def check(self, body: bytes | str) -> None:
+        """Raises `Broken` if the body is not sound."""
+        self._judge_of(body).check(body)
+
+    def _judge_of(self, body: bytes | str) -> Any:
+        value = _value_of(body)
+        if value.get("type") == "error":
+            return self._error
+        if self._served and value.get("type") == "model":
+            return self._model
+        if self._served and "data" in value:
+            return self._models
+        if self._served and "input_tokens" in value:
+            return self._count
+        return self._reply
 
 
 class StreamJudge:
     """Judges a stream: each event, their frame, and the reply that they add up to."""
 
-    def __init__(self) -> None:
-        self._event = Judge(RawMessageStreamEvent, models=True)
-        self._error = Judge(ErrorResponse, models=True)
-        self._reply = Judge(Message, models=True)
+    def __init__(self, *, served: bool) -> None:
+        self._event = Judge(BetaRawMessageStreamEvent if served else RawMessageStreamEvent, models=True)
+        self._error = ServedErrorJudge() if served else Judge(ErrorResponse, models=True)
+        self._reply = Judge(BetaMessage if served else Message, models=True)
+        self._served = served
 
     def check(self, body: bytes | str) -> None:
         """Raises `Broken` if the stream is not sound."""
@@ -66,7 +116,7 @@ class StreamJudge:
             return
         if kinds[:1] != ["message_start"] or kinds[-1] != "message_stop":
             raise Broken("a stream runs from message_start to message_stop")
-        self._reply.check(json.dumps(_accumulated(told)))
+        self._reply.check(json.dumps(_accumulated(told, served=self._served)))
 
     def _check_event(self, event: Any) -> None:
         kind = event.get("type") if isinstance(event, dict) else None
@@ -80,13 +130,16 @@ class StreamJudge:
             self._event.check(json.dumps(event))
 
 
-def _accumulated(events: list[Any]) -> Any:
+def _accumulated(events: list[Any], *, served: bool) -> Any:
     """The reply that the SDK makes of these events."""
     snapshot: Any = None
     fragments: dict[int, bytes] = {}
+    accumulate: Any = accumulate_event
+    if served:
+        accumulate = functools.partial(accumulate_beta_event, request_headers=httpx2.Headers())
     try:
         for event in events:
-            snapshot = accumulate_event(event=event, current_snapshot=snapshot, json_bufs=fragments)
+            snapshot = accumulate(event=event, current_snapshot=snapshot, json_bufs=fragments)
     except (ValueError, TypeError, RuntimeError, IndexError, AttributeError) as error:
         raise Broken(f"the SDK cannot add up the stream: {error}") from error
     for index, text in fragments.items():
@@ -101,12 +154,12 @@ def _accumulated(events: list[Any]) -> Any:
     return made
 
 
-def _type_of(body: bytes | str) -> Any:
+def _value_of(body: bytes | str) -> dict[str, Any]:
     try:
         value = json.loads(body)
     except ValueError:
-        return None
-    return value.get("type") if isinstance(value, dict) else None
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 USAGE: dict[str, Any] = {"input_tokens": 10, "output_tokens": 5}
@@ -174,14 +227,61 @@ BROKEN_STREAMS: dict[str, Any] = {
 }
 
 
+SHOWN: dict[str, Any] = {"type": "mcp_tool_use", "id": "call_2", "name": "read", "server_name": "files", "input": {"a": 1}}
+CAME: dict[str, Any] = {"type": "mcp_tool_result", "tool_use_id": "call_2", "is_error": False, "content": [{"type": "text", "text": "hi"}]}
+SERVED_ERROR: dict[str, Any] = {
+    "type": "error",
+    "error": {"type": "conflict_error", "message": "Busy.", "details": {"error_code": "session_busy"}},
+    "request_id": "req_1",
+}
+MODEL: dict[str, Any] = {
+    "type": "model",
+    "id": "m",
+    "display_name": "M",
+    "created_at": "1970-01-01T00:00:00Z",
+    "lifecycle": "active",
+}
+SERVED: dict[str, Any] = {
+    "a reply": {**REPLY, "content": [SHOWN, CAME, TEXT, CALL]},
+    "an error": SERVED_ERROR,
+    "a model": MODEL,
+    "a page": {"data": [MODEL], "has_more": False, "first_id": "m", "last_id": "m"},
+    "a count": {"input_tokens": 7},
+}
+BROKEN_SERVED: dict[str, Any] = {
+    "a picture as an outcome": {**REPLY, "content": [{**CAME, "content": [{"type": "image"}]}]},
+    "no server's name": {**REPLY, "content": [{key: value for key, value in SHOWN.items() if key != "server_name"}]},
+    "an error without a code": {**ERROR, "request_id": "req_1"},
+    "an error of an unknown type": {**SERVED_ERROR, "error": {**SERVED_ERROR["error"], "type": "busy"}},
+    "an error that names no request": {key: value for key, value in SERVED_ERROR.items() if key != "request_id"},
+    "a model without a day": {key: value for key, value in MODEL.items() if key != "created_at"},
+    "a page of names": {"data": ["m"], "has_more": False},
+    "a count in words": {"input_tokens": "seven"},
+}
+SERVED_STREAM: list[Any] = [
+    STREAM[0],
+    {"type": "content_block_start", "index": 0, "content_block": SHOWN},
+    {"type": "content_block_stop", "index": 0},
+    {"type": "content_block_start", "index": 1, "content_block": CAME},
+    {"type": "content_block_stop", "index": 1},
+    *STREAM[-2:],
+]
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("replies", type=Path)
     parser.add_argument("events", type=Path)
+    parser.add_argument("--served", action="store_true")
     arguments = parser.parse_args()
-    replies, streams = ReplyJudge(), StreamJudge()
-    must_refuse(replies, {"a reply": REPLY, "an error": ERROR}, BROKEN_REPLIES)
-    must_refuse(streams, {"a stream": STREAM, "a broken-off one": [*STREAM[:4], ERROR]}, BROKEN_STREAMS)
+    replies, streams = ReplyJudge(served=arguments.served), StreamJudge(served=arguments.served)
+    if arguments.served:
+        must_refuse(replies, SERVED, {**BROKEN_REPLIES, **BROKEN_SERVED})
+        broken_off = [*SERVED_STREAM[:3], SERVED_ERROR]
+        must_refuse(streams, {"a stream": SERVED_STREAM, "a broken-off one": broken_off}, BROKEN_STREAMS)
+    else:
+        must_refuse(replies, {"a reply": REPLY, "an error": ERROR}, BROKEN_REPLIES)
+        must_refuse(streams, {"a stream": STREAM, "a broken-off one": [*STREAM[:4], ERROR]}, BROKEN_STREAMS)
     tally = Tally()
     for folder, judge in ((arguments.replies, replies), (arguments.events, streams)):
         for path in bodies(folder):

@@ -91,6 +91,12 @@ const JUDGEMENTS: &[Judgement] = &[
         optional: false,
     },
     Judgement {
+        script: "validate_claude_replies.py",
+        folders: &["claude/served", "claude/served-events"],
+        options: &["--served"],
+        optional: false,
+    },
+    Judgement {
         script: "validate_openai_requests.py",
         folders: &["openai-chat/requests"],
         options: &["--dialect", "chat"],

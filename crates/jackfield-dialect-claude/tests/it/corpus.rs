@@ -3,16 +3,21 @@
 //!
 //! `claude/requests` holds bodies for the newest API version, `claude/requests-2023-06-01` those for
 //! older models, `claude/replies` whole replies and errors, `claude/events` one stream per file.
+//! `claude/served` and `claude/served-events` are the same of what [`ClaudeServer`] tells, with the models and
+//! the count of tokens.
 
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use jackfield_dialect_claude::options::Profile;
+use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_claude::stream::{Encoder, SseEvent, ping};
-use jackfield_dialect_claude::{error, reply, request};
+use jackfield_dialect_claude::{error, models, reply, request};
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError};
 use jackfield_domain::block::Content;
 use jackfield_domain::delta::Delta;
+use jackfield_domain::listing::ListedModel;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::request::ModelRequest;
@@ -26,6 +31,9 @@ use serde_json::Value;
 use std::sync::Arc;
 
 use crate::arb::{self, owner};
+use crate::serve::about;
+use crate::serve::errors::every_kind;
+use crate::serve::segments::{cut, segment, told, two_rounds};
 
 /// How many of each kind are written.
 const EACH: usize = 40;
@@ -36,6 +44,7 @@ fn the_corpus_is_written_where_it_is_asked_for() {
         // Made all the same, so that it cannot rot.
         assert_eq!(requests("claude-opus-5-5").len(), EACH);
         assert!(replies().len() > EACH && streams().len() > EACH);
+        assert!(served().len() > EACH && served_streams().len() > EACH);
         return;
     };
     let folder = folder.join("claude");
@@ -51,6 +60,8 @@ fn the_corpus_is_written_where_it_is_asked_for() {
     write(&folder.join("requests-2023-06-01"), &older);
     write(&folder.join("replies"), &replies());
     write(&folder.join("events"), &streams());
+    write(&folder.join("served"), &served());
+    write(&folder.join("served-events"), &served_streams());
 }
 
 fn write(folder: &Path, bodies: &[Value]) {
@@ -117,7 +128,7 @@ fn without_citations(message: &Message) -> Message {
     message
 }
 
-fn told() -> Vec<Reply> {
+fn said() -> Vec<Reply> {
     let replies = samples(&arb::reply(), EACH).into_iter().map(|mut reply| {
         // The SDK knows a closed list of reasons.
         if matches!(reply.end.finish, FinishReason::Unrecognized(_)) {
@@ -132,7 +143,7 @@ fn told() -> Vec<Reply> {
 }
 
 fn replies() -> Vec<Value> {
-    let whole = told().into_iter().map(|reply| {
+    let whole = said().into_iter().map(|reply| {
         let (message, _) = reply::to_wire(&reply, "claude-opus-5-5", "msg_1");
         serde_json::to_value(&message).expect("JSON")
     });
@@ -147,7 +158,7 @@ fn replies() -> Vec<Value> {
 
 fn streams() -> Vec<Value> {
     let mut streams = Vec::new();
-    for (n, reply) in told().into_iter().enumerate() {
+    for (n, reply) in said().into_iter().enumerate() {
         let deltas = samples(&kit::deltas_of(&reply.message.blocks), 1 + n % 3).pop();
         let deltas: Vec<Delta> = deltas.unwrap_or_default();
         let mut encoder = Encoder::new("msg_1", "claude-opus-5-5");
@@ -177,4 +188,72 @@ fn streams() -> Vec<Value> {
         .collect(),
     ));
     streams
+}
+
+/// Segments as the SDK may know them, with their pieces.
+fn segments() -> Vec<(Reply, Vec<Delta>)> {
+    let mut known = Vec::new();
+    for (n, (mut reply, _)) in samples(&segment(), EACH).into_iter().enumerate() {
+        if matches!(reply.end.finish, FinishReason::Unrecognized(_)) {
+            reply.end.finish = FinishReason::Stop;
+        }
+        reply.message = Arc::new(without_citations(&reply.message));
+        let deltas = samples(&kit::deltas_of(&reply.message.blocks), 1 + n % 3).pop();
+        known.push((reply, deltas.unwrap_or_default()));
+    }
+    let rounds = two_rounds();
+    let deltas = cut(&rounds);
+    known.push((rounds, deltas));
+    known
+}
+
+fn served() -> Vec<Value> {
+    let json = |body: &[u8]| serde_json::from_slice(body).expect("JSON");
+    let mut bodies: Vec<Value> = segments()
+        .iter()
+        .map(|(reply, _)| json(&ClaudeServer.reply(reply, &about()).0))
+        .collect();
+    let errors = every_kind().into_iter().map(|kind| {
+        let error = ServeError::new(kind, "It failed.").at("messages.0");
+        json(&ClaudeServer.error(&error, "req_1").body)
+    });
+    bodies.extend(errors);
+    let known = ListedModel {
+        context: Some(1000),
+        id: "m".into(),
+        name: Some("Model M".into()),
+        output: Some(100),
+    };
+    let models = [known, ListedModel::new("n")];
+    bodies.push(json(&models::page(&models, &|_| None).expect("a page")));
+    bodies.push(json(&models::page(&[], &|_| None).expect("a page")));
+    bodies.extend(models.iter().map(|model| json(&models::one(model))));
+    let text = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
+    let counted = ClaudeServer.count_request(&|_| None, text, &owner());
+    bodies.push(json(&ClaudeServer.counted(&counted.expect("a request")).0));
+    bodies
+}
+
+fn served_streams() -> Vec<Value> {
+    let streams = segments()
+        .into_iter()
+        .enumerate()
+        .map(|(n, (reply, deltas))| {
+            let mut events = told(&reply, &deltas);
+            if n % 10 == 9 {
+                events.truncate(events.len() / 2);
+                let mut encoder = ClaudeServer.encoder(&about());
+                if !events.is_empty() {
+                    encoder.begin();
+                }
+                let kinds = every_kind();
+                let kind = kinds[n % kinds.len()].clone();
+                events.extend(encoder.fail(&ServeError::new(kind, "It failed."), "req_1"));
+            }
+            let data = events
+                .iter()
+                .map(|event| serde_json::from_str(&event.data).expect("JSON"));
+            Value::Array(data.collect())
+        });
+    streams.collect()
 }

@@ -1,10 +1,10 @@
 //! Claude Messages as the language of a server.
 
-mod errors;
+pub(crate) mod errors;
 mod history;
 mod models;
 mod refused;
-mod segments;
+pub(crate) mod segments;
 
 use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError};

@@ -126,7 +126,7 @@ fn without_late_states(blocks: &[Block]) -> Vec<Block> {
 }
 
 /// A turn of two rounds: thinking, a tool of ours, and then words and a call of the client's.
-fn two_rounds() -> Reply {
+pub(crate) fn two_rounds() -> Reply {
     let picture = jackfield_domain::media::Image {
         detail: None,
         source: jackfield_domain::media::MediaSource::Url("https://pictures.example/a.png".into()),
@@ -173,7 +173,7 @@ fn two_rounds() -> Reply {
 }
 
 /// The pieces of a reply, each block cut in two at most.
-fn cut(reply: &Reply) -> Vec<Delta> {
+pub(crate) fn cut(reply: &Reply) -> Vec<Delta> {
     let strategy = kit::deltas_of(&reply.message.blocks);
     let mut runner = proptest::test_runner::TestRunner::deterministic();
     let tree = Strategy::new_tree(&strategy, &mut runner);
