@@ -1,7 +1,6 @@
 //! A session as one document: everything that was said and done in it, for programs or for people.
 
 mod inert;
-mod instant;
 mod json;
 mod markdown;
 mod redact;

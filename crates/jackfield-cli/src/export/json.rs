@@ -11,7 +11,6 @@ use jackfield_domain::wait::{
 };
 use serde_json::{Value, json};
 
-use super::instant::written;
 use super::secrets;
 use super::story::{CallStory, Forked, Said, Story, TryStory, TurnStory, WaitStory};
 use crate::render::json::{self as values, with};
@@ -48,13 +47,13 @@ fn turn(turn: &TurnStory) -> Value {
     let tools = turn.setup.catalog.iter();
     let tools: Vec<&str> = tools.map(|tool| tool.definition.name.as_str()).collect();
     let (ended, end) = match &turn.ended {
-        Some((at, end)) => (Some(written(*at)), Some(values::end(end))),
+        Some((at, end)) => (Some(at.to_rfc3339()), Some(values::end(end))),
         None => (None, None),
     };
     json!({
         "turn": turn.turn.as_str(),
         "number": turn.ordinal,
-        "began": written(turn.began),
+        "began": turn.began.to_rfc3339(),
         "ended": ended,
         "end": end,
         "resumed": turn.resumed,
@@ -75,7 +74,7 @@ fn said(said: &Said) -> Value {
             with(
                 message(&reply.message),
                 json!({
-                    "at": written(*at),
+                    "at": at.to_rfc3339(),
                     "round": attempt.round,
                     "attempt": attempt.attempt,
                     "finish": values::finish(&end.finish),
@@ -100,7 +99,7 @@ fn said(said: &Said) -> Value {
             let blocks = partial.iter().flat_map(|message| &message.blocks);
             json!({
                 "role": "assistant",
-                "at": written(*at),
+                "at": at.to_rfc3339(),
                 "round": attempt.round,
                 "attempt": attempt.attempt,
                 // What is asked for again, or was lost, is no part of the conversation.
@@ -184,13 +183,13 @@ fn call(story: &CallStory) -> Value {
     let status = closed.map(|closed| Status::of(closed.end, closed.result.is_error).code());
     let outcome = closed.map(|closed| {
         with(
-            json!({ "at": written(closed.at), "shown_bytes": closed.shown }),
+            json!({ "at": closed.at.to_rfc3339(), "shown_bytes": closed.shown }),
             result(&closed.result),
         )
     });
     let late = story.late.iter().map(|late| {
         json!({
-            "at": written(late.at),
+            "at": late.at.to_rfc3339(),
             "attempt": late.attempt,
             "is_error": late.is_error,
             "bytes": late.size,
@@ -212,7 +211,7 @@ fn call(story: &CallStory) -> Value {
 fn attempt(this: &TryStory) -> Value {
     let lost = this.lost.as_ref().map(|lost| {
         json!({
-            "at": written(lost.at),
+            "at": lost.at.to_rfc3339(),
             "disposition": match lost.disposition {
                 Disposition::Landed => "landed",
                 Disposition::NotSent => "not_sent",
@@ -237,7 +236,7 @@ fn attempt(this: &TryStory) -> Value {
     });
     json!({
         "attempt": this.attempt,
-        "started": written(this.started),
+        "started": this.started.to_rfc3339(),
         "edited_arguments": this.edited.as_deref().map(values::arguments),
         "accepted": this.accepted,
         "lost": lost,
@@ -250,7 +249,7 @@ fn wait(story: &WaitStory) -> Value {
         WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
     };
     let ended = story.ended.as_ref().map(|(at, end)| {
-        let how = json!({ "at": written(*at), "how": values::wait_end(end.kind()) });
+        let how = json!({ "at": at.to_rfc3339(), "how": values::wait_end(end.kind()) });
         match end {
             WaitEnd::Answered { answer, by, .. } => {
                 with(with(how, json!({ "by": by })), self::answer(answer))
@@ -262,8 +261,8 @@ fn wait(story: &WaitStory) -> Value {
         "id": story.wait.id.as_str(),
         "kind": values::wait_kind(&story.wait.kind),
         "question": question,
-        "opened": written(story.opened),
-        "expires": written(story.wait.deadline),
+        "opened": story.opened.to_rfc3339(),
+        "expires": story.wait.deadline.to_rfc3339(),
         "ended": ended,
     })
 }

@@ -16,7 +16,6 @@ use jackfield_domain::wait::{
 };
 
 use super::inert::inert;
-use super::instant::written;
 use super::secrets::without_secrets;
 use super::story::{CallStory, Said, Story, TurnStory, WaitStory};
 use crate::render::words::{self, Status};
@@ -66,7 +65,7 @@ impl Page {
     fn turn(&mut self, turn: &TurnStory) {
         self.line(&format!("## Turn {}", turn.ordinal));
         let model = format!("{}/{}", turn.setup.model.provider, turn.setup.model.model);
-        let mut facts = format!("{}, {}", written(turn.began), code(&model));
+        let mut facts = format!("{}, {}", turn.began.to_rfc3339(), code(&model));
         if turn.resumed > 0 {
             let _infallible = write!(facts, ", taken up again {} times", turn.resumed);
         }
@@ -103,7 +102,7 @@ impl Page {
         let usage = turn.usage();
         let mut end = match &turn.ended {
             None => "*Not over.*".to_owned(),
-            Some((at, end)) => format!("*{}, {}.*", ended(end), written(*at)),
+            Some((at, end)) => format!("*{}, {}.*", ended(end), at.to_rfc3339()),
         };
         if usage.total() > 0 {
             let _infallible = write!(end, " {} tokens in, {} out.", usage.input, usage.output);
@@ -195,7 +194,7 @@ impl Page {
             self.line(&format!(
                 "Try {} answered too late, {}: {} bytes, which nobody was told.",
                 late.attempt,
-                written(late.at),
+                late.at.to_rfc3339(),
                 late.size
             ));
         }
@@ -221,7 +220,7 @@ impl Page {
             WaitEnd::Expired => "not answered in time".to_owned(),
             WaitEnd::Superseded => "not answered: another message came".to_owned(),
         };
-        self.line(&format!("{asked} *{answer}, {}.*", written(*at)));
+        self.line(&format!("{asked} *{answer}, {}.*", at.to_rfc3339()));
     }
 
     fn arguments(&mut self, input: &ToolInput) {
