@@ -31,6 +31,38 @@ impl Engine {
         Ok(self.shared.journal.sessions(query).await?)
     }
 
+    /// What a list would say of this session; `None` if there is none.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn session(&self, session: &SessionId) -> Result<Option<SessionRow>, EngineError> {
+        let query = SessionQuery {
+            most: 1,
+            session: Some(session.clone()),
+            ..SessionQuery::default()
+        };
+        Ok(self.shared.journal.sessions(&query).await?.pop())
+    }
+
+    /// Makes a session in which nothing has happened.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Exists`] if there is one of this id, and [`EngineError::Journal`] if the journal cannot
+    /// be reached.
+    pub async fn create(&self, session: &SessionId) -> Result<(), EngineError> {
+        let journal = &self.shared.journal;
+        // Looked at before: to own it would take it away from whoever is at work on it.
+        if journal.exists(session).await? {
+            return Err(EngineError::Exists {
+                session: session.clone(),
+            });
+        }
+        Owned::take(journal, session).await?.release().await;
+        Ok(())
+    }
+
     /// Deletes a session with everything of it.
     ///
     /// # Errors

@@ -201,7 +201,8 @@ impl Journal for MemoryJournal {
                     .before
                     .as_ref()
                     .is_none_or(|(at, last)| (*changed, *id) < (*at, last));
-                comes_after && text.as_ref().is_none_or(|text| session.says(text))
+                let is_meant = query.session.as_ref().is_none_or(|session| session == *id);
+                is_meant && comes_after && text.as_ref().is_none_or(|text| session.says(text))
             })
             .collect();
         found.sort_unstable_by(|one, other| (other.0, other.1).cmp(&(one.0, one.1)));

@@ -250,6 +250,7 @@ impl Session {
             created: self.created,
             open: self.summary.open.as_ref().map(Open::listed),
             owned: self.owned,
+            principal: self.summary.principal.clone(),
             session,
             steps: self.steps.len() as u64,
             title: Arc::clone(&self.summary.title),

@@ -43,12 +43,16 @@ pub(crate) fn sessions(
 ) -> rusqlite::Result<Vec<SessionRow>> {
     let mut select =
         "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
-                      vocabulary, number FROM sessions WHERE true"
+                      vocabulary, number, principal FROM sessions WHERE true"
             .to_owned();
     let mut values: Vec<Value> = Vec::new();
     if let Some((changed, session)) = &query.before {
         select.push_str(" AND (changed, id) < (?, ?)");
         values.push(changed.as_millis().into());
+        values.push(session.as_str().to_owned().into());
+    }
+    if let Some(session) = &query.session {
+        select.push_str(" AND id = ?");
         values.push(session.as_str().to_owned().into());
     }
     if let Some(text) = &query.text {
@@ -93,6 +97,7 @@ fn listed(
         created: WallTime::from_millis(row.get(3)?),
         open: listed.flatten().as_ref().map(Open::listed),
         owned: living.is_alive(row.get(1)?),
+        principal: row.get::<_, Option<String>>(12)?.map(Into::into),
         session: session_id(row, 0)?,
         steps,
         title: row.get::<_, String>(6)?.into(),

@@ -116,6 +116,7 @@ pub(crate) fn page(
         before: before.map(|row| (row.changed, row.session.clone())),
         most: PAGE,
         text,
+        ..SessionQuery::default()
     }
 }
 

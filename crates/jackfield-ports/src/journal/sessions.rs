@@ -12,6 +12,8 @@ pub struct SessionQuery {
     pub before: Option<(WallTime, SessionId)>,
     /// At most this many.
     pub most: usize,
+    /// This one alone, if there is such a session.
+    pub session: Option<SessionId>,
     /// Only those with this in the text of a message, in whatever case and however the words are
     /// spaced.
     pub text: Option<String>,
@@ -31,6 +33,8 @@ pub struct SessionRow {
     pub open: Option<OpenTurn>,
     /// Whether a live process owns it.
     pub owned: bool,
+    /// Whose it is: the principal of the first caller that began a turn in it, if one has.
+    pub principal: Option<Arc<str>>,
     /// Its id.
     pub session: SessionId,
     /// How many steps it has.

@@ -181,7 +181,7 @@ macro_rules! journal_clauses {
             no_epoch_comes_again_after_a_deletion
             /// `sessions` lists the session first to which something was appended or delivered last; of those changed at the same time the one with the greater id.
             sessions_are_listed_the_one_changed_last_first
-            /// A list goes on after any row of it, without a gap and without a repetition.
+            /// A list goes on after any row of it, without a gap and without a repetition; any one session is listed alone.
             a_list_goes_on_after_any_row
             /// A row says when a session was made and changed, how many steps and turns it has, and grows with everything that is kept.
             a_row_says_when_and_how_much

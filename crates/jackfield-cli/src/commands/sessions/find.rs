@@ -112,16 +112,7 @@ pub(crate) async fn listed(
 ///
 /// A [`Fault`] if the journal cannot be read.
 pub(crate) async fn row(engine: &Engine, session: &SessionId) -> Result<Option<SessionRow>, Fault> {
-    let mut last: Option<SessionRow> = None;
-    loop {
-        let rows = engine.sessions(&page(last.as_ref(), None)).await?;
-        let whole = rows.len() < PAGE;
-        last = rows.last().cloned();
-        let found = rows.into_iter().find(|row| row.session == *session);
-        if found.is_some() || whole {
-            return Ok(found);
-        }
-    }
+    Ok(engine.session(session).await?)
 }
 
 /// Whether nothing was ever said in it: it was made for a turn that was given up before it began.

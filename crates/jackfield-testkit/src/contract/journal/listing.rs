@@ -50,7 +50,7 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
                 .list(SessionQuery {
                     before,
                     most,
-                    text: None,
+                    ..SessionQuery::default()
                 })
                 .await;
             assert!(page.len() <= most, "{page:?}");
@@ -60,6 +60,18 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
         }
         assert_eq!(pages, whole);
     }
+    for row in &whole {
+        let alone = SessionQuery {
+            session: Some(row.session.clone()),
+            ..all()
+        };
+        assert_eq!(scene.list(alone).await, [row.clone()]);
+    }
+    let none = SessionQuery {
+        session: Some(session("nobody")),
+        ..all()
+    };
+    assert_eq!(scene.list(none).await, []);
 }
 
 pub(super) async fn a_row_says_when_and_how_much<H: JournalHarness>() {
