@@ -34,6 +34,7 @@ PIECES = {
     "response.custom_tool_call_input.delta": "response.custom_tool_call_input.done",
     "response.reasoning_text.delta": "response.reasoning_text.done",
     "response.reasoning_summary_text.delta": "response.reasoning_summary_text.done",
+    "response.mcp_call_arguments.delta": "response.mcp_call_arguments.done",
 }
 TEXTS = ("text", "refusal", "arguments", "input")
 
@@ -68,6 +69,7 @@ class StreamJudge:
         events = _read(body)
         if not isinstance(events, list) or not events:
             raise Broken("a stream is an array of events, and not empty")
+        units = 0
         for number, event in enumerate(events):
             try:
                 if isinstance(event, dict) and "response" in event:
@@ -75,7 +77,9 @@ class StreamJudge:
                 self._event.check(json.dumps(event))
             except Broken as error:
                 raise Broken(f"event {number}\n{error}") from error
-            if event["sequence_number"] != number:
+            # An event's number is that of its last unit: an event, or a byte of a piece of text.
+            units += len(event["delta"].encode()) if "delta" in event else 1
+            if event["sequence_number"] != units - 1:
                 raise Broken(f"event {number} has the number {event['sequence_number']}")
         kinds = [event["type"] for event in events]
         if kinds[0] != "response.created":
@@ -89,7 +93,9 @@ class StreamJudge:
             self._reply.check(json.dumps(final))
             if kinds[-1] != f"response.{final['status']}":
                 raise Broken(f"{kinds[-1]} with the status {final['status']}")
-            done = [event["item"] for event in events if event["type"] == "response.output_item.done"]
+            # What the server runs goes on beside what comes after it.
+            ends = [event for event in events if event["type"] == "response.output_item.done"]
+            done = [event["item"] for event in sorted(ends, key=lambda event: event["output_index"])]
             if kinds[-1] != "response.failed" and done != final["output"]:
                 raise Broken("the items that were done are not the output")
 
@@ -189,7 +195,12 @@ ERROR: dict[str, Any] = {"error": {"message": "Busy.", "type": "server_error", "
 
 def numbered(*events: dict[str, Any]) -> list[Any]:
     """Returns a stream with its numbers."""
-    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
+    stream, units = [], 0
+    for event in events:
+        delta = event.get("delta")
+        units += len(delta.encode()) if isinstance(delta, str) else 1
+        stream.append({**event, "sequence_number": units - 1})
+    return stream
 
 
 def of(index: int, kind: str, **fields: Any) -> dict[str, Any]:

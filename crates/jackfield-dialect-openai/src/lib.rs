@@ -22,4 +22,5 @@ pub mod models;
 pub mod profile;
 pub mod responses;
 pub mod schema;
+mod serve_error;
 pub mod validator;

@@ -1,4 +1,5 @@
-//! The Responses language, both directions, without the vendor's own storage.
+//! The Responses language, both directions, without the vendor's own storage; [`serve`] is what a server
+//! makes of it that keeps responses itself.
 //!
 //! We keep the history ourselves: requests say `store: false`, name no response before them, and ask for
 //! reasoning in a form that can be sent back. What the vendor's items say beside their words (ids,
@@ -8,6 +9,7 @@
 
 pub mod reply;
 pub mod request;
+pub mod serve;
 pub(crate) mod state;
 pub mod stream;
 pub mod validator;

@@ -3,6 +3,8 @@
 mod ending;
 mod items;
 mod outward;
+mod repeated;
+mod server_calls;
 
 pub(crate) use ending::{
     Seen, error_to_wire, finish_reason, status, usage_from_wire, usage_to_wire,
@@ -10,3 +12,5 @@ pub(crate) use ending::{
 pub(crate) use items::{Made, is_readable, item_id};
 pub use outward::to_wire;
 pub(crate) use outward::{empty, in_words};
+pub(crate) use repeated::response_id;
+pub(crate) use server_calls::ServerCall;

@@ -11,10 +11,14 @@ mod outcomes;
 mod settings;
 mod tools;
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::message::Message;
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
-use jackfield_domain::request::ModelRequest;
+use jackfield_domain::request::{ModelRef, ModelRequest};
+use jackfield_domain::tool::ToolChoice;
 use serde_json::Map;
 
 use super::wire;
@@ -23,7 +27,35 @@ use crate::profile::Profile;
 pub use inward::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
-pub(crate) use tools::TEXT_FIELD;
+pub(crate) use tools::{CUSTOM, FUNCTION, TEXT_FIELD};
+
+/// The items of messages, as a client of this dialect would send them; what cannot be said is left out.
+pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
+    // State in them is not this client's to see in requests: it is nobody's.
+    let owner = StateOwner {
+        dialect: super::DIALECT.into(),
+        endpoint: "".into(),
+        model: "".into(),
+    };
+    let said = messages.iter().filter_map(|message| {
+        let request = ModelRequest {
+            choice: ToolChoice::Auto,
+            messages: [message.clone()].into_iter().collect(),
+            model: ModelRef {
+                model: "".into(),
+                provider: "".into(),
+            },
+            settings: Arc::default(),
+            strict: None,
+            system: Arc::default(),
+            tools: Arc::default(),
+        };
+        let mut notes = Notes::default();
+        let said = conversation::to_wire(&request, &owner, &Profile::OPENAI, &mut notes);
+        said.ok()
+    });
+    said.flat_map(|said| said.items).collect()
+}
 
 /// What is asked for where reasoning can be sent back.
 pub(crate) const ENCRYPTED_REASONING: &str = "reasoning.encrypted_content";

@@ -4,11 +4,13 @@ mod decoder;
 mod encoder;
 mod item;
 mod message;
+mod out;
 mod reasoning;
 mod slot;
 mod telling;
+mod thought;
 
 pub use decoder::Decoder;
-pub use encoder::Encoder;
+pub use encoder::{Encoder, Standing};
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 pub use jackfield_dialect_kit::encode::SseEvent;

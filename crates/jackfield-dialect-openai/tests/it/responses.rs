@@ -8,8 +8,11 @@ mod hostile;
 mod reply_laws;
 mod request_laws;
 mod returning;
+mod serving;
 mod streams;
+mod told_again;
 
+use jackfield_dialect_kit::serve::About;
 use jackfield_domain::opaque::StateOwner;
 
 /// Whom requests go to; one of the owners that the testkit's generators know.
@@ -18,5 +21,15 @@ pub(crate) fn owner() -> StateOwner {
         dialect: "openai-responses".into(),
         endpoint: "https://api.example".into(),
         model: "model-a".into(),
+    }
+}
+
+/// What the replies of these tests are about.
+pub(crate) fn about() -> About {
+    About {
+        created: 7,
+        id: "1".to_owned(),
+        model: "model-a".to_owned(),
+        ..About::default()
     }
 }

@@ -4,22 +4,21 @@
 //! provider called them. Reasoning and what only its owner understands keep their own.
 
 use jackfield_domain::block::Annotation;
-use jackfield_domain::digest::Digest;
 use jackfield_domain::opaque::OpaqueState;
 use serde_json::{Map, Value, json};
 
 use crate::responses::{DIALECT, state, wire};
 
-/// A stable id of the item at this place of a reply, in the form that the vendor wants back.
+/// A stable id of the item at this place of a reply, in the form that the vendor wants back, from which
+/// the reply can be found.
 pub(crate) fn item_id(prefix: &str, reply: &str, place: usize) -> String {
-    let digest = Digest::of_parts(["item", reply, &place.to_string()]).to_hex();
-    format!("{prefix}_{}", &digest[..32])
+    format!("{prefix}_{reply}_{place}")
 }
 
 /// What items are made of that are not taken over as they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made<'a> {
-    /// The id of the reply.
+    /// The id of the reply, without its prefix.
     pub(crate) reply: &'a str,
     /// The place among its items.
     pub(crate) place: usize,

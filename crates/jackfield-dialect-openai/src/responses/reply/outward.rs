@@ -2,32 +2,43 @@
 
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::serve::About;
 use jackfield_domain::block::{Block, Content, RanBy, Text, Thinking, ToolCall};
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::reply::Reply;
+use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::tool_input::ToolInput;
-use serde_json::Map;
 
-use super::items::{Made, annotations, is_readable};
+use super::items::{Made, annotations, is_readable, item_id};
+use super::repeated::{repeated, response_id};
+use super::server_calls::ServerCall;
 use super::{Seen, finish_reason, status, usage_to_wire};
 use crate::responses::{state, wire};
 
-/// The response for a reply, and notes on what is lost or changed by it. `created` is when, in seconds
-/// since 1970.
+/// The response for a reply, and notes on what is lost or changed by it.
 ///
 /// Calls have our ids. Opaque state of this dialect is shown, whichever endpoint and model it is of: the
 /// client sends it back, and only then it is decided who may see it.
 #[must_use]
-pub fn to_wire(reply: &Reply, model: &str, id: &str, created: u64) -> (wire::Response, Vec<Note>) {
+pub fn to_wire(reply: &Reply, about: &About) -> (wire::Response, Vec<Note>) {
     let mut notes = Notes::default();
-    let mut output = Vec::with_capacity(reply.message.blocks.len());
-    for (n, block) in reply.message.blocks.iter().enumerate() {
+    let blocks = &reply.message.blocks;
+    let mut output = Vec::with_capacity(blocks.len());
+    for (n, block) in blocks.iter().enumerate() {
         let made = Made {
-            reply: id,
+            reply: &about.id,
             place: output.len(),
             states: &block.opaque,
         };
-        output.extend(item(block, made, &format!("blocks[{n}]"), &mut notes));
+        let path = format!("blocks[{n}]");
+        let rest = blocks.get(n..).unwrap_or_default();
+        output.extend(match server_call(block, rest, made) {
+            Some(item) => {
+                notes.approximated(NoteEffect::Cosmetic, "shown_as_mcp_call", &path);
+                Some(item)
+            }
+            None => item(block, made, &path, &mut notes),
+        });
     }
     let (status, incomplete_details) = status(&reply.end.finish);
     let back = finish_reason(status, incomplete_details.as_ref(), seen(&output));
@@ -39,30 +50,54 @@ pub fn to_wire(reply: &Reply, model: &str, id: &str, created: u64) -> (wire::Res
         output,
         status: status.to_owned(),
         usage: reply.end.usage.as_ref().map(usage_to_wire),
-        ..empty(id, model, created)
+        ..empty(about)
     };
     (response, notes.into_vec())
 }
 
 /// A response that has only begun.
-pub(crate) fn empty(id: &str, model: &str, created: u64) -> wire::Response {
+pub(crate) fn empty(about: &About) -> wire::Response {
     wire::Response {
-        id: id.to_owned(),
+        id: response_id(&about.id),
         object: "response".to_owned(),
-        created_at: created,
+        created_at: about.created,
         status: "in_progress".to_owned(),
-        model: model.to_owned(),
+        model: about.model.clone(),
         output: Vec::new(),
         error: None,
         incomplete_details: None,
-        instructions: None,
-        metadata: Map::new(),
-        parallel_tool_calls: true,
-        tool_choice: "auto".to_owned(),
-        tools: Vec::new(),
-        store: false,
         usage: None,
+        repeated: repeated(&about.echo),
     }
+}
+
+/// The call of a tool of the server's own with what came of it, which stands in one of the blocks after it;
+/// `None` if it is no such call.
+fn server_call(block: &Block, rest: &[Block], made: Made<'_>) -> Option<wire::Item> {
+    let Content::ToolCall(call) = &block.content else {
+        return None;
+    };
+    let tool = ServerTool::of(&block.opaque).filter(|_| call.ran_by == RanBy::Provider)?;
+    let id = item_id("mcp", made.reply, made.place);
+    let mut item = ServerCall::new(id, tool);
+    item.set_arguments(match &call.input {
+        ToolInput::Json(input) if input.raw().is_empty() => "{}",
+        ToolInput::Json(input) => input.raw(),
+        ToolInput::Text(text) => text,
+    });
+    let outcome = rest.iter().find_map(|block| match &block.content {
+        Content::ToolOutcome(outcome) if outcome.call == call.id => Some(&outcome.result),
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_)
+        | Content::ToolOutcome(_) => None,
+    });
+    Some(item.ended(outcome))
 }
 
 /// What a reader will see in these items.
@@ -125,6 +160,8 @@ fn item(block: &Block, made: Made<'_>, path: &str, notes: &mut Notes) -> Option<
         Content::Text(text) => text_item(text, made, path, notes),
         Content::Thinking(thinking) => thinking_item(block, thinking, made, path, notes),
         Content::ToolCall(call) => call_item(call, made, path, notes),
+        // It stands in the item of its call.
+        Content::ToolOutcome(_) if ServerTool::of(&block.opaque).is_some() => None,
         Content::ToolOutcome(_) => {
             notes.dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
             None

@@ -2,6 +2,7 @@
 
 mod items;
 mod parts;
+mod server_calls;
 mod settings;
 mod tools;
 
@@ -18,7 +19,7 @@ use crate::responses::wire;
 ///
 /// [`Invalid`] if it is not JSON of the vendor's form.
 pub fn parse(body: &[u8]) -> Result<wire::Request, Invalid> {
-    serde_json::from_slice(body).map_err(|fault| Invalid::new("body", fault.to_string()))
+    jackfield_dialect_kit::body::parse(body)
 }
 
 /// What a client asks.

@@ -190,9 +190,9 @@ fn reference(tool: &wire::Tool) -> Map<String, Value> {
 }
 
 /// What the vendor calls a tool that takes JSON.
-pub(super) const FUNCTION: &str = "function";
+pub(crate) const FUNCTION: &str = "function";
 /// What the vendor calls a tool that takes text.
-pub(super) const CUSTOM: &str = "custom";
+pub(crate) const CUSTOM: &str = "custom";
 
 fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut Notes) -> wire::Tool {
     if definition.output.is_some() {

@@ -3,25 +3,30 @@
 use std::collections::VecDeque;
 
 use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::serve::About;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::reply::ReplyEnd;
-use serde_json::{Value, json};
+use serde_json::json;
 
+use super::out::Out;
 use super::telling::Waiting;
-use crate::responses::DIALECT;
-use crate::responses::reply::{self, empty, item_id};
-use crate::responses::wire::{Item, Response};
+use crate::responses::reply::{self, item_id};
+use crate::responses::wire::{Response, ResponseError};
 
 /// Writes one streamed reply, piece by piece.
 ///
 /// `response.created` and `response.in_progress` come first, then items strictly one after another: pieces
-/// of a later block wait until the earlier ones have ended. Reasoning is told as it comes where it is known
-/// what to call it: where its owner has said so, or speaks [another dialect](Self::from_dialect). Otherwise
-/// it waits for its end: neither may an item's id change in the middle, which clients refuse, nor that of
-/// encrypted reasoning at all, which its owner refuses. What this dialect cannot tell is left out, as
-/// [`reply::to_wire`] notes for the whole reply. Pieces that fit no open block are ignored.
+/// of a later block wait until the earlier ones have ended. Calls of tools that the server runs stay open
+/// until their outcomes come. Reasoning is told as it comes where it is known what to call it: where its
+/// owner has said so, or speaks another dialect. Otherwise it waits for its end: neither may an item's id
+/// change in the middle, which clients refuse, nor that of encrypted reasoning at all, which its owner
+/// refuses. What this dialect cannot tell is left out, as [`reply::to_wire`] notes for the whole reply.
+/// Pieces that fit no open block are ignored.
+///
+/// The events depend on what is told and not on how it was cut, and so do their numbers: `sequence_number`
+/// counts each event, and of a piece of text each byte.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -30,46 +35,35 @@ pub struct Encoder {
     waiting: VecDeque<Waiting>,
 }
 
-/// What was written so far.
-#[derive(Debug)]
-pub(super) struct Out {
-    pub(super) created: u64,
-    pub(super) events: Vec<SseEvent>,
-    /// Whether the reply comes in another dialect, in which there are no items.
-    pub(super) foreign: bool,
-    pub(super) id: String,
-    pub(super) items: Vec<Item>,
-    pub(super) model: String,
-    sequence: u64,
+/// Where a response stands that is not whole.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Standing {
+    /// It was cancelled.
+    Cancelled,
+    /// It failed.
+    Failed(ResponseError),
+    /// It is worked at.
+    InProgress,
+    /// Nobody has begun with it.
+    Queued,
 }
 
 impl Encoder {
-    /// An encoder of the reply with this id, by what the client knows as this model, made at this time in
-    /// seconds since 1970.
+    /// An encoder of the reply that this is about.
     #[must_use]
-    pub fn new(id: impl Into<String>, model: impl Into<String>, created: u64) -> Self {
+    pub fn new(about: &About) -> Self {
+        Self::after(about, None)
+    }
+
+    /// The same for a client that has everything up to the event of this number.
+    #[must_use]
+    pub fn after(about: &About, number: Option<u64>) -> Self {
         Self {
             begun: false,
             calls: 0,
-            out: Out {
-                created,
-                events: Vec::new(),
-                foreign: false,
-                id: id.into(),
-                items: Vec::new(),
-                model: model.into(),
-                sequence: 0,
-            },
+            out: Out::new(about.clone(), number),
             waiting: VecDeque::new(),
         }
-    }
-
-    /// The same, for a reply that comes in this dialect: what comes in another one has no items that have
-    /// ids already.
-    #[must_use]
-    pub fn from_dialect(mut self, dialect: &str) -> Self {
-        self.out.foreign = dialect != DIALECT;
-        self
     }
 
     /// The first events, unless they have been written: for a server that wants them out before any piece.
@@ -125,40 +119,75 @@ impl Encoder {
     #[must_use]
     pub fn finish(mut self, end: &ReplyEnd) -> Vec<SseEvent> {
         self.prepare();
-        for block in &mut self.waiting {
-            block.ended = true;
-        }
-        self.flush();
-        let (status, incomplete_details) = reply::status(&end.finish);
-        let name = if incomplete_details.is_some() {
+        self.close();
+        let response = self.whole(end);
+        let name = if response.incomplete_details.is_some() {
             "response.incomplete"
         } else {
             "response.completed"
-        };
-        let response = Response {
-            incomplete_details,
-            output: std::mem::take(&mut self.out.items),
-            status: status.to_owned(),
-            usage: end.usage.as_ref().map(reply::usage_to_wire),
-            ..self.out.so_far()
         };
         self.out.push(name, json!({ "response": response }));
         self.out.events
     }
 
+    /// The whole response.
+    #[must_use]
+    pub fn into_response(mut self, end: &ReplyEnd) -> Response {
+        self.close();
+        self.whole(end)
+    }
+
     /// The last events of a reply that broke off. Items stay open, so that nobody takes them for whole.
     #[must_use]
-    pub fn fail(mut self, failure: &ModelFailure) -> Vec<SseEvent> {
+    pub fn fail(self, failure: &ModelFailure) -> Vec<SseEvent> {
+        self.broke_off(reply::error_to_wire(failure))
+    }
+
+    /// The same, for this error.
+    #[must_use]
+    pub fn broke_off(mut self, error: ResponseError) -> Vec<SseEvent> {
         self.prepare();
-        let response = Response {
-            error: Some(reply::error_to_wire(failure)),
-            output: std::mem::take(&mut self.out.items),
-            status: "failed".to_owned(),
-            ..self.out.so_far()
-        };
+        let response = self.standing(&Standing::Failed(error));
         self.out
             .push("response.failed", json!({ "response": response }));
         self.out.events
+    }
+
+    /// The response as far as it was told, with the items that have ended.
+    #[must_use]
+    pub fn standing(&self, standing: &Standing) -> Response {
+        let (status, error) = match standing {
+            Standing::Cancelled => ("cancelled", None),
+            Standing::Failed(error) => ("failed", Some(error.clone())),
+            Standing::InProgress => ("in_progress", None),
+            Standing::Queued => ("queued", None),
+        };
+        Response {
+            error,
+            output: self.out.ended(),
+            status: status.to_owned(),
+            ..self.out.so_far()
+        }
+    }
+
+    fn whole(&mut self, end: &ReplyEnd) -> Response {
+        let (status, incomplete_details) = reply::status(&end.finish);
+        Response {
+            incomplete_details,
+            output: self.out.take_items(),
+            status: status.to_owned(),
+            usage: end.usage.as_ref().map(reply::usage_to_wire),
+            ..self.out.so_far()
+        }
+    }
+
+    /// Nothing more comes.
+    fn close(&mut self) {
+        for block in &mut self.waiting {
+            block.ended = true;
+        }
+        self.flush();
+        self.out.nothing_more();
     }
 
     fn prepare(&mut self) {
@@ -184,7 +213,7 @@ impl Encoder {
             Some(upstream) => (*upstream.id).to_owned(),
             None => {
                 self.calls += 1;
-                item_id("call", &self.out.id, self.calls)
+                item_id("call", &self.out.about.id, self.calls)
             }
         }
     }
@@ -203,47 +232,5 @@ impl Encoder {
             }
             self.waiting.pop_front();
         }
-    }
-}
-
-impl Out {
-    /// The response as it begins.
-    fn so_far(&self) -> Response {
-        empty(&self.id, &self.model, self.created)
-    }
-
-    /// Writes an event of these fields.
-    pub(super) fn push(&mut self, name: &'static str, fields: Value) {
-        let mut event = json!({ "type": name, "sequence_number": self.sequence });
-        if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
-            event.extend(fields);
-        }
-        self.sequence += 1;
-        self.events.push(SseEvent {
-            data: event.to_string(),
-            event: Some(name),
-        });
-    }
-
-    /// Writes an event about the item that is being told.
-    pub(super) fn about(&mut self, name: &'static str, id: &str, fields: Value) {
-        let mut about = json!({ "item_id": id, "output_index": self.items.len() });
-        if let (Value::Object(about), Value::Object(fields)) = (&mut about, fields) {
-            about.extend(fields);
-        }
-        self.push(name, about);
-    }
-
-    pub(super) fn added(&mut self, item: &Item) {
-        let place = self.items.len();
-        let fields = json!({ "output_index": place, "item": item });
-        self.push("response.output_item.added", fields);
-    }
-
-    pub(super) fn done(&mut self, item: Item) {
-        let place = self.items.len();
-        let fields = json!({ "output_index": place, "item": item });
-        self.push("response.output_item.done", fields);
-        self.items.push(item);
     }
 }

@@ -24,20 +24,11 @@ pub struct Response {
     pub error: Option<ResponseError>,
     /// Why it is incomplete.
     pub incomplete_details: Option<IncompleteDetails>,
-    /// The system prompt; not repeated here.
-    pub instructions: Option<String>,
-    /// What the client hung on it; not repeated here.
-    pub metadata: Map<String, Value>,
-    /// Whether several calls could come at once.
-    pub parallel_tool_calls: bool,
-    /// Which tools could be called; not repeated here.
-    pub tool_choice: String,
-    /// The tools; not repeated here.
-    pub tools: Vec<Value>,
-    /// Whether it is kept: never.
-    pub store: bool,
     /// What it used.
     pub usage: Option<Usage>,
+    /// What it repeats of its request: `instructions`, `tools`, `store` and more.
+    #[serde(flatten)]
+    pub repeated: Map<String, Value>,
 }
 
 /// Why a reply failed.

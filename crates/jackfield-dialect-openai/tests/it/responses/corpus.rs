@@ -9,6 +9,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_dialect_kit::serve::About;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::responses::stream::{Encoder, SseEvent};
 use jackfield_dialect_openai::responses::{DIALECT, reply, request};
@@ -24,7 +25,7 @@ use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
-use super::{arb, owner};
+use super::{arb, owner, told_again};
 
 /// How many of each kind are written.
 const EACH: usize = 40;
@@ -113,7 +114,9 @@ fn without_annotations(message: &Message) -> Message {
 }
 
 fn told() -> Vec<Reply> {
-    let replies = samples(&arb::reply(), EACH).into_iter().map(|mut reply| {
+    let shown = samples(&told_again::segment(), EACH / 4);
+    let replies = samples(&arb::reply(), EACH - shown.len());
+    let replies = replies.into_iter().chain(shown).map(|mut reply| {
         // The SDK knows a closed list of reasons.
         if matches!(reply.end.finish, FinishReason::Unrecognized(_)) {
             reply.end.finish = FinishReason::Stop;
@@ -128,7 +131,7 @@ fn told() -> Vec<Reply> {
 
 fn replies() -> Vec<Value> {
     let whole = told().into_iter().map(|reply| {
-        let (response, _) = reply::to_wire(&reply, "gpt-6-astra", "resp_1", 1_790_000_000);
+        let (response, _) = reply::to_wire(&reply, &about());
         serde_json::to_value(&response).expect("JSON")
     });
     whole.collect()
@@ -139,7 +142,7 @@ fn streams() -> Vec<Value> {
     for (n, reply) in told().into_iter().enumerate() {
         let deltas = samples(&kit::deltas_of(&reply.message.blocks), 1 + n % 3).pop();
         let deltas = deltas.unwrap_or_default();
-        let mut encoder = Encoder::new("resp_1", "gpt-6-astra", 1_790_000_000);
+        let mut encoder = Encoder::new(&about());
         let mut events: Vec<SseEvent> = encoder.begin();
         let (half, rest) = deltas.split_at(deltas.len() / 2);
         events.extend(half.iter().flat_map(|delta| encoder.push(delta)));
@@ -156,4 +159,12 @@ fn streams() -> Vec<Value> {
         streams.push(Value::Array(data.collect()));
     }
     streams
+}
+
+fn about() -> About {
+    About {
+        created: 1_790_000_000,
+        model: "gpt-6-astra".to_owned(),
+        ..super::about()
+    }
 }

@@ -19,7 +19,7 @@ use proptest::sample::Index;
 use serde_json::{Value, json};
 
 use super::arb::{self, attempt};
-use super::owner;
+use super::{about, owner};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
@@ -28,7 +28,7 @@ proptest! {
     fn a_streamed_reply_is_the_whole_one((reply, deltas) in told()) {
         let events = encoded(&deltas, &reply.end);
         let (streamed, streamed_end) = decoded(&events).map_err(failed)?;
-        let (response, _) = reply::to_wire(&reply, "model-a", "resp_1", 7);
+        let (response, _) = reply::to_wire(&reply, &about());
         let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
         let (whole, whole_end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
         prop_assert_eq!(&streamed_end, &whole_end);
@@ -43,7 +43,7 @@ proptest! {
 
     #[test]
     fn a_reply_without_notes_comes_back_equal(reply in arb::reply()) {
-        let (response, notes) = reply::to_wire(&reply, "model-a", "resp_1", 7);
+        let (response, notes) = reply::to_wire(&reply, &about());
         let bytes = serde_json::to_vec(&response).expect("wire forms can be written");
         let (deltas, end) = Decoder::new(owner()).read_whole(&bytes).map_err(failed)?;
         let back = accumulated(&deltas, end);
@@ -107,10 +107,12 @@ proptest! {
         let events = encoded(&deltas, &reply.end);
         prop_assert_eq!(events[0].event, Some("response.created"));
         prop_assert_eq!(events[1].event, Some("response.in_progress"));
-        for (n, event) in events.iter().enumerate() {
+        let mut units = 0;
+        for event in &events {
             let data: Value = serde_json::from_str(&event.data).expect("JSON");
             prop_assert_eq!(data["type"].as_str(), event.event);
-            prop_assert_eq!(data["sequence_number"].as_u64(), u64::try_from(n).ok());
+            units += data["delta"].as_str().map_or(1, str::len);
+            prop_assert_eq!(data["sequence_number"].as_u64(), u64::try_from(units - 1).ok());
             let index = data["output_index"].as_u64();
             match event.event.unwrap_or_default() {
                 "response.output_item.added" => {
@@ -135,7 +137,7 @@ proptest! {
 
     #[test]
     fn a_failure_is_read_as_one((_, deltas) in told(), failure in kit::model_failure()) {
-        let mut encoder = Encoder::new("resp_1", "model-a", 7);
+        let mut encoder = Encoder::new(&about());
         let mut events: Vec<SseEvent> = deltas.iter().flat_map(|delta| encoder.push(delta)).collect();
         events.extend(encoder.fail(&failure));
         match decoded(&events) {
@@ -264,7 +266,7 @@ fn with_our_ids(message: &Message) -> Message {
 }
 
 pub(super) fn encoded(deltas: &[Delta], end: &ReplyEnd) -> Vec<SseEvent> {
-    let mut encoder = Encoder::new("resp_1", "model-a", 7);
+    let mut encoder = Encoder::new(&about());
     let mut events: Vec<SseEvent> = deltas
         .iter()
         .flat_map(|delta| encoder.push(delta))

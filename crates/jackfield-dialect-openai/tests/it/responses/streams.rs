@@ -1,5 +1,6 @@
 //! Streams as servers really send them, sound and unsound.
 
+use jackfield_dialect_kit::serve::About;
 use jackfield_dialect_openai::responses::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
@@ -10,8 +11,8 @@ use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::{Value, json};
 
-use super::owner;
 use super::reply_laws::accumulated;
+use super::{about, owner};
 
 fn read(events: &[Value]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
     let mut decoder = Decoder::new(owner());
@@ -389,7 +390,7 @@ fn a_summary_is_passed_on_as_it_comes_and_said_once() {
         completed(&json!([ended])),
     ];
     let mut decoder = Decoder::new(owner());
-    let mut encoder = Encoder::new("resp_2", "model-b", 7);
+    let mut encoder = Encoder::new(&about());
     let mut passed = Vec::new();
     let mut at_once = Vec::new();
     for event in &sent {
@@ -443,7 +444,10 @@ fn reasoning_in_another_dialect_is_passed_on_as_it_comes() {
             .collect()
     };
     for (dialect, at_once) in [("claude", true), ("openai-responses", false)] {
-        let mut encoder = Encoder::new("resp_2", "model-b", 7).from_dialect(dialect);
+        let mut encoder = Encoder::new(&About {
+            dialect: Some(dialect.into()),
+            ..about()
+        });
         told(&mut encoder, &start);
         assert_eq!(
             told(&mut encoder, &piece).contains("\"Hm\""),

@@ -25,7 +25,7 @@ use crate::responses::wire;
 pub(super) struct Inward<'a> {
     /// Who called, by call, where that was said.
     callers: HashMap<ToolCallId, Value>,
-    ids: ClientIds<'a>,
+    pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
 }
@@ -275,6 +275,11 @@ impl Inward<'_> {
         if kind == "item_reference" {
             let reason = "items are not kept here: send the item itself";
             return Err(Invalid::new(path, reason));
+        }
+        if kind == "mcp_call"
+            && let Some(blocks) = self.server_call(&fields)
+        {
+            return Ok((Role::Assistant, blocks));
         }
         if state::ACTING_ITEMS.contains(&kind) {
             self.notes.refused("provider_would_act", path);

@@ -1,0 +1,176 @@
+//! Responses as a server speaks it: requests, replies, streams, and what a response is when it is looked at
+//! again.
+//!
+//! The ids of a response and of its items are made of the one id that it is [about](About): so both lead back
+//! to it. What the vendor would do besides answering (its own tools, conversations and prompts that it
+//! keeps, servers that it would call) is refused by name.
+
+mod asked;
+mod echo;
+mod input_items;
+mod refusing;
+
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::incoming::Incoming;
+use jackfield_dialect_kit::serve::{
+    About, EncodeReply, Refused, ServeDialect, ServeError, ServeErrorKind,
+};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::note::Note;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{Reply, ReplyEnd};
+use serde_json::json;
+
+use super::DIALECT;
+use super::reply::{error_to_wire, response_id, to_wire};
+use super::stream::{Encoder, Standing};
+use super::wire::{Response, ResponseError};
+use crate::serve_error;
+
+pub use input_items::{ItemsAsked, input_items};
+
+/// The Responses dialect of a server.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Responses;
+
+impl ServeDialect for Responses {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn request(
+        &self,
+        header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &StateOwner,
+    ) -> Result<Incoming, ServeError> {
+        refusing::betas(header)?;
+        asked::read(body, owner)
+    }
+
+    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+        let (response, notes) = to_wire(reply, about);
+        (written(&response), notes)
+    }
+
+    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
+        Box::new(Writer(Encoder::new(about)))
+    }
+
+    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
+        serve_error::refused(error, request_id)
+    }
+}
+
+/// What writes a response as events for a client that has everything up to the event of this number.
+#[must_use]
+pub fn encoder_after(about: &About, number: Option<u64>) -> Box<dyn EncodeReply> {
+    Box::new(Writer(Encoder::after(about, number)))
+}
+
+/// The body of a response that was told by these pieces so far, and is not whole.
+#[must_use]
+pub fn standing<'a>(
+    about: &About,
+    pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
+    standing: &Standing,
+) -> Vec<u8> {
+    let mut encoder = Encoder::new(about);
+    for (delta, call) in pieces {
+        drop(encoder.push_as(delta, call));
+    }
+    written(&encoder.standing(standing))
+}
+
+/// Why a response failed, as it says so itself.
+#[must_use]
+pub fn failed(error: &ServeError) -> ResponseError {
+    let code = match &error.kind {
+        ServeErrorKind::Model(failure) => return error_to_wire(failure),
+        ServeErrorKind::TooMany { .. } => "rate_limit_exceeded",
+        ServeErrorKind::Conflict
+        | ServeErrorKind::Invalid
+        | ServeErrorKind::NoSuchAddress
+        | ServeErrorKind::NoSuchCall
+        | ServeErrorKind::NoSuchModel
+        | ServeErrorKind::NoSuchReply
+        | ServeErrorKind::NoSuchSession
+        | ServeErrorKind::ResultsMissing
+        | ServeErrorKind::Strict
+        | ServeErrorKind::TooLarge
+        | ServeErrorKind::Unsupported => "invalid_prompt",
+        ServeErrorKind::Busy
+        | ServeErrorKind::Cancelled
+        | ServeErrorKind::ClientExpired
+        | ServeErrorKind::Forbidden
+        | ServeErrorKind::Internal
+        | ServeErrorKind::LimitReached
+        | ServeErrorKind::TooSlow
+        | ServeErrorKind::Unauthenticated
+        | ServeErrorKind::Unavailable => "server_error",
+    };
+    ResponseError {
+        code: code.to_owned(),
+        message: error.message.clone(),
+    }
+}
+
+/// The body that says that a response was deleted.
+#[must_use]
+pub fn deleted(id: &str) -> Vec<u8> {
+    let body = json!({ "id": response_id(id), "object": "response", "deleted": true });
+    body.to_string().into_bytes()
+}
+
+/// The id that a response is about, by the id that a client was told of it, or of one of its items.
+#[must_use]
+pub fn about_id(told: &str) -> Option<&str> {
+    told.strip_prefix("resp_").filter(|id| !id.is_empty())
+}
+
+/// The id of the response that an item of ours is in, by the item's own.
+#[must_use]
+pub fn response_of_item(item: &str) -> Option<&str> {
+    let (_, rest) = ITEMS.iter().find_map(|prefix| {
+        let rest = item.strip_prefix(prefix)?;
+        Some((prefix, rest.strip_prefix('_')?))
+    })?;
+    let (id, place) = rest.rsplit_once('_')?;
+    let is_place = !place.is_empty() && place.bytes().all(|byte| byte.is_ascii_digit());
+    (is_place && !id.is_empty()).then_some(id)
+}
+
+/// What the ids of our items begin with.
+const ITEMS: [&str; 5] = ["ctc", "fc", "mcp", "msg", "rs"];
+
+fn written(response: &Response) -> Vec<u8> {
+    // Nothing in a response refuses to be written: all keys are text.
+    serde_json::to_vec(response).unwrap_or_default()
+}
+
+/// An encoder behind the trait.
+#[derive(Debug)]
+struct Writer(Encoder);
+
+impl EncodeReply for Writer {
+    fn begin(&mut self) -> Vec<SseEvent> {
+        self.0.begin()
+    }
+
+    fn push(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
+        self.0.push_as(delta, call)
+    }
+
+    fn keep_alive(&mut self) -> String {
+        ": keep-alive\n\n".to_owned()
+    }
+
+    fn finish(self: Box<Self>, end: &ReplyEnd) -> Vec<SseEvent> {
+        self.0.finish(end)
+    }
+
+    fn fail(self: Box<Self>, error: &ServeError, _request_id: &str) -> Vec<SseEvent> {
+        self.0.broke_off(failed(error))
+    }
+}

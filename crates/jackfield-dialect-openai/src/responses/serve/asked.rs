@@ -1,0 +1,209 @@
+//! A client's body, as Jackfield serves it.
+
+use std::sync::Arc;
+
+use jackfield_dialect_kit::body::parse;
+use jackfield_dialect_kit::incoming::{Incoming, Invalid};
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::StateOwner;
+use serde_json::{Map, Value};
+
+use super::{about_id, echo, refusing};
+use crate::responses::request::from_wire;
+use crate::responses::wire;
+
+/// Reads a body.
+pub(super) fn read(body: &[u8], owner: &StateOwner) -> Result<Incoming, ServeError> {
+    let fields: Map<String, Value> = parse(body)?;
+    input(fields.get("input"))?;
+    refusing::fields(&fields)?;
+    metadata(fields.get("metadata"))?;
+    include(fields.get("include"))?;
+    let background = flag(&fields, "background")?.unwrap_or(false);
+    let previous = previous(&fields)?;
+    let echo = echo::of(&fields);
+    let limits_calls = fields
+        .get("max_tool_calls")
+        .is_some_and(|most| !most.is_null());
+    let request: Result<wire::Request, _> = serde_json::from_value(Value::Object(fields));
+    let mut request = match request {
+        Ok(request) => request,
+        // The bytes say where the fault is.
+        Err(fault) => match parse::<wire::Request>(body) {
+            Ok(request) => {
+                drop(fault);
+                request
+            }
+            Err(invalid) => return Err(invalid.into()),
+        },
+    };
+    let store = request.store.take();
+    for key in TAKEN {
+        request.extra.remove(*key);
+    }
+    request.extra.retain(|_, json| !json.is_null());
+    let mut incoming = from_wire(request, owner)?;
+    if let Some(note) = incoming
+        .notes
+        .iter()
+        .find(|note| note.kind == NoteKind::Refused)
+    {
+        let reason = "this would have the vendor act, or calls what is not here: leave it out";
+        return Err(ServeError::new(ServeErrorKind::Unsupported, reason).at(&*note.path));
+    }
+    if limits_calls {
+        incoming.notes.push(Note {
+            code: "calls_not_limited".into(),
+            effect: NoteEffect::Cost,
+            kind: NoteKind::Dropped,
+            path: "max_tool_calls".to_owned(),
+        });
+    }
+    Ok(Incoming {
+        background,
+        echo,
+        previous,
+        store,
+        ..incoming
+    })
+}
+
+/// Fields that the server itself answers to: no provider is told of them.
+const TAKEN: &[&str] = &[
+    "background",
+    "background_options",
+    "conversation",
+    "max_tool_calls",
+    "metadata",
+    "previous_response_id",
+    "prompt",
+];
+
+/// What the conversation is made of: anything but objects would be a fault in a place that nobody names.
+fn input(input: Option<&Value>) -> Result<(), ServeError> {
+    let items = match input {
+        Some(Value::Array(items)) => items,
+        Some(Value::String(_)) => return Ok(()),
+        None => return Err(invalid("input", "there is none: send a text or items")),
+        Some(Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_)) => {
+            return Err(invalid(
+                "input",
+                "this is neither a text nor a list of items",
+            ));
+        }
+    };
+    for (n, item) in items.iter().enumerate() {
+        let Some(fields) = item.as_object() else {
+            return Err(invalid(format!("input.{n}"), "an item is an object"));
+        };
+        let kind = fields.get("type").and_then(Value::as_str);
+        let is_message = matches!(kind, None | Some("message"));
+        if let Some(role) = fields.get("role").filter(|_| is_message) {
+            let role = role.as_str().unwrap_or_default();
+            if !ROLES.contains(&role) {
+                let reason = format!("a role is one of {}", ROLES.join(", "));
+                return Err(invalid(format!("input.{n}.role"), reason));
+            }
+            if !matches!(
+                fields.get("content"),
+                Some(Value::Array(_) | Value::String(_))
+            ) {
+                let reason = "a message has a content: a text or a list of parts";
+                return Err(invalid(format!("input.{n}.content"), reason));
+            }
+        }
+    }
+    Ok(())
+}
+
+const ROLES: [&str; 4] = ["assistant", "developer", "system", "user"];
+
+/// At most 16 texts under keys, which come back as they are.
+fn metadata(metadata: Option<&Value>) -> Result<(), ServeError> {
+    let fields = match metadata {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Object(fields)) => fields,
+        Some(Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::String(_)) => {
+            return Err(invalid("metadata", "this is no object"));
+        }
+    };
+    if fields.len() > 16 {
+        return Err(invalid("metadata", "there are more than 16 keys"));
+    }
+    for (key, json) in fields {
+        let sound = json
+            .as_str()
+            .is_some_and(|text| text.chars().count() <= 512);
+        if !sound || key.chars().count() > 64 {
+            let reason = "a key has at most 64 characters, and a text of at most 512";
+            return Err(invalid("metadata", reason));
+        }
+    }
+    Ok(())
+}
+
+/// What the vendor knows to include; only the reasoning is ours, and comes anyway.
+fn include(include: Option<&Value>) -> Result<(), ServeError> {
+    let wanted = match include {
+        None | Some(Value::Null) => return Ok(()),
+        Some(Value::Array(wanted)) => wanted,
+        Some(Value::Bool(_) | Value::Number(_) | Value::Object(_) | Value::String(_)) => {
+            return Err(invalid("include", "this is no list"));
+        }
+    };
+    for (n, wanted) in wanted.iter().enumerate() {
+        if !wanted
+            .as_str()
+            .is_some_and(|name| INCLUDABLE.contains(&name))
+        {
+            let reason = format!("this is none of {}", INCLUDABLE.join(", "));
+            return Err(invalid(format!("include.{n}"), reason));
+        }
+    }
+    Ok(())
+}
+
+const INCLUDABLE: [&str; 8] = [
+    "code_interpreter_call.outputs",
+    "computer_call_output.output.image_url",
+    "file_search_call.results",
+    "message.input_image.image_url",
+    "message.output_text.logprobs",
+    "reasoning.encrypted_content",
+    "web_search_call.action.sources",
+    "web_search_call.results",
+];
+
+/// The response that this goes on from: the part of its id behind the prefix.
+fn previous(fields: &Map<String, Value>) -> Result<Option<Arc<str>>, ServeError> {
+    let path = "previous_response_id";
+    match fields.get(path) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(told)) => match about_id(told) {
+            Some(id) => Ok(Some(id.into())),
+            None => {
+                let told: String = told.chars().take(64).collect();
+                let reason = format!("Previous response with id '{told}' not found.");
+                Err(ServeError::new(ServeErrorKind::NoSuchReply, reason).at(path))
+            }
+        },
+        Some(Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
+            Err(invalid(path, "this is no text"))
+        }
+    }
+}
+
+fn flag(fields: &Map<String, Value>, key: &str) -> Result<Option<bool>, ServeError> {
+    match fields.get(key) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(flag)) => Ok(Some(*flag)),
+        Some(Value::Array(_) | Value::Number(_) | Value::Object(_) | Value::String(_)) => {
+            Err(invalid(key, "this is neither true nor false"))
+        }
+    }
+}
+
+fn invalid(path: impl Into<String>, reason: impl Into<String>) -> ServeError {
+    Invalid::new(path, reason).into()
+}

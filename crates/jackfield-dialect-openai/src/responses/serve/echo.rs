@@ -1,0 +1,68 @@
+//! What a response repeats of its request, in the forms that clients read.
+
+use serde_json::{Map, Value, json};
+
+use crate::responses::request::FUNCTION;
+
+/// What is repeated of a body.
+pub(super) fn of(body: &Map<String, Value>) -> Map<String, Value> {
+    let said = REPEATED
+        .iter()
+        .filter_map(|key| Some((*key, body.get(*key)?)))
+        .filter(|(_, json)| !json.is_null());
+    said.map(|(key, json)| (key.to_owned(), formed(key, json)))
+        .collect()
+}
+
+/// Fields of a request that its response has too.
+const REPEATED: [&str; 20] = [
+    "background",
+    "instructions",
+    "max_output_tokens",
+    "max_tool_calls",
+    "metadata",
+    "parallel_tool_calls",
+    "previous_response_id",
+    "prompt_cache_key",
+    "reasoning",
+    "safety_identifier",
+    "service_tier",
+    "store",
+    "temperature",
+    "text",
+    "tool_choice",
+    "tools",
+    "top_logprobs",
+    "top_p",
+    "truncation",
+    "user",
+];
+
+/// With the fields that a response has and a request may leave out.
+fn formed(key: &str, json: &Value) -> Value {
+    match (key, json) {
+        ("reasoning", Value::Object(said)) => {
+            let defaults = [("effort", Value::Null), ("summary", Value::Null)];
+            with(defaults, said)
+        }
+        ("text", Value::Object(said)) => with([("format", json!({ "type": "text" }))], said),
+        ("tools", Value::Array(tools)) => tools.iter().map(tool).collect(),
+        _ => json.clone(),
+    }
+}
+
+fn tool(tool: &Value) -> Value {
+    let is_function = tool.get("type").and_then(Value::as_str) == Some(FUNCTION);
+    match tool.as_object().filter(|_| is_function) {
+        Some(said) => with([("parameters", Value::Null), ("strict", Value::Null)], said),
+        None => tool.clone(),
+    }
+}
+
+fn with<const N: usize>(defaults: [(&str, Value); N], said: &Map<String, Value>) -> Value {
+    let defaults = defaults.map(|(key, json)| (key.to_owned(), json));
+    let mut fields = Map::from_iter(defaults);
+    let said = said.iter().filter(|(_, json)| !json.is_null());
+    fields.extend(said.map(|(key, json)| (key.clone(), json.clone())));
+    Value::Object(fields)
+}

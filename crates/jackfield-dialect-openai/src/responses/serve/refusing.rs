@@ -1,0 +1,95 @@
+//! What the vendor would do besides answering, and Jackfield does not: refused by name, never ignored in
+//! silence.
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use serde_json::{Map, Value};
+
+use crate::responses::request::{CUSTOM, FUNCTION};
+
+/// Refuses a beta that is not served.
+pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), ServeError> {
+    let asked = header("openai-beta").unwrap_or_default();
+    // `responses=experimental` and the like are what is no beta any more.
+    let mut asked = asked.split(',').map(str::trim);
+    match asked.find(|beta| beta.starts_with("responses_")) {
+        Some(beta) => {
+            let reason = format!("the beta `{beta}` is not served: leave it out of OpenAI-Beta");
+            Err(unsupported(reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Refuses fields and tools with which a body would have the vendor act.
+pub(super) fn fields(body: &Map<String, Value>) -> Result<(), ServeError> {
+    for (field, instead) in REFUSED {
+        if body.get(*field).is_some_and(|json| !json.is_null()) {
+            let reason = format!("`{field}` is not served: {instead}");
+            return Err(unsupported(reason).at(*field));
+        }
+    }
+    let tools = body.get("tools").and_then(Value::as_array);
+    for (n, tool) in tools.into_iter().flatten().enumerate() {
+        let kind = kind_of(tool);
+        if !matches!(kind, "" | CUSTOM | FUNCTION) {
+            return Err(hosted(kind).at(format!("tools.{n}")));
+        }
+    }
+    choice(body.get("tool_choice"))
+}
+
+fn choice(choice: Option<&Value>) -> Result<(), ServeError> {
+    let Some(choice) = choice.filter(|choice| choice.is_object()) else {
+        return Ok(());
+    };
+    let kind = kind_of(choice);
+    if !matches!(kind, "" | "allowed_tools" | CUSTOM | FUNCTION) {
+        return Err(hosted(kind).at("tool_choice"));
+    }
+    let tools = choice.get("tools").and_then(Value::as_array);
+    for (n, tool) in tools.into_iter().flatten().enumerate() {
+        let kind = kind_of(tool);
+        if !matches!(kind, "" | CUSTOM | FUNCTION) {
+            return Err(hosted(kind).at(format!("tool_choice.tools.{n}")));
+        }
+    }
+    Ok(())
+}
+
+/// A tool that the vendor would run, or find.
+fn hosted(kind: &str) -> ServeError {
+    let reason = if kind == "mcp" {
+        "a server that the request names is not called: put it into Jackfield's own configuration, and choose its tools with X-Jackfield-Tools".to_owned()
+    } else {
+        let kind: String = kind.chars().take(64).collect();
+        format!(
+            "the tool `{kind}` is not served: only `function` and `custom` tools are, and Jackfield's own by X-Jackfield-Tools"
+        )
+    };
+    unsupported(reason)
+}
+
+fn kind_of(tool: &Value) -> &str {
+    let kind = tool.get("type").and_then(Value::as_str);
+    kind.unwrap_or_default()
+}
+
+fn unsupported(reason: impl Into<String>) -> ServeError {
+    ServeError::new(ServeErrorKind::Unsupported, reason)
+}
+
+/// Fields that ask for what is not served, and what to do instead.
+const REFUSED: &[(&str, &str)] = &[
+    (
+        "background_options",
+        "a response in the background begins at once",
+    ),
+    (
+        "conversation",
+        "go on from a response with `previous_response_id`, or name a session with X-Session-ID",
+    ),
+    (
+        "prompt",
+        "no prompts are kept: send `instructions` and `input`",
+    ),
+];

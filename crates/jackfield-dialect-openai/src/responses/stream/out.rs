@@ -1,0 +1,242 @@
+//! The events that an encoder has written, and the items that they tell of.
+
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::serve::About;
+use jackfield_domain::outcome::ToolOutcome;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::responses::DIALECT;
+use crate::responses::reply::{ServerCall, empty};
+use crate::responses::wire::{Item, Response};
+
+/// What was written so far.
+///
+/// An event's number is that of its last unit: a unit is an event, or a byte of text where the event tells
+/// a piece of one. So the numbers do not depend on how a text was cut when it was told, and what was told
+/// live is told again under the same ones.
+#[derive(Debug)]
+pub(super) struct Out {
+    pub(super) about: About,
+    pub(super) events: Vec<SseEvent>,
+    /// Events up to this number are not written: whoever reads this has them.
+    after: Option<u64>,
+    /// The items, each once it has ended.
+    items: Vec<Option<Item>>,
+    /// Calls of tools of the server's own that have no outcome yet.
+    running: Vec<Running>,
+    /// How many units were told.
+    units: u64,
+}
+
+/// A call of a tool of the server's own that has no outcome yet.
+#[derive(Debug)]
+struct Running {
+    call: String,
+    item: ServerCall,
+    place: usize,
+}
+
+/// A piece of a text.
+#[derive(Debug, Serialize)]
+struct Piece<'a> {
+    #[serde(rename = "type")]
+    name: &'static str,
+    sequence_number: u64,
+    item_id: &'a str,
+    output_index: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content_index: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary_index: Option<u32>,
+    delta: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    logprobs: Option<[(); 0]>,
+}
+
+/// What text a piece belongs to.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Told {
+    /// Arguments of a call.
+    Arguments,
+    /// The text of a custom tool's call.
+    Input,
+    /// Why the model will not.
+    Refusal,
+    /// Arguments of a call that the server runs.
+    ServerArguments,
+    /// A summary of reasoning.
+    Summary,
+    /// Words.
+    Words,
+}
+
+impl Out {
+    pub(super) const fn new(about: About, after: Option<u64>) -> Self {
+        Self {
+            about,
+            after,
+            events: Vec::new(),
+            items: Vec::new(),
+            running: Vec::new(),
+            units: 0,
+        }
+    }
+
+    /// Whether the reply comes in another dialect, in which there are no items that have ids.
+    pub(super) fn is_foreign(&self) -> bool {
+        let dialect = self.about.dialect.as_deref();
+        dialect.is_some_and(|dialect| dialect != DIALECT)
+    }
+
+    /// The response as it stands, its items aside.
+    pub(super) fn so_far(&self) -> Response {
+        empty(&self.about)
+    }
+
+    /// The place of the next item.
+    pub(super) fn next_place(&self) -> usize {
+        self.items.len()
+    }
+
+    /// The items that have ended.
+    pub(super) fn ended(&self) -> Vec<Item> {
+        self.items.iter().flatten().cloned().collect()
+    }
+
+    /// The items, of which there will be no more.
+    pub(super) fn take_items(&mut self) -> Vec<Item> {
+        std::mem::take(&mut self.items)
+            .into_iter()
+            .flatten()
+            .collect()
+    }
+
+    /// Writes an event of these fields.
+    pub(super) fn push(&mut self, name: &'static str, fields: Value) {
+        let number = self.units;
+        self.units += 1;
+        if self.is_known(number) {
+            return;
+        }
+        let mut event = json!({ "type": name, "sequence_number": number });
+        if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
+            event.extend(fields);
+        }
+        self.events.push(SseEvent {
+            data: event.to_string(),
+            event: Some(name),
+        });
+    }
+
+    /// Writes an event about an item.
+    pub(super) fn about(&mut self, name: &'static str, (place, id): (usize, &str), fields: Value) {
+        let mut about = json!({ "item_id": id, "output_index": place });
+        if let (Value::Object(about), Value::Object(fields)) = (&mut about, fields) {
+            about.extend(fields);
+        }
+        self.push(name, about);
+    }
+
+    /// Writes a piece of a text of an item.
+    pub(super) fn piece(&mut self, told: Told, (place, id): (usize, &str), text: &str) {
+        let first = self.units;
+        self.units = first.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
+        // Whoever comes back may have a part of what is one piece now.
+        let known = self
+            .after
+            .map_or(0, |after| after.saturating_add(1).saturating_sub(first));
+        let known = usize::try_from(known).unwrap_or(usize::MAX).min(text.len());
+        let news = &text[text.floor_char_boundary(known)..];
+        let Some(last) = self.units.checked_sub(1).filter(|_| !news.is_empty()) else {
+            return;
+        };
+        let (content_index, summary_index) = match told {
+            Told::Refusal | Told::Words => (Some(0), None),
+            Told::Summary => (None, Some(0)),
+            Told::Arguments | Told::Input | Told::ServerArguments => (None, None),
+        };
+        let piece = Piece {
+            name: told.name(),
+            sequence_number: last,
+            item_id: id,
+            output_index: place,
+            content_index,
+            summary_index,
+            delta: news,
+            logprobs: (told == Told::Words).then_some([]),
+        };
+        // What is made of numbers and texts can always be written.
+        let Ok(data) = serde_json::to_string(&piece) else {
+            return;
+        };
+        self.events.push(SseEvent {
+            data,
+            event: Some(piece.name),
+        });
+    }
+
+    /// Begins an item, and gives its place.
+    pub(super) fn added(&mut self, item: &Value) -> usize {
+        let place = self.items.len();
+        self.items.push(None);
+        let fields = json!({ "output_index": place, "item": item });
+        self.push("response.output_item.added", fields);
+        place
+    }
+
+    /// Ends the item at this place.
+    pub(super) fn done(&mut self, place: usize, item: Item) {
+        let fields = json!({ "output_index": place, "item": item });
+        self.push("response.output_item.done", fields);
+        if let Some(slot) = self.items.get_mut(place) {
+            *slot = Some(item);
+        }
+    }
+
+    /// A call of a tool of the server's own is whole: its item ends with its outcome.
+    pub(super) fn runs(&mut self, call: String, place: usize, item: ServerCall) {
+        self.running.push(Running { call, item, place });
+    }
+
+    /// What came of a call of a tool of the server's own, if it is one of those that were told.
+    pub(super) fn ran(&mut self, outcome: &ToolOutcome) {
+        let is_it = |running: &Running| running.call == outcome.call.as_str();
+        let Some(n) = self.running.iter().position(is_it) else {
+            return;
+        };
+        let Running { item, place, .. } = self.running.remove(n);
+        let name = if outcome.result.is_error {
+            "response.mcp_call.failed"
+        } else {
+            "response.mcp_call.completed"
+        };
+        self.about(name, (place, item.id()), Value::Object(Map::new()));
+        self.done(place, item.ended(Some(&outcome.result)));
+    }
+
+    /// Nothing more comes of what runs.
+    pub(super) fn nothing_more(&mut self) {
+        for Running { item, place, .. } in std::mem::take(&mut self.running) {
+            self.done(place, item.ended(None));
+        }
+    }
+
+    fn is_known(&self, number: u64) -> bool {
+        self.after.is_some_and(|after| number <= after)
+    }
+}
+
+impl Told {
+    /// The event that carries a piece of it.
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Arguments => "response.function_call_arguments.delta",
+            Self::Input => "response.custom_tool_call_input.delta",
+            Self::Refusal => "response.refusal.delta",
+            Self::ServerArguments => "response.mcp_call_arguments.delta",
+            Self::Summary => "response.reasoning_summary_text.delta",
+            Self::Words => "response.output_text.delta",
+        }
+    }
+}
