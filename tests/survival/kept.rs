@@ -123,7 +123,7 @@ fn is_told(fact: &Fact, told: &Value) -> bool {
 }
 
 const fn match_end(fact: &Fact) -> Option<&TurnEnd> {
-    if let Fact::TurnEnded { end } = fact {
+    if let Fact::TurnEnded { end, .. } = fact {
         return Some(end);
     }
     None

@@ -166,10 +166,18 @@ impl ReplyAccumulator {
     /// What started with the block at this place.
     pub(crate) fn start_of(&self, place: usize) -> Option<Started> {
         Some(match &self.building.get(place)?.part {
-            Part::Call { json, name, .. } => Started::Call {
+            Part::Call {
+                json,
+                name,
+                ran_by,
+                upstream,
+                ..
+            } => Started::Call {
+                by_provider: *ran_by == RanBy::Provider,
                 id: id_at(&self.turn, self.attempt, place),
                 json: *json,
                 name: name.clone(),
+                upstream: upstream.clone(),
             },
             Part::Refusal(_) => Started::Refusal,
             Part::Text { .. } => Started::Text,
@@ -178,6 +186,18 @@ impl ReplyAccumulator {
             },
             Part::Whole(content) => Started::Whole(content.clone()),
         })
+    }
+
+    /// What hangs on the block at this place.
+    pub(crate) fn ending_of(&self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
+        let block = self.building.get(place)?;
+        let annotations = match &block.part {
+            Part::Text { annotations, .. } => annotations.clone(),
+            Part::Call { .. } | Part::Refusal(_) | Part::Thinking { .. } | Part::Whole(_) => {
+                Vec::new()
+            }
+        };
+        Some((annotations, block.opaque.clone()))
     }
 
     /// Checks that no block is open.

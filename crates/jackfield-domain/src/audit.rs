@@ -320,6 +320,7 @@ impl Folding<'_> {
             }
             Fact::TurnEnded {
                 end: TurnEnd::Cancelled(cause),
+                ..
             } => self.cancelled(*cause, at),
             Fact::CallAccepted { .. }
             | Fact::ModelCallEnded { .. }

@@ -110,6 +110,9 @@ pub enum Fact {
     TurnEnded {
         /// How.
         end: TurnEnd,
+        /// The key of the conversation as its client has it now, with what it was shown of this turn; where
+        /// it was shown something, and keeps the conversation.
+        view: Option<Digest>,
     },
     /// A turn began.
     TurnOpened {

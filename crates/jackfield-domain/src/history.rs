@@ -204,7 +204,7 @@ impl Reader {
                     round: attempt.round,
                 });
             }
-            Fact::TurnEnded { end } => turn.end = Some((end.clone(), at)),
+            Fact::TurnEnded { end, .. } => turn.end = Some((end.clone(), at)),
             // Another process has another clock.
             Fact::TurnResumed { .. } => {
                 for known in &mut self.calls {

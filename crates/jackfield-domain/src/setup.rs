@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::caller::Caller;
 use crate::limits::{Allowance, Limits};
 use crate::message::Message;
 use crate::note::NoteEffect;
@@ -18,6 +19,8 @@ use crate::tool::{Catalog, ToolChoice};
 pub struct Setup {
     /// What the turn may spend.
     pub allowance: Allowance,
+    /// The client that it is for, where one keeps the conversation on its side or comes back for the answer.
+    pub caller: Option<Arc<Caller>>,
     /// Whether whoever shows the answer can take back text that it has shown.
     pub can_supersede: bool,
     /// The tools.

@@ -26,6 +26,8 @@ pub enum Told {
     Fact {
         /// What.
         fact: Box<Fact>,
+        /// Whether nothing more is told of its step: only then the state that it leads to is one that lasts.
+        is_last: bool,
         /// When it was decided.
         now: Now,
     },
@@ -130,6 +132,8 @@ struct Untold {
     fact: Fact,
     /// How many facts come before it.
     facts: u64,
+    /// Whether nothing is told of its step after it.
+    is_last: bool,
     now: Now,
 }
 
@@ -155,7 +159,9 @@ impl Teller {
 
     /// Takes the next step of the session.
     pub fn feed(&mut self, step: Envelope) {
-        for fact in step.facts {
+        let told = |fact: &Fact| News::of(fact) != News::Nothing;
+        let last = step.facts.iter().rposition(told);
+        for (place, fact) in step.facts.into_iter().enumerate() {
             let facts = self.facts;
             self.facts += 1;
             match fact {
@@ -175,8 +181,12 @@ impl Teller {
                 | Fact::WaitOpened { .. } => {}
             }
             if facts >= self.cursor.facts() {
-                let now = step.now;
-                self.untold.push_back(Untold { fact, facts, now });
+                self.untold.push_back(Untold {
+                    fact,
+                    facts,
+                    is_last: last == Some(place),
+                    now: step.now,
+                });
             } else if self.facts == self.cursor.facts() {
                 // The last one that the watcher knows.
                 self.reply = Open::by(&fact);
@@ -227,13 +237,18 @@ impl Teller {
         if let Some(piece) = self.rest_of_reply() {
             return Some(piece);
         }
-        let Untold { fact, facts, now } = self.untold.pop_front()?;
+        let Untold {
+            fact,
+            facts,
+            is_last,
+            now,
+        } = self.untold.pop_front()?;
         self.cursor = Cursor::behind(facts + 1, 0);
         self.reply = Open::by(&fact);
         let fact = Box::new(fact);
         let told = match news {
             News::Superseded(attempt) => Told::Superseded { attempt, fact, now },
-            News::Fact | News::Nothing => Told::Fact { fact, now },
+            News::Fact | News::Nothing => Told::Fact { fact, is_last, now },
         };
         Some((self.cursor, told))
     }

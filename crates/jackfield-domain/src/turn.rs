@@ -18,12 +18,13 @@ use crate::setup::{Opening, Setup};
 use crate::time::WallTime;
 use crate::tool::ToolDefinition;
 use crate::usage::Usage;
-use crate::wait::Wait;
+use crate::wait::{Wait, WaitKind};
 
 mod batch;
 mod opening;
 mod spending;
 mod tries;
+mod view;
 mod waits;
 
 use self::batch::same_again;
@@ -41,6 +42,8 @@ pub struct Turn {
     pub(crate) fruitless: u32,
     /// What somebody allowed for the whole session, in this turn.
     pub(crate) grants: Grants,
+    /// The calls that its client was handed, and the digest of what that brought of each.
+    pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
     pub(crate) last_usage: Usage,
     pub(crate) lost_replies: u32,
@@ -115,6 +118,7 @@ impl Turn {
             failures: 0,
             fruitless: 0,
             grants: Grants::default(),
+            handed_over: BTreeMap::new(),
             id,
             last_usage: Usage::default(),
             lost_replies: 0,
@@ -257,7 +261,7 @@ impl Turn {
                 self.stage = retry_at.map_or(Stage::Ready, Stage::Retrying);
             }
             Fact::ReplyReceived { reply, .. } => self.receive(reply),
-            Fact::TurnEnded { end } => self.stage = Stage::Ended(end.clone()),
+            Fact::TurnEnded { end, .. } => self.stage = Stage::Ended(end.clone()),
             Fact::TurnResumed { nth, restrictions } => self.take_up(*nth, restrictions.as_ref()),
             Fact::CallAccepted { attempt, handle } => {
                 if let Some(CallState::Running(running)) = self.state_of(&attempt.call)
@@ -304,6 +308,9 @@ impl Turn {
                 }
             }
             Fact::WaitOpened { wait } => {
+                if wait.kind == WaitKind::ClientResult {
+                    self.handed_over.insert(wait.call.clone(), None);
+                }
                 if let Some(call) = self.call(&wait.call) {
                     call.waits += 1;
                     call.state = CallState::Waiting(wait.clone());

@@ -87,6 +87,18 @@ pub enum DeliveryBody {
         /// Which turn: a cancel that comes too late must not hit the next one.
         turn: TurnId,
     },
+    /// A reply was taken back: nobody is given it any more. The turn is as it was.
+    Withdrawn {
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A client has a reply whole, so that the turn no longer owes it. The turn is as it was.
+    Written {
+        /// Which reply of the turn, from 0.
+        segment: u32,
+        /// The turn.
+        turn: TurnId,
+    },
 }
 
 /// Why a turn is to end.

@@ -76,7 +76,7 @@ pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
             reporter.see(fact, now);
         }
         folded.apply(fact);
-        if let Fact::TurnEnded { end } = fact
+        if let Fact::TurnEnded { end, .. } = fact
             && let Some((turn, reporter)) = open.take()
         {
             reports.push(reporter.finish(session.clone(), &turn, end.clone()));

@@ -18,7 +18,7 @@ pub const VERSION: u64 = 1;
 /// How much this build knows of that form: counted up with a release that adds a kind of fact or a field
 /// to it. A store keeps it beside what it writes, so that an older build sees without reading that it
 /// does not know everything.
-pub const VOCABULARY: u32 = 1;
+pub const VOCABULARY: u32 = 2;
 
 /// Writes a step.
 ///

@@ -46,7 +46,9 @@ pub use self::reply::{
     estimated_usage, finish_reason, note, reply, reply_blocks, reply_end, usage,
 };
 pub use self::request::{model_ref, model_request, settings, system_prompt};
-pub use self::setup::{allowance, limits, money, opening, permission, policy, price, setup};
+pub use self::setup::{
+    allowance, caller, limits, money, opening, permission, policy, price, setup,
+};
 pub use self::stream::deltas_of;
 pub use self::text::{id, json, json_object, text, word, words};
 pub use self::tool::{

@@ -307,7 +307,7 @@ impl TurnStory {
                     reply: Arc::clone(reply),
                 });
             }
-            Fact::TurnEnded { end } => self.ended = Some((at, end.clone())),
+            Fact::TurnEnded { end, .. } => self.ended = Some((at, end.clone())),
             Fact::TurnResumed { nth, .. } => self.resumed = *nth,
             Fact::WaitClosed { end, wait, .. } => {
                 if let Some(story) = self.wait(wait) {

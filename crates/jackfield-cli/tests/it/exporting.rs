@@ -251,6 +251,7 @@ pub(crate) fn steps() -> Vec<Envelope> {
         ),
         Fact::TurnEnded {
             end: TurnEnd::Answered(FinishReason::Stop),
+            view: None,
         },
     ];
     let steps = (0_u64..).zip(facts).map(|(step, fact)| Envelope {

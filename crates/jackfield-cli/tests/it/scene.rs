@@ -42,6 +42,7 @@ impl Scene {
         };
         let setup = Setup {
             allowance: Allowance::default(),
+            caller: None,
             can_supersede: true,
             catalog: Arc::new(Catalog::default()),
             choice: ToolChoice::Auto,

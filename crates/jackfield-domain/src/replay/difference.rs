@@ -141,7 +141,7 @@ fn parts(fact: &Fact) -> Parts {
         Fact::SessionForked { at, from, messages } => {
             ("session_forked", fields![at, from, messages])
         }
-        Fact::TurnEnded { end } => ("turn_ended", fields![end]),
+        Fact::TurnEnded { end, view } => ("turn_ended", fields![end, view]),
         Fact::TurnOpened {
             opening,
             ordinal,

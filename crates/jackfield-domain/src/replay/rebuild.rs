@@ -399,7 +399,8 @@ const fn is_cancel(fact: &Fact) -> bool {
             why: ModelCallEnd::Cancelled,
             ..
         } | Fact::TurnEnded {
-            end: TurnEnd::Cancelled(_)
+            end: TurnEnd::Cancelled(_),
+            ..
         } | Fact::WaitClosed {
             end: WaitEnd::Cancelled | WaitEnd::Superseded,
             ..

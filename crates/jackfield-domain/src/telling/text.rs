@@ -2,14 +2,15 @@
 //!
 //! What is told: of text, refusals and reasoning the words, of tool calls the raw arguments. Of
 //! everything else a block's start holds all there is. Annotations and the state of providers come
-//! with the whole reply.
+//! with the block's end.
 
 use std::sync::Arc;
 
 use crate::accumulator::ReplyAccumulator;
-use crate::block::{Block, CalledName, Content};
+use crate::block::{Annotation, Block, CalledName, Content, RanBy, UpstreamId};
 use crate::ids::ToolCallId;
 use crate::message::Message;
+use crate::opaque::OpaqueState;
 use crate::tool_input::ToolInput;
 
 /// One piece of a reply, as a watcher is told it.
@@ -24,8 +25,13 @@ pub struct Piece {
 /// What came of a block.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Said {
-    /// Its end.
-    Ended,
+    /// Its end, and what hangs on it.
+    Ended {
+        /// The remarks on its words.
+        annotations: Vec<Annotation>,
+        /// The state of providers that belongs to it.
+        opaque: Vec<OpaqueState>,
+    },
     /// Its start.
     Started(Started),
     /// More of its text.
@@ -55,12 +61,16 @@ pub enum TextKind {
 pub enum Started {
     /// A tool call; its arguments follow.
     Call {
+        /// Whether the provider runs it itself.
+        by_provider: bool,
         /// Our id of it.
         id: ToolCallId,
         /// Whether the arguments are JSON, or free text.
         json: bool,
         /// The tool's name, as the model wrote it.
         name: CalledName,
+        /// The provider's id of it.
+        upstream: Option<UpstreamId>,
     },
     /// A refusal; its words follow.
     Refusal,
@@ -147,10 +157,14 @@ impl ReplyText<'_> {
             let text = more.into();
             Said::Text { of, text }
         } else if ended {
+            let (annotations, opaque) = self.ending_of(place.block)?;
             place.block += 1;
             place.inside = 0;
             place.units += 1;
-            Said::Ended
+            Said::Ended {
+                annotations,
+                opaque,
+            }
         } else {
             return None;
         };
@@ -169,6 +183,28 @@ impl ReplyText<'_> {
         match self {
             Self::SoFar(reply) => reply.text_of(place),
             Self::Whole(message) => message.blocks.get(place).map(|block| (text(block), true)),
+        }
+    }
+
+    /// What hangs on the block at this place, which has ended.
+    fn ending_of(self, place: usize) -> Option<(Vec<Annotation>, Vec<OpaqueState>)> {
+        match self {
+            Self::SoFar(reply) => reply.ending_of(place),
+            Self::Whole(message) => {
+                let block = message.blocks.get(place)?;
+                let annotations = match &block.content {
+                    Content::Text(text) => text.annotations.clone(),
+                    Content::Audio(_)
+                    | Content::Document(_)
+                    | Content::Image(_)
+                    | Content::Opaque(_)
+                    | Content::Refusal(_)
+                    | Content::Thinking(_)
+                    | Content::ToolCall(_)
+                    | Content::ToolOutcome(_) => Vec::new(),
+                };
+                Some((annotations, block.opaque.clone()))
+            }
         }
     }
 
@@ -215,12 +251,14 @@ fn started(block: &Block) -> Started {
             redacted: thinking.redacted,
         },
         Content::ToolCall(call) => Started::Call {
+            by_provider: call.ran_by == RanBy::Provider,
             id: call.id.clone(),
             json: match call.input {
                 ToolInput::Json(_) => true,
                 ToolInput::Text(_) => false,
             },
             name: call.name.clone(),
+            upstream: call.upstream.clone(),
         },
         content @ (Content::Audio(_)
         | Content::Document(_)

@@ -77,7 +77,11 @@ impl<'a> Decider<'a> {
 
     /// Ends the turn.
     pub(super) fn end(&mut self, end: TurnEnd) {
-        self.decide(Fact::TurnEnded { end: end.clone() });
+        let view = self.turn.view();
+        self.decide(Fact::TurnEnded {
+            end: end.clone(),
+            view,
+        });
         self.actions.push(Action::Finish(end));
     }
 

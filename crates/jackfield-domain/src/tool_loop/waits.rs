@@ -53,6 +53,8 @@ impl Decider<'_> {
                     self.answer(&wait, answer, delivery);
                 }
             }
+            // What became of a reply changes nothing about its turn.
+            DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => {}
         }
     }
 

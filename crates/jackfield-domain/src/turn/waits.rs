@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::approval::SessionGrant;
 use crate::digest::Digest;
 use crate::ids::{ToolAttempt, WaitId};
+use crate::locate::key;
 use crate::tool::CatalogEntry;
 use crate::tool_input::{JsonInput, ToolInput};
 use crate::turn::{CallState, Granted, Running, Stage, Turn};
@@ -34,6 +35,10 @@ impl Turn {
                 call.state = CallState::Lost;
                 return;
             };
+            if let Answer::ClientResult(result) = answer {
+                let brought = Some(key::of_result(result));
+                self.handed_over.insert(call.call.id.clone(), brought);
+            }
             let tool = self.setup.catalog.tool(call.call.name.as_str());
             let granted = || {
                 CallState::Granted(Granted {

@@ -246,7 +246,7 @@ proptest! {
                 turn: turn(),
             };
             let end = TurnEnd::ClientExpired;
-            [step(vec![opened, started(FIRST)]), step(vec![Fact::TurnEnded { end }])]
+            [step(vec![opened, started(FIRST)]), step(vec![Fact::TurnEnded { end, view: None }])]
         };
         let steps: Vec<Envelope> = (1..=turns).flat_map(one).collect();
         let whole = told(&steps, Cursor::START);

@@ -276,7 +276,9 @@ impl World {
         self.deliveries += 1;
         let id = DeliveryId::parse(&format!("d{}", self.deliveries)).expect("a valid id");
         let accepted = match &body {
-            DeliveryBody::Cancel { .. } => true,
+            DeliveryBody::Cancel { .. }
+            | DeliveryBody::Withdrawn { .. }
+            | DeliveryBody::Written { .. } => true,
             DeliveryBody::Answer { wait, .. } => self.journal_takes(wait),
         };
         if !accepted {

@@ -187,7 +187,7 @@ fn check(outcome: &Outcome, script: &Script) {
     let ends: Vec<&TurnEnd> = committed
         .iter()
         .filter_map(|fact| match fact {
-            Fact::TurnEnded { end } => Some(end),
+            Fact::TurnEnded { end, .. } => Some(end),
             _ => None,
         })
         .collect();
@@ -267,7 +267,7 @@ fn classes(outcome: &Outcome) -> BTreeSet<&'static str> {
         Fact::CallLost { .. } => Some("lost"),
         Fact::Late(_) => Some("late"),
         Fact::ModelCallStarted { tools, .. } if *tools != ToolUse::Allowed => Some("last round"),
-        Fact::TurnEnded { end } => match end {
+        Fact::TurnEnded { end, .. } => match end {
             TurnEnd::Answered(_) => Some("answered"),
             TurnEnd::Cancelled(_) => Some("cancelled"),
             _ => Some("ended otherwise"),

@@ -61,7 +61,7 @@ impl Bench {
         let loaded = self.journal.load(&session()).await.expect("a session");
         let facts = loaded.steps.into_iter().flat_map(|step| step.facts);
         let ends = facts.filter_map(|fact| match fact {
-            Fact::TurnEnded { end } => Some(end),
+            Fact::TurnEnded { end, .. } => Some(end),
             _ => None,
         });
         ends.collect()

@@ -88,7 +88,7 @@ fn text(seen: &[(Cursor, Told)]) -> String {
     let texts = seen.iter().filter_map(|(_, told)| match told {
         Told::Text { piece, .. } => match &piece.said {
             Said::Text { text, .. } => Some(&**text),
-            Said::Ended | Said::Started(_) => None,
+            Said::Ended { .. } | Said::Started(_) => None,
         },
         Told::Fact { .. } | Told::Superseded { .. } => None,
     });

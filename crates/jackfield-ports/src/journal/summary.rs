@@ -272,6 +272,7 @@ impl Open {
 pub const fn is_for_owner(body: &DeliveryBody) -> bool {
     match body {
         DeliveryBody::Answer { .. } | DeliveryBody::Cancel { .. } => true,
+        DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => false,
     }
 }
 

@@ -46,7 +46,7 @@ stored_enum! { Fact as FactForm {
     ModelCallStarted { attempt: ModelAttempt, active: Duration, tools: ToolUse },
     ReplyReceived { attempt: ModelAttempt, reply: Arc<Reply> },
     SessionForked { from: SessionId, at: ForkPlace, messages: Arc<Vec<Arc<Message>>> },
-    TurnEnded { end: TurnEnd },
+    TurnEnded { end: TurnEnd; maybe view: Digest },
     TurnOpened { turn: TurnId, ordinal: u32, opening: Opening, setup: Arc<Setup> },
     TurnResumed { nth: u32; maybe restrictions: Arc<Restrictions> },
     WaitClosed { wait: WaitId, end: WaitEnd; maybe subject: Digest },

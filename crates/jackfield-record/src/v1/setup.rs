@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::digest::Digest;
 use jackfield_domain::limits::{Allowance, LimitKind, Limits, OnLimit};
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
@@ -18,6 +20,13 @@ use super::message::MessageForm;
 use super::stored::{Invalid, Stored};
 
 stored_struct! { Allowance as AllowanceForm { ; maybe active: Duration, cost: Money, tokens: u64 } }
+
+stored_struct! { Caller as CallerForm {
+    dialect: Arc<str>, display: Display, model: Arc<str>, principal: Arc<str>;
+    maybe body: Digest, echo: Arc<str>, key: Arc<str>, view: Digest
+} }
+
+stored_struct! { Display as DisplayForm { server_tools: bool } }
 
 stored_enum! { LimitKind as LimitKindForm { ActiveTime, Cost, NoProgress, Rounds, Tokens } }
 
@@ -64,7 +73,7 @@ stored_struct! { Setup as SetupForm {
     settings: Arc<Settings>,
     system: Arc<SystemPrompt>,
     tools_after_first_round: bool;
-    maybe price: Price, strict: NoteEffect
+    maybe caller: Arc<Caller>, price: Price, strict: NoteEffect
 } }
 
 /// Money is its number of millionths of a millionth of a unit.

@@ -36,6 +36,8 @@ stored_struct! { Delivery as DeliveryForm {
 stored_enum! { DeliveryBody as DeliveryBodyForm {
     Answer { wait: WaitId, answer: Answer },
     Cancel { cause: CancelCause, turn: TurnId },
+    Withdrawn { turn: TurnId },
+    Written { segment: u32, turn: TurnId },
 } }
 
 stored_enum! { ElicitationAnswer as ElicitationAnswerForm {

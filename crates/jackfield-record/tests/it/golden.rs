@@ -42,6 +42,8 @@ fn additions() -> Vec<(&'static str, Envelope)> {
             samples::model_call_ended_estimated(),
         ),
         ("turn_ended_cost", samples::turn_ended_cost()),
+        ("turn_ended_viewed", samples::turn_ended_viewed()),
+        ("turn_opened_called", samples::turn_opened_called()),
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
         ("turn_opened_strict", samples::turn_opened_strict()),
@@ -59,6 +61,8 @@ fn deliveries() -> Vec<(&'static str, Delivery)> {
         ("delivery_answer", samples::delivered_answer()),
         ("delivery_cancel", samples::delivered_cancel()),
         ("delivery_grant", samples::delivered_grant()),
+        ("delivery_withdrawn", samples::delivered_withdrawn()),
+        ("delivery_written", samples::delivered_written()),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! One step per kind of fact, with every field that the kind may have.
 
 mod approval;
+mod caller;
 mod conversation;
 mod turn;
 
@@ -33,6 +34,9 @@ use serde_json::{Map, Value, json};
 pub(crate) use self::approval::{
     call_started_approved, delivered_grant, turn_opened_granted, wait_closed_granted,
     wait_opened_approval,
+};
+pub(crate) use self::caller::{
+    delivered_withdrawn, delivered_written, turn_ended_viewed, turn_opened_called,
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
@@ -257,7 +261,8 @@ pub(crate) fn turn_ended_cost() -> Envelope {
     let limit = LimitKind::Cost;
     let is_error = true;
     let end = TurnEnd::Limited { is_error, limit };
-    step(InputKind::ReplyEnded, vec![Fact::TurnEnded { end }])
+    let view = None;
+    step(InputKind::ReplyEnded, vec![Fact::TurnEnded { end, view }])
 }
 
 pub(crate) fn turn_ended() -> Envelope {
@@ -280,7 +285,7 @@ pub(crate) fn turn_ended() -> Envelope {
     ];
     let facts = ends
         .into_iter()
-        .map(|end| Fact::TurnEnded { end })
+        .map(|end| Fact::TurnEnded { end, view: None })
         .collect();
     step(InputKind::ReplyEnded, facts)
 }

@@ -263,7 +263,9 @@ fn session_forked() -> BoxedStrategy<Fact> {
 }
 
 fn turn_ended() -> BoxedStrategy<Fact> {
-    turn_end().prop_map(|end| Fact::TurnEnded { end }).boxed()
+    (turn_end(), option::weighted(0.3, digest()))
+        .prop_map(|(end, view)| Fact::TurnEnded { end, view })
+        .boxed()
 }
 
 fn turn_opened() -> BoxedStrategy<Fact> {

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
 use jackfield_domain::policy::{Permission, Policy, PolicyRule, Verdict};
@@ -18,8 +19,8 @@ use super::call::tool_outcome;
 use super::conversation::{conversation, user_message};
 use super::reply::note_effect;
 use super::request::{model_ref, settings, system_prompt};
-use super::text::text;
-use super::tool::{catalog, tool_choice};
+use super::text::{json, text};
+use super::tool::{catalog, digest, tool_choice};
 use super::wait::wait_id;
 
 /// Whether a tool may run.
@@ -117,6 +118,33 @@ pub fn price() -> impl Strategy<Value = Price> + Clone {
         .boxed()
 }
 
+/// A client that a turn is for.
+pub fn caller() -> impl Strategy<Value = Caller> + Clone {
+    (
+        option::of(digest()),
+        select(&["api", "claude", "openai-chat", "openai-responses"][..]),
+        any::<bool>(),
+        option::of(json()),
+        option::of(text()),
+        text(),
+        text(),
+        option::of(digest()),
+    )
+        .prop_map(
+            |(body, dialect, server_tools, echo, key, model, principal, view)| Caller {
+                body,
+                dialect: dialect.into(),
+                display: Display { server_tools },
+                echo: echo.map(|json| json.to_string().into()),
+                key,
+                model,
+                principal,
+                view,
+            },
+        )
+        .boxed()
+}
+
 /// The setup of a turn, with a choice among its own tools.
 pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     let tools = catalog().prop_flat_map(|catalog: Catalog| {
@@ -127,7 +155,11 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
         (tool_choice(names), Just(catalog))
     });
     let flags = (any::<bool>(), any::<bool>());
-    let looked_up = (option::of(price()), option::of(note_effect()));
+    let looked_up = (
+        option::of(price()),
+        option::of(note_effect()),
+        option::weighted(0.3, caller()),
+    );
     (
         allowance(),
         flags,
@@ -140,9 +172,10 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
     )
         .prop_map(
             |(allowance, flags, (choice, catalog), limits, model, settings, looked_up, system)| {
-                let (price, strict) = looked_up;
+                let (price, strict, caller) = looked_up;
                 Setup {
                     allowance,
+                    caller: caller.map(Arc::new),
                     can_supersede: flags.0,
                     catalog: Arc::new(catalog),
                     choice,

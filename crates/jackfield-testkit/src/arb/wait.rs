@@ -76,6 +76,8 @@ pub fn delivery_body() -> impl Strategy<Value = DeliveryBody> + Clone {
     prop_oneof![
         4 => (answer(), wait_id()).prop_map(|(answer, wait)| DeliveryBody::Answer { answer, wait }),
         1 => (cancel_cause(), turn_id()).prop_map(|(cause, turn)| DeliveryBody::Cancel { cause, turn }),
+        1 => turn_id().prop_map(|turn| DeliveryBody::Withdrawn { turn }),
+        1 => (0..4_u32, turn_id()).prop_map(|(segment, turn)| DeliveryBody::Written { segment, turn }),
     ]
     .boxed()
 }

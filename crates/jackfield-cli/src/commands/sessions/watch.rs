@@ -94,7 +94,7 @@ impl Watched<'_> {
             };
             let superseded = matches!(told, Told::Superseded { .. });
             match told {
-                Told::Fact { fact, now } => self.fact(fact, now).await?,
+                Told::Fact { fact, now, .. } => self.fact(fact, now).await?,
                 Told::Superseded { fact, now, .. } => self.superseded(fact, now)?,
                 Told::Text { attempt, piece } => {
                     for event in self.replies.take(attempt, piece) {

@@ -220,6 +220,7 @@ impl World {
         let pending = self.inbox.iter().any(|known| match &known.body {
             DeliveryBody::Answer { wait, .. } => oracle.waits.contains_key(wait.as_str()),
             DeliveryBody::Cancel { .. } => true,
+            DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => false,
         });
         if pending {
             // The inbox is consumed first; what that changes is another property's business.
@@ -399,7 +400,8 @@ impl World {
             matches!(
                 fact,
                 Fact::TurnEnded {
-                    end: jackfield_domain::fact::TurnEnd::Cancelled(_)
+                    end: jackfield_domain::fact::TurnEnd::Cancelled(_),
+                    ..
                 }
             )
         });
@@ -429,7 +431,7 @@ impl World {
             self.classes.insert(Class::ToolTimeout);
         }
         for fact in &step.facts {
-            if let Fact::TurnEnded { end } = fact {
+            if let Fact::TurnEnded { end, .. } = fact {
                 use jackfield_domain::fact::TurnEnd;
                 self.classes.insert(match end {
                     TurnEnd::Answered(_) => Class::EndAnswered,

@@ -153,7 +153,7 @@ pub(crate) const CHANGES: [(&str, Change); 16] = [
     }),
     ("end of the turn", |facts| {
         first(facts, |fact| match fact {
-            Fact::TurnEnded { end } => Some(end),
+            Fact::TurnEnded { end, .. } => Some(end),
             _ => None,
         })
         .map(|end| {
@@ -171,7 +171,8 @@ pub(crate) const CHANGES: [(&str, Change); 16] = [
             Some(
                 Fact::WaitClosed { .. }
                     | Fact::TurnEnded {
-                        end: TurnEnd::Cancelled(_)
+                        end: TurnEnd::Cancelled(_),
+                        ..
                     }
             )
         );

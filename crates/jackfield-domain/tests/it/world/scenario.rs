@@ -36,6 +36,7 @@ pub(crate) const TOOLS: [&str; 9] = [
 pub(crate) fn setup(limits: Limits) -> Setup {
     Setup {
         allowance: Allowance::default(),
+        caller: None,
         can_supersede: false,
         catalog: Arc::new(catalog()),
         choice: jackfield_domain::tool::ToolChoice::Auto,

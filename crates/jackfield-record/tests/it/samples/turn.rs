@@ -137,6 +137,7 @@ pub(crate) fn turn_opened() -> Envelope {
             tokens: Some(100_000),
             ..Allowance::default()
         },
+        caller: None,
         can_supersede: true,
         catalog: Arc::new(catalog()),
         choice: ToolChoice::Only {

@@ -77,7 +77,7 @@ pub(super) async fn a_cancel_is_always_accepted<H: JournalHarness>() {
         TurnEnd::Cancelled(CancelCause::Asked),
         TurnEnd::Answered(FinishReason::Stop),
     ];
-    let ends = ends.map(|end| Fact::TurnEnded { end });
+    let ends = ends.map(|end| Fact::TurnEnded { end, view: None });
     scene.commit(1, vec![step(1, ends.to_vec())]).await;
     assert_eq!(
         scene.deliver("c", "somebody", cancel()).await,

@@ -138,6 +138,7 @@ pub(super) fn expires(id: &str) -> Fact {
 pub(super) fn ends() -> Fact {
     Fact::TurnEnded {
         end: TurnEnd::Answered(FinishReason::Stop),
+        view: None,
     }
 }
 

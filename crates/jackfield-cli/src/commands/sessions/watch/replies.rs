@@ -28,7 +28,8 @@ impl Replies {
         let Piece { block, said } = piece;
         let mut deltas = Vec::new();
         match said {
-            Said::Ended => {
+            // What hangs on it comes with the whole reply.
+            Said::Ended { .. } => {
                 if self.open.is_some() {
                     deltas.push(Delta::BlockEnded { index: block });
                 }
@@ -89,7 +90,11 @@ impl Replies {
         }
         let text: Arc<str> = partial.to_text().into();
         let of = TextKind::Text;
-        let said = [Said::Text { of, text }, Said::Ended];
+        let ended = Said::Ended {
+            annotations: Vec::new(),
+            opaque: Vec::new(),
+        };
+        let said = [Said::Text { of, text }, ended];
         let pieces = said.map(|said| Piece { block: 0, said });
         let events = pieces
             .into_iter()
@@ -101,7 +106,7 @@ impl Replies {
 /// The start of a block, and the call, if it is one.
 fn began(started: Started) -> (BlockStart, Option<ToolCallId>) {
     match started {
-        Started::Call { id, json, name } => {
+        Started::Call { id, json, name, .. } => {
             let start = BlockStart::ToolCall {
                 json,
                 name: name.as_str().into(),

@@ -1,0 +1,297 @@
+//! Locating: which session a client goes on with that keeps the conversation on its side.
+//!
+//! Such a client sends its whole history with each request, and often nothing that names a session. What it
+//! was shown is known from the facts: the ids of the calls that it was handed, and, with the end of each
+//! turn, the [key](chain) of the conversation as the client has it then. [`locate`] compares the two.
+//! It is pure; the search for candidates is the engine's.
+//!
+//! A key says who said what: the words without whitespace, the ids and the arguments of the client's calls,
+//! and what came of them. System prompts, reasoning and calls that the client did not run are no part of
+//! it, so that it makes no difference in which dialect a client was shown a turn, or how it stores it.
+
+use std::sync::Arc;
+
+use crate::block::{Block, Content};
+use crate::digest::Digest;
+use crate::fork::ForkPlace;
+use crate::ids::{SessionId, ToolCallId, TurnId};
+use crate::message::{Message, Role};
+use crate::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use crate::rules::RuleViolation;
+use crate::setup::{Opening, Transcript};
+
+pub(crate) mod key;
+mod known;
+
+use self::key::Key;
+pub use self::known::Known;
+
+/// Where a request belongs.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Located {
+    /// It brings the results that a turn waits for.
+    Answer {
+        /// The results, those included that were brought before.
+        results: Vec<Arc<ToolOutcome>>,
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// It brings results once more: the reply to them is owed, or was given.
+    Collect {
+        /// Which reply of the turn.
+        segment: u32,
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// It goes on where a session ends.
+    Continue {
+        /// How many messages of the history the session knows; the rest opens the next turn.
+        known: usize,
+        /// The session.
+        session: SessionId,
+    },
+    /// It goes on from the end of a turn of a session that has gone on otherwise, or is at work.
+    Fork {
+        /// Where the session is to be forked.
+        at: ForkPlace,
+        /// How many messages of the history are known there; the rest opens the next turn.
+        known: usize,
+        /// The session.
+        session: SessionId,
+    },
+    /// It brings results that came too late: a turn has ended without them. They open another one.
+    Late {
+        /// Where the session is to be forked before, if it has gone on.
+        at: Option<ForkPlace>,
+        /// The results.
+        results: Vec<Arc<ToolOutcome>>,
+        /// The session.
+        session: SessionId,
+    },
+    /// It belongs to no session that is known.
+    New,
+    /// It brings results that cannot be taken.
+    Refused(Refused),
+}
+
+/// Why results cannot be taken.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Refused {
+    /// A call has another result by now.
+    Conflict {
+        /// The call.
+        call: ToolCallId,
+    },
+    /// The turn waits for results of other calls, too; it goes on waiting.
+    Missing {
+        /// The calls.
+        calls: Vec<ToolCallId>,
+    },
+    /// The turn made no such call.
+    Unknown {
+        /// The call.
+        call: ToolCallId,
+    },
+}
+
+/// By what the session of a history can be found.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Traces {
+    /// The calls whose results it brings.
+    pub calls: Vec<ToolCallId>,
+    /// The keys of its beginnings that may be all that a session knows, the longest first.
+    pub views: Vec<Digest>,
+}
+
+/// The key of a history after each of its messages.
+#[must_use]
+pub fn chain(history: &[Message]) -> Vec<Digest> {
+    let mut key = Key::new();
+    let after = |message: &Message| {
+        key.message(message);
+        key.digest()
+    };
+    history.iter().map(after).collect()
+}
+
+/// By what the session of this history can be found: first by the calls, then by the views.
+#[must_use]
+pub fn traces(history: &[Message]) -> Traces {
+    let results = results(history);
+    Traces {
+        calls: results
+            .into_iter()
+            .map(|result| result.call.clone())
+            .collect(),
+        views: beginnings(history)
+            .into_iter()
+            .map(|(_, view)| view)
+            .collect(),
+    }
+}
+
+/// Where a request with this history belongs, among these sessions.
+///
+/// A session of anybody but the principal is passed over. A session is found by the calls whose results the
+/// history ends with, and otherwise by the longest beginning of the history that is all that a client was
+/// shown up to the end of a turn; one in which no model has said anything is none, and one that fits
+/// several sessions tells nothing.
+#[must_use]
+pub fn locate(principal: &str, history: &[Message], sessions: &[Known]) -> Located {
+    let own = || {
+        sessions
+            .iter()
+            .filter(|known| known.principal() == Some(principal))
+    };
+    let results = results(history);
+    let asked = |known: &&Known| results.iter().any(|result| known.has_asked(&result.call));
+    if let Some(known) = own().find(asked) {
+        return known.take(results);
+    }
+    for (place, view) in beginnings(history) {
+        let mut fits = own().filter_map(|known| known.at(view, place));
+        if let Some(located) = fits.next() {
+            return match fits.next() {
+                None => located,
+                Some(_) => Located::New,
+            };
+        }
+    }
+    Located::New
+}
+
+/// Where a request with this history belongs in a session that it names.
+///
+/// What the session knows holds: of a history that it does not know, only what comes after the last words
+/// of the model is taken.
+#[must_use]
+pub fn locate_in(history: &[Message], session: &Known) -> Located {
+    let results = results(history);
+    if results.iter().any(|result| session.has_asked(&result.call)) {
+        return session.take(results);
+    }
+    let beginnings = beginnings(history);
+    let mut known = beginnings
+        .iter()
+        .filter_map(|(place, view)| session.at(*view, *place));
+    match known.next() {
+        // Whoever names a session that is at work means that one.
+        Some(Located::Fork { at, .. }) if session.is_at_work_after(&at.turn) => {}
+        Some(located) => return located,
+        None => {}
+    }
+    Located::Continue {
+        known: trailing(history),
+        session: session.session().clone(),
+    }
+}
+
+/// What a turn begins with that goes on behind these messages with what is new of a history.
+///
+/// # Errors
+///
+/// The first rule that the whole conversation breaks.
+pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, RuleViolation> {
+    if !new.is_empty() && new.iter().all(|message| message.role == Role::User) {
+        let mut one = Message::new(Role::User, Vec::new());
+        for message in new {
+            one.blocks.extend(message.blocks.iter().cloned());
+            one.opaque.extend(message.opaque.iter().cloned());
+        }
+        return Ok(Opening::UserMessage(Arc::new(one)));
+    }
+    let before = before.iter().map(|message| Message::clone(message));
+    let all = before.chain(new.iter().cloned()).collect();
+    Transcript::parse(all).map(Opening::Transcript)
+}
+
+/// The results that a history ends with, in the order of their calls. Words that follow them belong to
+/// the last one, as nothing else can be told to a turn that waits for it.
+#[must_use]
+pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
+    let (before, new) = history.split_at(trailing(history));
+    let calls: Vec<&ToolCallId> = before
+        .last()
+        .into_iter()
+        .flat_map(|message| message.calls().map(|call| &call.id))
+        .collect();
+    let place = |outcome: &ToolOutcome| {
+        let place = calls.iter().position(|call| **call == outcome.call);
+        place.unwrap_or(usize::MAX)
+    };
+    let mut outcomes: Vec<ToolOutcome> = Vec::new();
+    let mut words = Vec::new();
+    for block in new.iter().flat_map(|message| &message.blocks) {
+        match said(block) {
+            Brought::Nothing => {}
+            Brought::Outcome(outcome) => outcomes.push(outcome),
+            Brought::Part(part) => words.push(part),
+        }
+    }
+    outcomes.sort_by_key(place);
+    if let Some(last) = outcomes.last_mut() {
+        last.result.content.append(&mut words);
+    }
+    outcomes.into_iter().map(Arc::new).collect()
+}
+
+/// What a client brings with a block.
+enum Brought {
+    Nothing,
+    Outcome(ToolOutcome),
+    Part(OutcomePart),
+}
+
+fn said(block: &Block) -> Brought {
+    match &block.content {
+        Content::Audio(audio) => Brought::Part(OutcomePart::Audio(audio.clone())),
+        Content::Document(document) => Brought::Part(OutcomePart::Document(document.clone())),
+        Content::Image(image) => Brought::Part(OutcomePart::Image(image.clone())),
+        Content::Opaque(block) => match &block.fallback {
+            Some(fallback) => Brought::Part(OutcomePart::Text(Arc::clone(fallback))),
+            None => Brought::Nothing,
+        },
+        Content::Refusal(text) => Brought::Part(OutcomePart::Text(Arc::clone(text))),
+        Content::Text(text) => Brought::Part(OutcomePart::Text(Arc::clone(&text.text))),
+        Content::Thinking(_) | Content::ToolCall(_) => Brought::Nothing,
+        Content::ToolOutcome(outcome) => Brought::Outcome(ToolOutcome {
+            call: outcome.call.clone(),
+            opaque: outcome.opaque.clone(),
+            result: ToolResult::clone(&outcome.result),
+        }),
+    }
+}
+
+/// Where the messages begin that come after the last one of the model.
+fn trailing(history: &[Message]) -> usize {
+    let last = history
+        .iter()
+        .rposition(|message| message.role == Role::Assistant);
+    last.map_or(0, |last| last + 1)
+}
+
+/// The beginnings of a history that end with words of the model and have something of the client behind
+/// them: how long they are, and their keys; the longest first.
+fn beginnings(history: &[Message]) -> Vec<(usize, Digest)> {
+    let mut found = Vec::new();
+    // The last message that says something, if it is the model's.
+    let mut last: Option<(usize, Digest)> = None;
+    let mut before = Key::new().digest();
+    for ((place, message), view) in (1..).zip(history).zip(chain(history)) {
+        if view == before {
+            continue;
+        }
+        before = view;
+        if message.role == Role::Assistant {
+            last = Some((place, view));
+        } else {
+            found.extend(last.take());
+        }
+    }
+    found.reverse();
+    found
+}

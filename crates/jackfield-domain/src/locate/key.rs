@@ -1,0 +1,321 @@
+//! The key of a conversation: equal for histories that say the same, however a client writes them.
+
+use sha2::{Digest as _, Sha256};
+
+use serde_json::{Map, Value};
+
+use crate::block::{Content, RanBy, ToolCall};
+use crate::digest::Digest;
+use crate::ids::ToolCallId;
+use crate::media::MediaSource;
+use crate::message::{Message, Role};
+use crate::outcome::{OutcomePart, ToolResult};
+use crate::tool_input::ToolInput;
+
+/// The key of a conversation, message by message.
+///
+/// Messages of one side that follow each other count as one, whitespace not at all, and of a model's
+/// messages only the words and the calls that are not its provider's.
+#[derive(Clone, Debug)]
+pub(crate) struct Key {
+    /// Of everything before the side that speaks now began to.
+    before: Digest,
+    /// What came of calls, in the order of the calls.
+    brought: Vec<Brought>,
+    /// The model's calls, in order.
+    called: Vec<ToolCallId>,
+    calls: Sha256,
+    side: Side,
+    words: Said,
+}
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Side {
+    Client,
+    Model,
+    Nobody,
+}
+
+/// What came of a call.
+#[derive(Clone, Debug)]
+struct Brought {
+    call: ToolCallId,
+    content: Outcome,
+    /// Its place among the calls.
+    place: usize,
+}
+
+/// The content of an outcome: as it comes, or as it was.
+#[derive(Clone, Debug)]
+enum Outcome {
+    Known(Digest),
+    Said(Said),
+}
+
+impl Key {
+    /// The key of nothing.
+    pub(crate) fn new() -> Self {
+        Self::after(Digest::of_parts(["conversation"]))
+    }
+
+    /// What goes on behind a conversation with this key, where the other side has its turn.
+    pub(crate) fn after(before: Digest) -> Self {
+        Self {
+            before,
+            brought: Vec::new(),
+            called: Vec::new(),
+            calls: Sha256::new(),
+            side: Side::Nobody,
+            words: Said::default(),
+        }
+    }
+
+    /// Adds a message as a client has it. One that says nothing changes nothing.
+    pub(crate) fn message(&mut self, message: &Message) {
+        for block in &message.blocks {
+            match message.role {
+                Role::Assistant => self.model_block(&block.content),
+                Role::System => {}
+                Role::Tool | Role::User => self.client_block(&block.content),
+            }
+        }
+    }
+
+    /// Words of the model.
+    pub(crate) fn said(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.turn_to(Side::Model);
+            self.words.text(text);
+        }
+    }
+
+    /// A call by the model that its client is to run, or ran.
+    pub(crate) fn called(&mut self, call: &ToolCall) {
+        self.turn_to(Side::Model);
+        self.calls
+            .update(Digest::of_parts([call.id.as_str()]).as_bytes());
+        self.calls.update(of_input(&call.input).as_bytes());
+        self.called.push(call.id.clone());
+    }
+
+    /// What came of a call, by [`of_result`].
+    pub(crate) fn brought(&mut self, call: &ToolCallId, content: Digest) {
+        self.outcome(call, Outcome::Known(content));
+    }
+
+    /// The key of everything so far.
+    pub(crate) fn digest(&self) -> Digest {
+        let mut hash = Sha256::new();
+        hash.update(self.before.as_bytes());
+        match self.side {
+            Side::Nobody => return self.before,
+            Side::Client => {
+                hash.update(b"client");
+                for brought in &self.brought {
+                    hash.update(Digest::of_parts([brought.call.as_str()]).as_bytes());
+                    hash.update(brought.content.digest().as_bytes());
+                }
+            }
+            Side::Model => {
+                hash.update(b"model");
+                hash.update(self.calls.clone().finalize());
+            }
+        }
+        hash.update(self.words.digest().as_bytes());
+        Digest::from_bytes(hash.finalize().into())
+    }
+
+    fn model_block(&mut self, content: &Content) {
+        match content {
+            Content::Refusal(text) => self.said(text),
+            Content::Text(text) => self.said(&text.text),
+            Content::ToolCall(call) => {
+                if call.ran_by != RanBy::Provider {
+                    self.called(call);
+                }
+            }
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Thinking(_)
+            | Content::ToolOutcome(_) => {}
+        }
+    }
+
+    fn client_block(&mut self, content: &Content) {
+        match content {
+            Content::Audio(audio) => self.client().medium(&audio.source),
+            Content::Document(document) => self.client().medium(&document.source),
+            Content::Image(image) => self.client().medium(&image.source),
+            Content::Opaque(block) => {
+                if let Some(fallback) = &block.fallback {
+                    self.client_text(fallback);
+                }
+            }
+            Content::Refusal(text) => self.client_text(text),
+            Content::Text(text) => self.client_text(&text.text),
+            Content::Thinking(_) | Content::ToolCall(_) => {}
+            Content::ToolOutcome(outcome) => {
+                let mut said = Said::default();
+                said.result(&outcome.result);
+                self.outcome(&outcome.call, Outcome::Said(said));
+            }
+        }
+    }
+
+    fn client_text(&mut self, text: &str) {
+        if !text.trim().is_empty() {
+            self.client().text(text);
+        }
+    }
+
+    /// Where the words of the client go: behind what came of its last call, if it brings something.
+    fn client(&mut self) -> &mut Said {
+        self.turn_to(Side::Client);
+        match self.brought.last_mut().map(|brought| &mut brought.content) {
+            Some(Outcome::Said(said)) => said,
+            Some(Outcome::Known(_)) | None => &mut self.words,
+        }
+    }
+
+    fn outcome(&mut self, call: &ToolCallId, content: Outcome) {
+        self.turn_to(Side::Client);
+        let place = self.called.iter().position(|known| known == call);
+        let place = place.unwrap_or(usize::MAX);
+        let at = self.brought.partition_point(|known| known.place <= place);
+        let call = call.clone();
+        let brought = Brought {
+            call,
+            content,
+            place,
+        };
+        self.brought.insert(at, brought);
+    }
+
+    fn turn_to(&mut self, side: Side) {
+        if self.side == side {
+            return;
+        }
+        self.before = self.digest();
+        self.side = side;
+        self.brought.clear();
+        self.calls = Sha256::new();
+        self.words = Said::default();
+        if side == Side::Model {
+            self.called.clear();
+        }
+    }
+}
+
+impl Outcome {
+    fn digest(&self) -> Digest {
+        match self {
+            Self::Known(digest) => *digest,
+            Self::Said(said) => said.digest(),
+        }
+    }
+}
+
+/// Words without whitespace, and what stands between them.
+#[derive(Clone, Debug, Default)]
+struct Said(Sha256);
+
+impl Said {
+    fn text(&mut self, text: &str) {
+        for word in text.split_whitespace() {
+            self.0.update(word);
+        }
+    }
+
+    fn medium(&mut self, source: &MediaSource) {
+        let digest = match source {
+            MediaSource::Base64 { data, .. } => Digest::of(data.as_bytes()),
+            MediaSource::File { id, .. } => Digest::of_parts(["file", id]),
+            MediaSource::Text(text) | MediaSource::Url(text) => Digest::of(text.as_bytes()),
+        };
+        self.other(&digest);
+    }
+
+    /// Something that is no word; no word begins like this.
+    fn other(&mut self, digest: &Digest) {
+        self.0.update(b" ");
+        self.0.update(digest.as_bytes());
+    }
+
+    fn result(&mut self, result: &ToolResult) {
+        for part in &result.content {
+            match part {
+                OutcomePart::Audio(audio) => self.medium(&audio.source),
+                OutcomePart::Document(document) => self.medium(&document.source),
+                OutcomePart::Image(image) => self.medium(&image.source),
+                OutcomePart::Text(text) => self.text(text),
+            }
+        }
+    }
+
+    fn digest(&self) -> Digest {
+        Digest::from_bytes(self.0.clone().finalize().into())
+    }
+}
+
+/// What a result says.
+pub(crate) fn of_result(result: &ToolResult) -> Digest {
+    let mut said = Said::default();
+    said.result(result);
+    said.digest()
+}
+
+/// What the arguments of a call say: equal for JSON that differs only in the order of keys, in whitespace
+/// or in how a number is written.
+fn of_input(input: &ToolInput) -> Digest {
+    match input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => {
+                let mut text = String::new();
+                write_object(fields, &mut text);
+                Digest::of(text.as_bytes())
+            }
+            Err(_) => of_text(input.raw()),
+        },
+        ToolInput::Text(text) => of_text(text),
+    }
+}
+
+fn of_text(text: &str) -> Digest {
+    let mut said = Said::default();
+    said.text(text);
+    said.digest()
+}
+
+fn write_object(fields: &Map<String, Value>, out: &mut String) {
+    let mut fields: Vec<(&String, &Value)> = fields.iter().collect();
+    fields.sort_unstable_by_key(|(key, _)| *key);
+    out.push('{');
+    for (key, value) in fields {
+        out.push_str(&Value::from(key.as_str()).to_string());
+        write_value(value, out);
+    }
+    out.push('}');
+}
+
+fn write_value(value: &Value, out: &mut String) {
+    match value {
+        Value::Array(items) => {
+            out.push('[');
+            for item in items {
+                write_value(item, out);
+                out.push(',');
+            }
+            out.push(']');
+        }
+        // A client that reads numbers and writes them again knows nothing finer.
+        Value::Number(number) => match number.as_f64() {
+            Some(number) => out.push_str(&number.to_string()),
+            None => out.push_str(&number.to_string()),
+        },
+        Value::Object(fields) => write_object(fields, out),
+        Value::Bool(_) | Value::Null | Value::String(_) => out.push_str(&value.to_string()),
+    }
+}

@@ -1,0 +1,306 @@
+//! What is known of a session by what its client was shown, and brought.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::digest::Digest;
+use crate::fact::{Envelope, Fact};
+use crate::fork::ForkPlace;
+use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
+use crate::locate::key::of_result;
+use crate::locate::{Located, Refused};
+use crate::outcome::ToolOutcome;
+use crate::setup::Opening;
+use crate::view::{Segments, told};
+use crate::wait::{Answer, WaitEnd, WaitKind};
+
+/// A session, as its clients know it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    calls: BTreeMap<ToolCallId, Call>,
+    principal: Option<Arc<str>>,
+    session: SessionId,
+    turns: Vec<Turn>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+struct Turn {
+    id: TurnId,
+    is_over: bool,
+    /// The late results that it began with.
+    late: BTreeMap<ToolCallId, Digest>,
+    ordinal: u32,
+    /// Which reply of it is being told.
+    segment: u32,
+    view: Option<Digest>,
+}
+
+/// A call that a client was handed.
+#[derive(Clone, Debug, PartialEq)]
+struct Call {
+    state: State,
+    /// The place of its turn.
+    turn: usize,
+    wait: WaitId,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum State {
+    /// The client brought this, within this reply.
+    Brought(Digest, u32),
+    /// The turn waits for it.
+    Open,
+    /// The turn does not wait for it any more.
+    TooLate,
+}
+
+impl Known {
+    /// What these steps tell of a session: all of them, from the first one on.
+    #[must_use]
+    pub fn of(session: SessionId, steps: &[Envelope]) -> Self {
+        let mut known = Self {
+            calls: BTreeMap::new(),
+            principal: None,
+            session,
+            turns: Vec::new(),
+        };
+        let mut segments = None;
+        for (fact, is_last) in steps.iter().flat_map(told) {
+            known.see(fact);
+            if let Some(opened) = Segments::open(fact) {
+                segments = Some(opened);
+            } else if let Some(segments) = &mut segments {
+                segments.apply(fact, is_last);
+            }
+            if let (Some(turn), Some(segments)) = (known.turns.last_mut(), &segments) {
+                turn.segment = segments.now();
+            }
+        }
+        known
+    }
+
+    /// The session.
+    #[must_use]
+    pub const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Whose it is: of its first caller. None if no client came back for anything of it.
+    #[must_use]
+    pub fn principal(&self) -> Option<&str> {
+        self.principal.as_deref()
+    }
+
+    /// Whether a client was handed this call in it.
+    #[must_use]
+    pub fn has_asked(&self, call: &ToolCallId) -> bool {
+        self.calls.contains_key(call)
+    }
+
+    /// What results are to it of which it has asked for one at least.
+    #[must_use]
+    pub fn take(&self, results: Vec<Arc<ToolOutcome>>) -> Located {
+        match self.weigh(&results) {
+            Err(refused) => Located::Refused(refused),
+            Ok((turn, Weighed::Waits)) => Located::Answer {
+                results,
+                session: self.session.clone(),
+                turn: turn.id.clone(),
+            },
+            Ok((turn, Weighed::Again(segment))) => Located::Collect {
+                segment,
+                session: self.session.clone(),
+                turn: turn.id.clone(),
+            },
+            Ok((turn, Weighed::TooLate)) => self.late(turn, results),
+        }
+    }
+
+    /// Where a history goes on whose first so many messages have this view, if that is known here.
+    pub(super) fn at(&self, view: Digest, known: usize) -> Option<Located> {
+        let mut ends = self.turns.iter().rev();
+        let turn = ends.find(|turn| turn.view == Some(view))?;
+        let session = self.session.clone();
+        Some(match self.fork_behind(turn) {
+            None => Located::Continue { known, session },
+            Some(at) => Located::Fork { at, known, session },
+        })
+    }
+
+    /// Whether the turn behind this one is the last one, and open.
+    pub(super) fn is_at_work_after(&self, turn: &TurnId) -> bool {
+        match self.turns.as_slice() {
+            [.., before, last] => before.id == *turn && !last.is_over,
+            [] | [_] => false,
+        }
+    }
+
+    fn see(&mut self, fact: &Fact) {
+        match fact {
+            Fact::TurnOpened {
+                opening,
+                ordinal,
+                setup,
+                turn,
+            } => {
+                if let (None, Some(caller)) = (&self.principal, &setup.caller) {
+                    self.principal = Some(Arc::clone(&caller.principal));
+                }
+                let results = match opening {
+                    Opening::ClientResults(results) => results.as_slice(),
+                    Opening::Transcript(_) | Opening::UserMessage(_) => &[],
+                };
+                let late = results
+                    .iter()
+                    .map(|outcome| (outcome.call.clone(), of_result(&outcome.result)));
+                self.turns.push(Turn {
+                    id: turn.clone(),
+                    is_over: false,
+                    late: late.collect(),
+                    ordinal: *ordinal,
+                    segment: 0,
+                    view: None,
+                });
+            }
+            Fact::TurnEnded { view, .. } => {
+                if let Some(turn) = self.turns.last_mut() {
+                    turn.is_over = true;
+                    turn.view = *view;
+                }
+            }
+            Fact::WaitOpened { wait } => {
+                if let (WaitKind::ClientResult, Some(turn)) =
+                    (&wait.kind, self.turns.len().checked_sub(1))
+                {
+                    let call = Call {
+                        state: State::Open,
+                        turn,
+                        wait: wait.id.clone(),
+                    };
+                    self.calls.insert(wait.call.clone(), call);
+                }
+            }
+            Fact::WaitClosed { end, wait, .. } => {
+                let segment = self.turns.last().map_or(0, |turn| turn.segment);
+                let mut calls = self.calls.values_mut();
+                if let Some(call) = calls.find(|call| call.wait == *wait) {
+                    call.state = match end {
+                        WaitEnd::Answered {
+                            answer: Answer::ClientResult(result),
+                            ..
+                        } => State::Brought(of_result(result), segment),
+                        WaitEnd::Answered { .. }
+                        | WaitEnd::Cancelled
+                        | WaitEnd::Expired
+                        | WaitEnd::Superseded => State::TooLate,
+                    };
+                }
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::ReplyReceived { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnResumed { .. } => {}
+        }
+    }
+
+    /// What results are to the turn that asked for them.
+    fn weigh(&self, results: &[Arc<ToolOutcome>]) -> Result<(&Turn, Weighed), Refused> {
+        let unknown = |result: &Arc<ToolOutcome>| Refused::Unknown {
+            call: result.call.clone(),
+        };
+        let mut of = None;
+        let mut again = None;
+        let mut too_late = false;
+        for result in results {
+            let call = self
+                .calls
+                .get(&result.call)
+                .ok_or_else(|| unknown(result))?;
+            if *of.get_or_insert(call.turn) != call.turn {
+                return Err(unknown(result));
+            }
+            match call.state {
+                State::Brought(brought, segment) => {
+                    if of_result(&result.result) != brought {
+                        let call = result.call.clone();
+                        return Err(Refused::Conflict { call });
+                    }
+                    again = again.max(Some(segment));
+                }
+                State::Open => {}
+                State::TooLate => too_late = true,
+            }
+        }
+        let place = of.unwrap_or_default();
+        let open = self
+            .calls
+            .iter()
+            .filter(|(_, call)| call.turn == place && call.state == State::Open);
+        let (brought, missing): (Vec<_>, Vec<_>) =
+            open.partition(|(id, _)| results.iter().any(|result| result.call == **id));
+        let turn = self.turns.get(place);
+        let turn = turn.ok_or(Refused::Missing { calls: Vec::new() })?;
+        Ok(match (brought.is_empty(), again) {
+            (false, _) if missing.is_empty() => (turn, Weighed::Waits),
+            (false, _) => {
+                let calls = missing.into_iter().map(|(id, _)| id.clone());
+                return Err(Refused::Missing {
+                    calls: calls.collect(),
+                });
+            }
+            // The turn is about to end without them, and says so.
+            (true, _) if too_late && !turn.is_over => (turn, Weighed::Again(turn.segment)),
+            (true, _) if too_late => (turn, Weighed::TooLate),
+            (true, Some(segment)) => (turn, Weighed::Again(segment)),
+            (true, None) => (turn, Weighed::TooLate),
+        })
+    }
+
+    /// Results that a turn has ended without.
+    fn late(&self, turn: &Turn, results: Vec<Arc<ToolOutcome>>) -> Located {
+        let same = |begun: &&Turn| {
+            begun.late.len() == results.len()
+                && results
+                    .iter()
+                    .all(|result| begun.late.get(&result.call) == Some(&of_result(&result.result)))
+        };
+        if let Some(begun) = self.turns.iter().find(same) {
+            return Located::Collect {
+                segment: 0,
+                session: self.session.clone(),
+                turn: begun.id.clone(),
+            };
+        }
+        Located::Late {
+            at: self.fork_behind(turn),
+            results,
+            session: self.session.clone(),
+        }
+    }
+
+    /// Where the session is to be forked to go on behind this turn; `None` if it ends there.
+    fn fork_behind(&self, turn: &Turn) -> Option<ForkPlace> {
+        let is_last = self.turns.last().is_some_and(|last| last.id == turn.id);
+        (!is_last || !turn.is_over).then(|| ForkPlace {
+            ordinal: turn.ordinal,
+            round: None,
+            turn: turn.id.clone(),
+        })
+    }
+}
+
+/// What results are to a turn.
+enum Weighed {
+    /// They were brought before: this reply answers them.
+    Again(u32),
+    /// It has ended without them.
+    TooLate,
+    /// It waits for them.
+    Waits,
+}

@@ -1,0 +1,66 @@
+//! What turns have besides since a client may come back for their answer.
+
+use std::sync::Arc;
+
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+
+use super::{delivery, step, turn_id, turn_opened};
+
+/// A turn for a client of which everything is known, and one for a client that keeps nothing.
+pub(crate) fn turn_opened_called() -> Envelope {
+    let known = Caller {
+        body: Some(Digest::of(b"body")),
+        dialect: "openai-responses".into(),
+        display: Display { server_tools: true },
+        echo: Some(r#"{"metadata":{"user":"мария"}}"#.into()),
+        key: Some("retry-1".into()),
+        model: "custom-claude-4-sonnet".into(),
+        principal: "ci/мария".into(),
+        view: Some(Digest::of(b"view")),
+    };
+    let unknown = Caller {
+        body: None,
+        dialect: "api".into(),
+        display: Display {
+            server_tools: false,
+        },
+        echo: None,
+        key: None,
+        model: "model-1".into(),
+        principal: "local".into(),
+        view: None,
+    };
+    let mut envelope = turn_opened();
+    // The first one has tools and settings, which another file shows.
+    envelope.facts.drain(..1);
+    for (fact, caller) in envelope.facts.iter_mut().zip([known, unknown]) {
+        if let Fact::TurnOpened { setup, .. } = fact {
+            Arc::make_mut(setup).caller = Some(Arc::new(caller));
+        }
+    }
+    envelope
+}
+
+/// The end of a turn whose client keeps the conversation.
+pub(crate) fn turn_ended_viewed() -> Envelope {
+    let ended = Fact::TurnEnded {
+        end: TurnEnd::Answered(FinishReason::Stop),
+        view: Some(Digest::of(b"view")),
+    };
+    step(InputKind::ReplyEnded, vec![ended])
+}
+
+pub(crate) fn delivered_withdrawn() -> Delivery {
+    delivery(DeliveryBody::Withdrawn { turn: turn_id() })
+}
+
+pub(crate) fn delivered_written() -> Delivery {
+    delivery(DeliveryBody::Written {
+        segment: 2,
+        turn: turn_id(),
+    })
+}
