@@ -13,6 +13,8 @@ mod man;
 mod mcp;
 mod models;
 mod replay;
+#[cfg(feature = "serve")]
+mod serve;
 pub mod sessions;
 mod tools;
 mod usage;
@@ -37,6 +39,8 @@ pub use self::man::Man;
 pub use self::mcp::{Mcp, McpServe};
 pub use self::models::{Models, Providers};
 pub use self::replay::Replay;
+#[cfg(feature = "serve")]
+pub use self::serve::Serve;
 pub use self::sessions::Sessions;
 pub use self::tools::Tools;
 pub use self::usage::{By, Usage};
@@ -104,6 +108,10 @@ pub enum Command {
     /// Decide again what was decided in a session, offline, and say where it comes out otherwise.
     #[command(after_help = with_exit_codes(replay::EXAMPLES))]
     Replay(Replay),
+    /// Serve the APIs that OpenAI's and Claude's clients speak, in front of any provider.
+    #[cfg(feature = "serve")]
+    #[command(after_help = with_exit_codes(serve::EXAMPLES))]
+    Serve(Serve),
     /// Look at what is kept, and go on with it.
     #[command(subcommand, after_help = sessions::EXAMPLES)]
     Sessions(Sessions),
@@ -113,6 +121,17 @@ pub enum Command {
     /// Show what was used and what it cost, by day, model, reply, session, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
     Usage(Usage),
+}
+
+impl Command {
+    /// Whether it starts a log as it is configured.
+    pub(crate) const fn has_a_log_of_its_own(&self) -> bool {
+        #[cfg(feature = "serve")]
+        if matches!(self, Self::Serve(_)) {
+            return true;
+        }
+        false
+    }
 }
 
 /// What a turn may do.

@@ -18,6 +18,8 @@ mod patterns;
 mod printed;
 pub(crate) mod reach;
 pub mod replay;
+#[cfg(feature = "serve")]
+pub mod serve;
 mod servers;
 pub mod sessions;
 pub(crate) mod since;
@@ -50,6 +52,8 @@ pub async fn run(command: Command, registry: &Registry) -> Result<Exit, Fault> {
         Command::Models(asked) => models::list(asked, registry).await,
         Command::Providers(asked) => models::providers(asked, registry).await,
         Command::Replay(asked) => replay::run(asked).await,
+        #[cfg(feature = "serve")]
+        Command::Serve(serve) => serve::run(serve, registry).await,
         Command::Sessions(sessions) => sessions::run(sessions, registry).await,
         Command::Tools(tools) => tools::run(tools, registry).await,
         Command::Usage(usage) => usage::run(usage, registry).await,

@@ -43,7 +43,9 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     }
     let args = Args::parse();
     args.color.as_choice().write_global();
-    log::start();
+    if !args.command.has_a_log_of_its_own() {
+        log::start();
+    }
     // Two workers, so that a tool that computes holds up neither Ctrl-C nor the answer.
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)

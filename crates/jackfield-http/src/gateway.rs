@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembled, Config, ConfigError, Environment, Server};
+use jackfield_assembly::{Assembled, Config, ConfigError, Environment, OpenJournal, Server};
 use jackfield_domain::request::ModelRef;
-use jackfield_engine::{Engine, TurnOptions};
+use jackfield_engine::{Engine, Passing, TurnOptions};
 use tokio::sync::Semaphore;
 
 use crate::auth::Tokens;
@@ -27,6 +27,8 @@ pub(crate) struct Shared {
     /// One for each request that is answered.
     pub(crate) slots: Arc<Semaphore>,
     pub(crate) tokens: Tokens,
+    /// On memory, for requests that leave nothing behind.
+    pub(crate) unkept: Engine,
 }
 
 impl fmt::Debug for Gateway {
@@ -61,6 +63,8 @@ impl Gateway {
             assembled.switch(&config, model);
             options.insert(provider, assembled.options.clone());
         }
+        let memory = OpenJournal::in_memory().journal;
+        let unkept = assembled.engine.in_passing(memory, Passing::default());
         let slots = Arc::new(Semaphore::new(config.serve.limits.streams));
         Ok(Self {
             shared: Arc::new(Shared {
@@ -70,8 +74,24 @@ impl Gateway {
                 servers: assembled.servers,
                 slots,
                 tokens,
+                unkept,
             }),
         })
+    }
+
+    /// Whether everybody may ask who can reach the address.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.shared.tokens.is_open()
+    }
+
+    /// The engine of turns that are kept, or of those that are not.
+    pub(crate) fn engine_of(&self, is_kept: bool) -> &Engine {
+        if is_kept {
+            &self.shared.kept
+        } else {
+            &self.shared.unkept
+        }
     }
 
     /// The engine on the journal that lasts.

@@ -15,14 +15,27 @@
 //! | `run` | a server from the configuration: journal, keeper, listening, the orderly end |
 
 mod auth;
+mod body;
 mod connection;
+mod dialects;
+mod failures;
+mod flow;
 mod front;
 mod gateway;
 mod ids;
+mod log;
+mod models;
+mod notes;
 mod receipt;
 mod router;
+mod run;
 mod server;
+mod signals;
 
+pub use self::failures::chain as told;
 pub use self::gateway::Gateway;
+pub use self::log::start_log;
 pub use self::router::router;
+pub use self::run::{RunError, Running};
 pub use self::server::serve;
+pub use self::signals::asked_to_end;

@@ -54,8 +54,15 @@ pub async fn serve(listener: TcpListener, gateway: Gateway, shutdown: impl Futur
     drop(listener);
     close.send_replace(true);
     let ended = async { while connections.join_next().await.is_some() {} };
-    if tokio::time::timeout(limits.drain, ended).await.is_err() {
-        tracing::warn!("what was not answered in time is left to the next start");
+    let [kept, unkept] =
+        [true, false].map(|is_kept| gateway.engine_of(is_kept).drain(limits.drain));
+    let (drained, _, ended) = tokio::join!(kept, unkept, tokio::time::timeout(limits.drain, ended));
+    if drained.stopped > 0 {
+        let turns = drained.stopped;
+        tracing::warn!(turns, "turns that were not over go on at the next start");
+    }
+    if ended.is_err() {
+        tracing::warn!("not everything was answered in time");
     }
     connections.shutdown().await;
 }

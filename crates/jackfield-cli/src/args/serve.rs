@@ -1,0 +1,29 @@
+//! What can be asked of `jackfield serve`.
+
+use std::net::SocketAddr;
+
+use super::Setup;
+
+/// `jackfield serve`
+#[derive(Clone, Debug, clap::Args)]
+pub struct Serve {
+    /// Listen there; any address but that of this machine needs a token of [serve.tokens].
+    #[arg(long, value_name = "ADDRESS")]
+    pub bind: Option<SocketAddr>,
+    /// Ask the provider of this model where a client names a model alone: an alias, or provider/model.
+    #[arg(short, long)]
+    pub model: Option<String>,
+    /// Where the configuration is, and what it says about tools.
+    #[command(flatten)]
+    pub setup: Setup,
+}
+
+pub(super) const EXAMPLES: &str = "\
+Examples:
+  jackfield serve
+  jackfield serve --bind 127.0.0.1:9000 --model openai/gpt-5.5
+  curl http://127.0.0.1:8350/v1/chat/completions -H 'content-type: application/json' \\
+    -d '{\"model\": \"claude/claude-opus-5-5\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'
+
+Point any OpenAI or Claude client at it; docs/http.md says what it answers.
+It ends with Ctrl-C or a request to terminate, and lets what is under way end before.";

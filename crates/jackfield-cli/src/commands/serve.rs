@@ -1,0 +1,53 @@
+//! `jackfield serve`: the gateway.
+
+use std::error::Error as _;
+
+use jackfield_assembly::Registry;
+use jackfield_http::{RunError, Running, asked_to_end, start_log};
+
+use crate::args::Serve;
+use crate::commands::ask;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render;
+
+/// Serves until it is to end.
+///
+/// # Errors
+///
+/// A [`Fault`], which says what to do and how the run ends.
+pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
+    let mut flags = ask::flags(&serve.setup);
+    flags.model = serve.model;
+    let (mut config, environment) = ask::configured(&flags)?;
+    if let Some(bind) = serve.bind {
+        config.serve.bind = bind;
+    }
+    start_log(config.serve.log);
+    let running = Running::start(config, &environment, registry).await?;
+    let open = if running.is_open() {
+        "; whoever is on this machine may ask"
+    } else {
+        ""
+    };
+    render::remark(&format!("listening on http://{}{open}", running.address));
+    running.until(asked_to_end()).await;
+    Ok(Exit::Answered)
+}
+
+impl From<RunError> for Fault {
+    fn from(error: RunError) -> Self {
+        match error {
+            RunError::Config(error) => error.into(),
+            RunError::Journal(error) => error.into(),
+            RunError::CannotListen { .. } => {
+                let mut fault = Self::new(Exit::Configuration, error.to_string());
+                fault.causes.extend(error.source().map(ToString::to_string));
+                fault.with_help("name another address with `--bind`, or `bind` under [serve]; port 0 takes a free one")
+            }
+            RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
+                .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),
+            error => Self::new(Exit::Internal, error.to_string()),
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! What went wrong behind a request, as its client is told it.
+
+use std::error::Error;
+
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::fact::TurnEnd;
+use jackfield_engine::{EngineError, JournalError};
+
+/// What a client is told of an error of the engine. What only an operator can mend is logged.
+pub(crate) fn of_engine(error: &EngineError) -> ServeError {
+    let kind = match error {
+        EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
+        EngineError::Journal(JournalError::UnknownSession { .. }) => ServeErrorKind::NoSuchSession,
+        EngineError::NoSuchCall { .. } => ServeErrorKind::NoSuchCall,
+        EngineError::NotWaiting { .. } | EngineError::ResultConflict { .. } => {
+            ServeErrorKind::Conflict
+        }
+        EngineError::ResultsMissing { .. } => ServeErrorKind::ResultsMissing,
+        EngineError::UnknownProvider { .. } => ServeErrorKind::NoSuchModel,
+        EngineError::Draining | EngineError::Parked { .. } => ServeErrorKind::Unavailable,
+        _ => {
+            tracing::error!(error = %chain(error), "a request could not be answered");
+            let message = "the gateway could not answer this; its log says why";
+            return ServeError::new(ServeErrorKind::Internal, message);
+        }
+    };
+    ServeError::new(kind, error.to_string())
+}
+
+/// What a client is told of a turn that came to no answer.
+pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
+    let (kind, message) = match end {
+        TurnEnd::Answered(_)
+        | TurnEnd::Limited {
+            is_error: false, ..
+        } => (ServeErrorKind::Internal, "the answer is lost".to_owned()),
+        TurnEnd::Cancelled(_) => (
+            ServeErrorKind::Cancelled,
+            "the turn was cancelled".to_owned(),
+        ),
+        TurnEnd::ClientExpired => (
+            ServeErrorKind::ClientExpired,
+            "the results of your tools did not come in time; send the conversation again with \
+             them, and it goes on from there"
+                .to_owned(),
+        ),
+        TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => (
+            ServeErrorKind::Model(Box::new(failure.clone())),
+            failure.message.clone(),
+        ),
+        TurnEnd::Limited {
+            is_error: true,
+            limit,
+        } => (
+            ServeErrorKind::LimitReached,
+            format!("a limit of the turn was met ({limit:?}), and that is set to be an error"),
+        ),
+    };
+    ServeError::new(kind, message)
+}
+
+/// An error and its sources in a line.
+#[must_use]
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let sources = std::iter::successors(Some(error), |error| (*error).source());
+    let words: Vec<String> = sources.map(ToString::to_string).collect();
+    words.join(": ")
+}

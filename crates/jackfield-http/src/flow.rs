@@ -1,0 +1,94 @@
+//! A request from its first byte to its last, in whichever dialect.
+
+mod asked;
+mod opening;
+mod plain;
+mod stream;
+mod telling;
+mod tools;
+mod whole;
+
+use axum::body::Body;
+use axum::response::Response;
+use http::{HeaderValue, Request};
+use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
+use jackfield_engine::Begun;
+use tokio::sync::OwnedSemaphorePermit;
+
+use self::asked::Asked;
+use self::telling::{Held, Telling};
+use crate::gateway::Gateway;
+use crate::ids::RequestId;
+use crate::receipt::Ledger;
+use crate::{body, notes, router};
+
+/// Answers a request for a reply.
+pub(crate) async fn answer(
+    gateway: Gateway,
+    dialect: &'static dyn ServeDialect,
+    request: Request<Body>,
+) -> Response {
+    let id = request.extensions().get::<RequestId>().cloned();
+    let id = id.map(|id| id.0).unwrap_or_default();
+    match replied(&gateway, dialect, &id, request).await {
+        Ok(response) => response,
+        Err(error) => router::to_response(dialect.error(&error, &id)),
+    }
+}
+
+async fn replied(
+    gateway: &Gateway,
+    dialect: &'static dyn ServeDialect,
+    id: &str,
+    request: Request<Body>,
+) -> Result<Response, ServeError> {
+    let asker = gateway.asker(request.headers())?;
+    let slot = slot(gateway)?;
+    let (head, body) = request.into_parts();
+    let body = body::read(body, &gateway.shared.config.serve.limits).await?;
+    let ledger = head.extensions.get::<Ledger>().cloned();
+    let asked = Asked::read(gateway, dialect, &asker, &head.headers, &body)?;
+    drop(body);
+    let Begun {
+        connection,
+        segment,
+        session,
+        turn,
+        watcher,
+        ..
+    } = opening::open(gateway, &asked).await?;
+    tracing::debug!(%session, %turn, segment, "told");
+    let Asked {
+        about,
+        incoming,
+        is_kept,
+        ..
+    } = asked;
+    let held = Held { connection, slot };
+    let told = Telling::new(dialect, about, turn, segment, watcher, id.to_owned());
+    let mut response = if incoming.stream {
+        let keep_alive = gateway.shared.config.serve.keep_alive;
+        let mut response = stream::answer(told, held, keep_alive, ledger).await?;
+        notes::insert(response.headers_mut(), notes::header(&incoming.notes));
+        response
+    } else {
+        whole::answer(told, held, &incoming.notes, ledger).await?
+    };
+    if is_kept && let Ok(session) = HeaderValue::from_str(session.as_str()) {
+        response.headers_mut().insert(SESSION, session);
+    }
+    Ok(response)
+}
+
+/// A place among those that are answered at once, held until the last byte has left.
+fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
+    let slots = std::sync::Arc::clone(&gateway.shared.slots);
+    slots.try_acquire_owned().map_err(|_| {
+        let most = gateway.shared.config.serve.limits.streams;
+        let message = format!("{most} requests are being answered already; come again in a moment");
+        ServeError::new(ServeErrorKind::TooMany { retry_after: 1 }, message)
+    })
+}
+
+/// The header that names a session.
+pub(crate) const SESSION: &str = "x-session-id";

@@ -1,0 +1,302 @@
+//! What a request asks, with everything that holds for it.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::HeaderMap;
+use jackfield_assembly::{self as assembly, ToolsUsed};
+use jackfield_dialect_kit::incoming::Incoming;
+use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::settings::Settings;
+use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
+use serde::Deserialize;
+
+use super::tools;
+use crate::auth::Asker;
+use crate::gateway::Gateway;
+
+/// What a request asks.
+pub(crate) struct Asked {
+    /// What its reply says of itself, but for its id.
+    pub(crate) about: About,
+    /// The digest of its body, by which a repeat is known.
+    pub(crate) body: Digest,
+    /// What it says.
+    pub(crate) incoming: Incoming,
+    /// Whether it says that it was sent before.
+    pub(crate) is_repeat: bool,
+    /// Whether its turn is kept when it is over.
+    pub(crate) is_kept: bool,
+    /// Its idempotency key.
+    pub(crate) key: Option<Arc<str>>,
+    /// What its turn is begun with.
+    pub(crate) options: TurnOptions,
+    /// Whose conversations it sees.
+    pub(crate) principal: Arc<str>,
+    /// The session that it names.
+    pub(crate) session: Option<SessionId>,
+}
+
+impl Asked {
+    /// Reads a request.
+    ///
+    /// # Errors
+    ///
+    /// What is wrong with it, or what would be lost although it is strict.
+    pub(crate) fn read(
+        gateway: &Gateway,
+        dialect: &'static dyn ServeDialect,
+        asker: &Asker,
+        headers: &HeaderMap,
+        body: &[u8],
+    ) -> Result<Self, ServeError> {
+        let config = &gateway.shared.config;
+        let header = |name: &str| {
+            let value = headers.get(name).and_then(|value| value.to_str().ok());
+            value.map(str::to_owned)
+        };
+        let named = named(body);
+        let model = named.as_deref().map(|name| gateway.model(name)).transpose();
+        // A body that is none is told so before its model is.
+        let owner = match &model {
+            Ok(Some(model)) => owner(gateway, dialect, model),
+            Ok(None) | Err(_) => foreign(dialect, ""),
+        };
+        let incoming = dialect.request(&header, body, &owner)?;
+        let model = match model? {
+            Some(model) if named.as_deref() == Some(&*incoming.model) => model,
+            Some(_) | None => gateway.model(&incoming.model)?,
+        };
+        check_tools(&incoming, config.serve.limits.tools)?;
+        let strict = strict(
+            header("x-jackfield-strict").as_deref(),
+            config.options.strict,
+        )?;
+        if let Some(least) = strict {
+            refuse_losses(&incoming, least)?;
+        }
+        let wanted = header(tools::HEADER);
+        let used = tools::used(&asker.tools, wanted.as_deref(), !incoming.tools.is_empty())?;
+        let session = header("x-session-id")
+            .map(|id| session_of(&id))
+            .transpose()?;
+        let retried = header("x-stainless-retry-count");
+        let asks_to_keep = incoming.store == Some(true) || incoming.background;
+        let is_kept = session.is_some()
+            || incoming.previous.is_some()
+            || (incoming.store != Some(false) && (asks_to_keep || used != ToolsUsed::None));
+        let about = About {
+            created: now(),
+            dialect: gateway
+                .shared
+                .kept
+                .state_owner(&model.provider, &model.model)
+                .map(|owner| owner.dialect),
+            echo: incoming.echo.clone(),
+            id: String::new(),
+            model: incoming.model.to_string(),
+        };
+        Ok(Self {
+            about,
+            body: Digest::of(body),
+            is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
+            is_kept,
+            key: header("idempotency-key").map(Into::into),
+            options: options(gateway, model, &incoming, used, strict),
+            principal: principal(asker, &incoming.settings),
+            session,
+            incoming,
+        })
+    }
+}
+
+/// The model that a body names, before anything else of it is looked at.
+fn named(body: &[u8]) -> Option<String> {
+    #[derive(Deserialize)]
+    struct Named {
+        model: String,
+    }
+    serde_json::from_slice::<Named>(body)
+        .ok()
+        .map(|named| named.model)
+}
+
+/// Whose the state is that a client of this dialect brings: the provider's own, where it is asked in the
+/// same one.
+fn owner(gateway: &Gateway, dialect: &dyn ServeDialect, model: &ModelRef) -> StateOwner {
+    let engine = &gateway.shared.kept;
+    let own = engine.state_owner(&model.provider, &model.model);
+    own.filter(|owner| *owner.dialect == *dialect.name())
+        .unwrap_or_else(|| foreign(dialect, &model.model))
+}
+
+/// The owner of what no provider here understands.
+fn foreign(dialect: &dyn ServeDialect, model: &str) -> StateOwner {
+    StateOwner {
+        dialect: dialect.name().into(),
+        endpoint: "".into(),
+        model: model.into(),
+    }
+}
+
+fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {
+    let brought = incoming.tools.len();
+    if brought > most {
+        let message = format!("tools: there are {brought}, and at most {most} may be brought");
+        return Err(ServeError::new(ServeErrorKind::Invalid, message).at("tools"));
+    }
+    let mut names: Vec<&str> = incoming
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    names.sort_unstable();
+    let twice = names.windows(2).find_map(|pair| match pair {
+        [one, other] if one == other => Some(*one),
+        _ => None,
+    });
+    match twice {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("tools: two of them have the name `{name}`");
+            Err(ServeError::new(ServeErrorKind::Invalid, message).at("tools"))
+        }
+    }
+}
+
+/// What may not get lost: as the header says, or the configuration.
+fn strict(
+    header: Option<&str>,
+    configured: Option<NoteEffect>,
+) -> Result<Option<NoteEffect>, ServeError> {
+    let Some(word) = header else {
+        return Ok(configured);
+    };
+    match word.trim() {
+        "true" | "meaning" => Ok(Some(NoteEffect::Meaning)),
+        "quality" => Ok(Some(NoteEffect::Quality)),
+        "cost" => Ok(Some(NoteEffect::Cost)),
+        "cosmetic" => Ok(Some(NoteEffect::Cosmetic)),
+        "false" => Ok(None),
+        word => {
+            let message = format!(
+                "the header `x-jackfield-strict` is one of true, meaning, quality, cost, cosmetic \
+                 and false, not `{word}`"
+            );
+            Err(ServeError::new(ServeErrorKind::Invalid, message))
+        }
+    }
+}
+
+/// Refuses what is lost already when the request is read.
+fn refuse_losses(incoming: &Incoming, least: NoteEffect) -> Result<(), ServeError> {
+    match incoming.notes.iter().find(|note| note.effect >= least) {
+        None => Ok(()),
+        Some(note) => {
+            let message = format!(
+                "{}: this cannot be carried ({}), and the request is strict about that",
+                note.path, note.code
+            );
+            Err(ServeError::new(ServeErrorKind::Strict, message).at(note.path.clone()))
+        }
+    }
+}
+
+fn session_of(id: &str) -> Result<SessionId, ServeError> {
+    SessionId::parse(id).map_err(|error| {
+        let message = format!("the header `x-session-id`: {error}");
+        ServeError::new(ServeErrorKind::NoSuchSession, message)
+    })
+}
+
+/// The token's principal, and the end user of whom the request says that it is for: neither sees what is
+/// the other's. The name of a token has no `/`.
+fn principal(asker: &Asker, settings: &Settings) -> Arc<str> {
+    match &settings.end_user {
+        None => Arc::clone(&asker.principal),
+        Some(user) => format!("{}/{user}", asker.principal).into(),
+    }
+}
+
+fn options(
+    gateway: &Gateway,
+    model: ModelRef,
+    incoming: &Incoming,
+    used: ToolsUsed,
+    strict: Option<NoteEffect>,
+) -> TurnOptions {
+    let shared = &gateway.shared;
+    let configured = shared.options.get(&model.provider);
+    let mut options = configured
+        .cloned()
+        .unwrap_or_else(|| TurnOptions::new(model.clone()));
+    options.model = model;
+    options.can_supersede = false;
+    options.choice = incoming.choice.clone();
+    options.settings = merged(&options.settings, incoming.settings.clone());
+    options.strict = strict;
+    options
+        .system
+        .parts
+        .extend(incoming.system.parts.iter().cloned());
+    let tools = incoming.tools.iter().cloned().map(Arc::new);
+    options.client_tools = tools.collect();
+    options.server_tools = match used {
+        ToolsUsed::All => ServerTools::All,
+        ToolsUsed::None => ServerTools::None,
+        ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
+    };
+    options.disconnect = match shared.config.serve.disconnect {
+        assembly::Disconnect::Cancel => Disconnect::Cancel(Duration::ZERO),
+        assembly::Disconnect::Finish => Disconnect::Finish,
+    };
+    options
+}
+
+/// What a client says, over what is configured.
+fn merged(configured: &Settings, asked: Settings) -> Settings {
+    let mut extensions = asked.extensions;
+    let own = extensions.len();
+    for extension in &configured.extensions {
+        let said = extensions.iter().take(own);
+        let mut said = said.map(|own| (&own.dialect, &own.path));
+        if !said.any(|place| place == (&extension.dialect, &extension.path)) {
+            extensions.push(extension.clone());
+        }
+    }
+    Settings {
+        effort: asked.effort.or(configured.effort),
+        end_user: asked.end_user.or_else(|| configured.end_user.clone()),
+        extensions,
+        frequency_penalty: asked.frequency_penalty.or(configured.frequency_penalty),
+        max_output_tokens: asked.max_output_tokens.or(configured.max_output_tokens),
+        parallel_calls: asked.parallel_calls.or(configured.parallel_calls),
+        presence_penalty: asked.presence_penalty.or(configured.presence_penalty),
+        response_format: asked.response_format,
+        seed: asked.seed.or(configured.seed),
+        service_tier: asked
+            .service_tier
+            .or_else(|| configured.service_tier.clone()),
+        stop: if asked.stop.is_empty() {
+            configured.stop.clone()
+        } else {
+            asked.stop
+        },
+        temperature: asked.temperature.or(configured.temperature),
+        thinking: asked.thinking.or(configured.thinking),
+        thinking_shown: asked.thinking_shown.or(configured.thinking_shown),
+        top_k: asked.top_k.or(configured.top_k),
+        top_p: asked.top_p.or(configured.top_p),
+        verbosity: asked.verbosity.or(configured.verbosity),
+    }
+}
+
+fn now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    since.unwrap_or_default().as_secs()
+}

@@ -1,0 +1,137 @@
+//! A reply as events, as they come.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::HeaderValue;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http_body_util::StreamBody;
+use hyper::body::Frame;
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
+use tokio::time::timeout;
+
+use super::plain::{SegmentEnd, Shown};
+use super::telling::{Held, Telling};
+use crate::failures;
+use crate::receipt::{Ledger, Receipted};
+
+/// Answers with a stream of events that says something at least every so often.
+///
+/// Its head is sent with the first piece, so that what fails before has its own status; or after a while,
+/// so that the client knows that something lives.
+///
+/// # Errors
+///
+/// What failed before the first piece.
+pub(crate) async fn answer(
+    mut told: Telling,
+    held: Held,
+    keep_alive: Duration,
+    ledger: Option<Ledger>,
+) -> Result<Response, ServeError> {
+    let first = match timeout(keep_alive, told.next()).await {
+        Ok(shown) => shown?,
+        Err(_) => Vec::new(),
+    };
+    if let [Shown::End(SegmentEnd::Failed(end))] = &*first {
+        // The client has all that there is.
+        held.connection.written();
+        return Err(failures::of_end(end));
+    }
+    let mut encoder = told.encoder();
+    let mut text = String::new();
+    write(&mut text, &encoder.begin());
+    let mut sending = Sending {
+        encoder: Some(encoder),
+        keep_alive,
+        text,
+        told,
+    };
+    sending.push(&first);
+    if first.is_empty() {
+        sending.stay();
+    }
+    let frames = stream::unfold(sending, |mut sending| async move {
+        let text = sending.next().await?;
+        Some((Ok::<_, Infallible>(Frame::data(text)), sending))
+    });
+    let body = StreamBody::new(Box::pin(frames));
+    let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
+    let headers = response.headers_mut();
+    let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
+    headers.insert(CONTENT_TYPE, events);
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+    // Proxies that keep answers back are told not to.
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    Ok(response)
+}
+
+/// A reply that is being written.
+struct Sending {
+    /// What writes it, until its end is written.
+    encoder: Option<Box<dyn EncodeReply>>,
+    keep_alive: Duration,
+    /// What is written and not sent.
+    text: String,
+    told: Telling,
+}
+
+impl Sending {
+    /// What is sent next; nothing when all of it was.
+    async fn next(&mut self) -> Option<Bytes> {
+        while self.text.is_empty() {
+            if self.encoder.is_none() {
+                return None;
+            }
+            match timeout(self.keep_alive, self.told.next()).await {
+                Ok(Ok(shown)) => self.push(&shown),
+                Ok(Err(error)) => self.fail(&error),
+                Err(_) => self.stay(),
+            }
+        }
+        Some(std::mem::take(&mut self.text).into())
+    }
+
+    fn push(&mut self, shown: &[Shown]) {
+        for shown in shown {
+            match shown {
+                Shown::Piece { call, delta } => {
+                    if let Some(encoder) = &mut self.encoder {
+                        write(&mut self.text, &encoder.push(delta, call.as_ref()));
+                    }
+                }
+                Shown::End(SegmentEnd::Failed(end)) => self.fail(&failures::of_end(end)),
+                Shown::End(SegmentEnd::Whole(end)) => {
+                    if let Some(encoder) = self.encoder.take() {
+                        write(&mut self.text, &encoder.finish(end));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Says nothing but that the connection lives.
+    fn stay(&mut self) {
+        if let Some(encoder) = &mut self.encoder {
+            self.text.push_str(&encoder.keep_alive());
+        }
+    }
+
+    fn fail(&mut self, error: &ServeError) {
+        if let Some(encoder) = self.encoder.take() {
+            write(&mut self.text, &encoder.fail(error, &self.told.request_id));
+        }
+    }
+}
+
+fn write(text: &mut String, events: &[SseEvent]) {
+    use std::fmt::Write as _;
+    for event in events {
+        // A text takes whatever is written to it.
+        let _taken = write!(text, "{event}");
+    }
+}

@@ -1,0 +1,101 @@
+//! A turn on its way to its client: what is told of it, as the pieces of one reply.
+
+use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
+use jackfield_domain::ids::TurnId;
+use jackfield_domain::note::Note;
+use jackfield_domain::reply::Reply;
+use jackfield_engine::{Connection, Watcher};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::plain::{Shown, Viewer};
+use crate::failures;
+use crate::receipt::Receipt;
+
+/// A turn on its way to its client.
+pub(crate) struct Telling {
+    about: About,
+    dialect: &'static dyn ServeDialect,
+    pub(crate) request_id: String,
+    turn: TurnId,
+    viewer: Viewer,
+    watcher: Watcher,
+}
+
+/// What is held until the last byte has left.
+pub(crate) struct Held {
+    pub(crate) connection: Connection,
+    pub(crate) slot: OwnedSemaphorePermit,
+}
+
+impl Held {
+    /// What lets go of it, and says whether all was written.
+    pub(crate) fn receipt(self) -> Receipt {
+        let Self { connection, slot } = self;
+        Receipt::new(move |whole| {
+            drop(slot);
+            if whole {
+                connection.written();
+            }
+        })
+    }
+}
+
+impl Telling {
+    /// Tells this segment of a turn.
+    pub(crate) fn new(
+        dialect: &'static dyn ServeDialect,
+        about: About,
+        turn: TurnId,
+        segment: u32,
+        watcher: Watcher,
+        request_id: String,
+    ) -> Self {
+        Self {
+            about: About {
+                id: format!("{turn}_{segment}"),
+                ..about
+            },
+            dialect,
+            request_id,
+            viewer: Viewer::new(),
+            turn,
+            watcher,
+        }
+    }
+
+    /// What comes next: at least one piece, and all that are there already. Can be dropped at any time
+    /// without losing anything.
+    ///
+    /// # Errors
+    ///
+    /// The journal cannot be read.
+    pub(crate) async fn next(&mut self) -> Result<Vec<Shown>, ServeError> {
+        let mut shown = Vec::new();
+        while shown.is_empty() {
+            let told = self.watcher.next().await;
+            let (_, told) = told.map_err(|error| failures::of_engine(&error))?;
+            shown = self.viewer.see(&told);
+        }
+        while !matches!(shown.last(), Some(Shown::End(_)))
+            && let Some((_, told)) = self.watcher.next_so_far()
+        {
+            shown.append(&mut self.viewer.see(&told));
+        }
+        Ok(shown)
+    }
+
+    /// The turn.
+    pub(crate) const fn turn(&self) -> &TurnId {
+        &self.turn
+    }
+
+    /// What writes it as events.
+    pub(crate) fn encoder(&self) -> Box<dyn EncodeReply> {
+        self.dialect.encoder(&self.about)
+    }
+
+    /// A reply as one body.
+    pub(crate) fn body(&self, reply: &Reply) -> (Vec<u8>, Vec<Note>) {
+        self.dialect.reply(reply, &self.about)
+    }
+}

@@ -1,0 +1,71 @@
+//! A reply told whole.
+
+use axum::response::Response;
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use http_body_util::Full;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::accumulator::{ProtocolViolation, ReplyAccumulator};
+use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::note::Note;
+use jackfield_domain::tool::Catalog;
+
+use super::plain::{SegmentEnd, Shown};
+use super::telling::{Held, Telling};
+use crate::failures;
+use crate::notes;
+use crate::receipt::{Ledger, Receipted};
+
+/// Answers with the whole reply, when it is there.
+///
+/// # Errors
+///
+/// What failed.
+pub(crate) async fn answer(
+    mut told: Telling,
+    held: Held,
+    known: &[Note],
+    ledger: Option<Ledger>,
+) -> Result<Response, ServeError> {
+    let mut reply = ReplyAccumulator::new(told.turn().clone(), ATTEMPT);
+    let end = loop {
+        let mut end = None;
+        for shown in told.next().await? {
+            match shown {
+                Shown::Piece { delta, .. } => reply.push(&delta).map_err(broken)?,
+                Shown::End(ended) => end = Some(ended),
+            }
+        }
+        if let Some(end) = end {
+            break end;
+        }
+    };
+    let end = match end {
+        SegmentEnd::Whole(end) => end,
+        SegmentEnd::Failed(end) => {
+            // The client has all that there is.
+            held.connection.written();
+            return Err(failures::of_end(&end));
+        }
+    };
+    let reply = reply.finish(end, &Catalog::default()).map_err(broken)?;
+    let (body, lost) = told.body(&reply);
+    let all = known.iter().chain(&reply.end.notes).chain(&lost);
+    let notes = notes::header(all);
+    let body = Full::new(Bytes::from(body));
+    let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    notes::insert(headers, notes);
+    Ok(response)
+}
+
+fn broken(error: ProtocolViolation) -> ServeError {
+    ServeError::new(ServeErrorKind::Internal, error.to_string())
+}
+
+const ATTEMPT: ModelAttempt = ModelAttempt {
+    attempt: 1,
+    round: 1,
+};

@@ -1,0 +1,156 @@
+//! A server from the configuration: its journal, what takes up what was left, and an orderly end.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_assembly::{
+    Config, ConfigError, Environment, JournalError, OpenJournal, Registry, Server,
+};
+use jackfield_engine::{Engine, Keeper, KeeperOptions, Kept};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::failures::chain;
+use crate::gateway::Gateway;
+use crate::server;
+
+/// Why a gateway does not start.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// It cannot listen there.
+    #[error("the gateway cannot listen on {address}")]
+    CannotListen {
+        /// Where.
+        address: SocketAddr,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+    /// The configuration is wrong.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// Conversations cannot be kept where they are to be kept.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
+    /// Everybody could ask who reaches the address.
+    #[error(
+        "{address} can be reached from elsewhere, and no token is configured: \
+         add one under [serve.tokens], or listen on 127.0.0.1"
+    )]
+    NeedsToken {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The task that opens the journal failed.
+    #[error("the journal cannot be opened")]
+    Opening(#[from] tokio::task::JoinError),
+}
+
+/// A gateway that listens.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Running {
+    /// Where it listens.
+    pub address: SocketAddr,
+    gateway: Gateway,
+    journal: OpenJournal,
+    keepers: [Keeper; 2],
+    listener: TcpListener,
+}
+
+impl Running {
+    /// Opens the journal, takes up what was left in it, and listens. Connections are taken in by
+    /// [`until`](Self::until).
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`], before anything of a conversation was touched.
+    pub async fn start(
+        config: Config,
+        environment: &Environment,
+        registry: &Registry,
+    ) -> Result<Self, RunError> {
+        let bind = config.serve.bind;
+        if !bind.ip().is_loopback() && config.serve.tokens.is_empty() {
+            return Err(RunError::NeedsToken { address: bind });
+        }
+        let prepared = registry.prepare(&config, environment)?;
+        let listener = TcpListener::bind(bind).await;
+        let cannot = |source| RunError::CannotListen {
+            address: bind,
+            source,
+        };
+        let listener = listener.map_err(cannot)?;
+        let address = listener.local_addr().map_err(cannot)?;
+        let opening = config.clone();
+        let journal = tokio::task::spawn_blocking(move || opening.open_journal()).await??;
+        if let Some(unkept) = &journal.unkept {
+            let why = unkept.causes.join(": ");
+            tracing::warn!(why, help = unkept.help, "nothing is kept");
+        }
+        let assembled = prepared.on(Arc::clone(&journal.journal));
+        for (provider, missing) in &assembled.missing_keys {
+            tracing::debug!(%provider, why = missing.why, "a provider has no key");
+        }
+        let gateway = Gateway::new(assembled, config, environment)?;
+        let keepers = [true, false].map(|is_kept| keep(&gateway, gateway.engine_of(is_kept)));
+        Ok(Self {
+            address,
+            gateway,
+            journal,
+            keepers,
+            listener,
+        })
+    }
+
+    /// Whether a token is needed.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.gateway.is_open()
+    }
+
+    /// Serves until `shutdown`, and ends in order: what is under way has a while, and the rest goes on at the
+    /// next start.
+    pub async fn until(self, shutdown: impl Future<Output = ()>) {
+        let Self {
+            gateway,
+            journal,
+            keepers,
+            listener,
+            ..
+        } = self;
+        server::serve(listener, gateway.clone(), shutdown).await;
+        drop(keepers);
+        stop(&gateway.shared.servers).await;
+        let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
+    }
+}
+
+fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
+    let policy = gateway.shared.config.options.policy.clone();
+    engine.keep(KeeperOptions::new(policy), |kept| {
+        let Kept { driven, session } = kept;
+        match driven {
+            Ok(_) => tracing::debug!(%session, "a turn was taken up"),
+            Err(error) => {
+                tracing::warn!(%session, error = %chain(&error), "a turn cannot be taken up");
+            }
+        }
+    })
+}
+
+/// Ends all servers at once. Those that take their time are left to their guards.
+async fn stop(servers: &[Server]) {
+    let mut stopping = JoinSet::new();
+    for server in servers.iter().cloned() {
+        stopping.spawn(async move { server.stop().await });
+    }
+    let _in_time = tokio::time::timeout(FAREWELL, stopping.join_all()).await;
+}
+
+/// How long the end waits for servers, and for the journal.
+const FAREWELL: Duration = Duration::from_secs(1);
