@@ -10,6 +10,7 @@
 
 pub mod reply;
 pub mod request;
+pub mod serve;
 pub mod stream;
 pub mod validator;
 pub mod wire;

@@ -9,6 +9,8 @@
 //! | `request::to_wire` | `request::from_wire` |
 //! | `stream::Decoder` | `stream::Encoder`, `reply::to_wire` |
 //! | [`error::classify`] | [`error::to_wire`] |
+//! | [`models::from_wire`] | [`models::to_wire`] |
+//! | | `serve`: all of it, as Jackfield's own server speaks the language |
 //!
 //! What a server that only claims to speak the language does otherwise is in the tables of [`profile`],
 //! and nowhere else.

@@ -1,4 +1,4 @@
-//! The list of models (`GET /v1/models`), from OpenAI and from servers like it.
+//! The list of models (`GET /v1/models`), from OpenAI and from servers like it, and as one of them.
 //!
 //! OpenAI itself tells names alone. What others tell besides has a name of its own everywhere: the
 //! fields here are those of vLLM, llama.cpp, Mistral, Groq and OpenRouter (2026-11), and whatever is in
@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use jackfield_domain::listing::ListedModel;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 /// The list.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,6 +24,38 @@ struct ModelList {
 pub fn from_wire(body: &[u8]) -> Result<Vec<ListedModel>, serde_json::Error> {
     let ModelList { data } = serde_json::from_slice(body)?;
     Ok(data.iter().filter_map(model).collect())
+}
+
+/// The list as a server answers it. All have the same `created`, in seconds since 1970: nobody tells
+/// when a model was made.
+#[must_use]
+pub fn to_wire(models: &[ListedModel], created: u64) -> Value {
+    let data: Vec<Value> = models.iter().map(|one| one_to_wire(one, created)).collect();
+    json!({ "object": "list", "data": data })
+}
+
+/// One model as a server answers it (`GET /v1/models/{id}`).
+///
+/// What the vendor's form has no place for stands where compatible servers tell it.
+#[must_use]
+pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
+    let mut told = json!({
+        "id": &*model.id,
+        "object": "model",
+        "created": created,
+        "owned_by": "jackfield",
+    });
+    let more = [
+        ("context_length", model.context.map(Value::from)),
+        ("max_completion_tokens", model.output.map(Value::from)),
+        ("name", model.name.as_deref().map(Value::from)),
+    ];
+    for (field, known) in more {
+        if let (Some(known), Some(fields)) = (known, told.as_object_mut()) {
+            fields.insert(field.to_owned(), known);
+        }
+    }
+    told
 }
 
 fn model(listed: &Value) -> Option<ListedModel> {

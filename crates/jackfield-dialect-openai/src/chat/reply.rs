@@ -2,6 +2,7 @@
 
 pub(crate) mod ending;
 mod outward;
+pub(crate) mod server_tools;
 pub(crate) mod state;
 
 pub(crate) use outward::is_audio;

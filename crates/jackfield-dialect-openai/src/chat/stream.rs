@@ -2,10 +2,12 @@
 
 mod arguments;
 mod calls;
+mod chunks;
 mod decoder;
 mod encoder;
 mod prose;
 mod read;
+mod waiting;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;

@@ -12,3 +12,4 @@ mod read;
 mod reply_laws;
 mod request_laws;
 mod rules;
+mod serve;

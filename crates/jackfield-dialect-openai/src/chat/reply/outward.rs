@@ -3,12 +3,14 @@
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, ToolCall};
 use jackfield_domain::note::{Note, NoteEffect};
+use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::reply::Reply;
+use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::tool_input::ToolInput;
 use serde_json::Value;
 
 use super::ending::{Holds, finish_reason, finish_word, usage_to_wire};
-use super::state;
+use super::{server_tools, state};
 use crate::chat::request::in_words;
 use crate::chat::stream::annotation;
 use crate::chat::{DIALECT, wire};
@@ -149,9 +151,11 @@ impl Spoken {
                 self.places.push(Place::Thinking);
             }
             Content::ToolCall(call) => self.call(n, block, call),
-            Content::ToolOutcome(_) => {
-                self.notes
-                    .dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
+            Content::ToolOutcome(outcome) => {
+                if !self.answered(outcome) {
+                    self.notes
+                        .dropped(NoteEffect::Quality, "provider_outcome_withheld", path);
+                }
             }
         }
     }
@@ -187,9 +191,7 @@ impl Spoken {
 
     fn call(&mut self, n: usize, block: &Block, call: &ToolCall) {
         if call.ran_by == RanBy::Provider {
-            let path = format_args!("blocks[{n}]");
-            self.notes
-                .dropped(NoteEffect::Quality, "provider_call_withheld", path);
+            self.server_call(n, block, call);
             return;
         }
         let name = Some(call.name.as_str().to_owned());
@@ -200,8 +202,7 @@ impl Spoken {
         };
         match &call.input {
             ToolInput::Json(input) => {
-                let raw = input.raw();
-                let raw = if raw.trim().is_empty() { "{}" } else { raw };
+                let raw = server_tools::json_arguments(input.raw());
                 told.kind = Some("function".to_owned());
                 told.function = Some(wire::FunctionCall {
                     name,
@@ -218,6 +219,37 @@ impl Spoken {
         }
         self.message.tool_calls.get_or_insert_default().push(told);
         self.places.push(Place::Call);
+    }
+
+    /// A call that whoever serves has run: shown if that is Jackfield itself.
+    fn server_call(&mut self, n: usize, block: &Block, call: &ToolCall) {
+        let Some(tool) = ServerTool::of(&block.opaque) else {
+            let path = format_args!("blocks[{n}]");
+            self.notes
+                .dropped(NoteEffect::Quality, "provider_call_withheld", path);
+            return;
+        };
+        let arguments = match &call.input {
+            ToolInput::Json(input) => server_tools::json_arguments(input.raw()),
+            ToolInput::Text(text) => text,
+        };
+        let told = server_tools::call(call.id.as_str(), tool, arguments.to_owned());
+        let meanwhile = self.message.jackfield.get_or_insert_default();
+        meanwhile.tool_calls.push(told);
+        self.places.push(Place::Other);
+    }
+
+    /// Tells what came of a call that has been shown; whether it has.
+    fn answered(&mut self, outcome: &ToolOutcome) -> bool {
+        let meanwhile = self.message.jackfield.as_mut();
+        let mut calls = meanwhile.into_iter().flat_map(|all| &mut all.tool_calls);
+        let id = outcome.call.as_str();
+        match calls.find(|call| call.id.as_deref() == Some(id)) {
+            Some(call) => server_tools::answer(call, &outcome.result),
+            None => return false,
+        }
+        self.places.push(Place::Other);
+        true
     }
 }
 

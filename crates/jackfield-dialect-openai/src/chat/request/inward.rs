@@ -6,6 +6,7 @@ mod settings;
 mod spoken;
 mod tools;
 
+use jackfield_dialect_kit::body;
 use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::opaque::StateOwner;
@@ -16,9 +17,9 @@ use crate::chat::wire;
 ///
 /// # Errors
 ///
-/// [`Invalid`] if it is not JSON of the vendor's form.
-pub fn parse(body: &[u8]) -> Result<wire::Request, Invalid> {
-    serde_json::from_slice(body).map_err(|fault| Invalid::new("body", fault.to_string()))
+/// [`Invalid`] if it is not JSON of the vendor's form, with the place.
+pub fn parse(text: &[u8]) -> Result<wire::Request, Invalid> {
+    body::parse(text)
 }
 
 /// What a client asks.

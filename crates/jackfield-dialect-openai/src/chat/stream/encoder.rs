@@ -1,18 +1,21 @@
 //! Pieces of a reply as chunks for a client.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_domain::block::{Annotation, Content, RanBy};
+use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
-use jackfield_domain::opaque::OpaqueState;
 use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
 
+use super::chunks::{calling, choice, event, meanwhile, words};
+use super::waiting::{Kind, Waiting, piece};
 use crate::chat::reply::ending::{Holds, finish_word, usage_to_wire};
-use crate::chat::reply::{is_audio, state};
+use crate::chat::reply::{is_audio, server_tools, state};
 use crate::chat::request::in_words;
 use crate::chat::{DIALECT, wire};
 use crate::error;
@@ -20,7 +23,7 @@ use crate::error;
 /// Writes one streamed reply, piece by piece.
 ///
 /// The role comes first, why it ended comes on a chunk of its own, what was used only where it was asked
-/// for, and `[DONE]` last. Blocks come strictly one after another: pieces of a later block wait until the
+/// for, and `[DONE]` last. Tools that Jackfield ran are told as [`wire::Meanwhile`]. Blocks come strictly one after another: pieces of a later block wait until the
 /// earlier ones have ended. What this dialect cannot tell is left out, as [`crate::chat::reply::to_wire`]
 /// notes for the whole reply. Pieces that fit no open block are ignored.
 #[derive(Debug)]
@@ -33,41 +36,14 @@ pub struct Encoder {
     /// The kind of the last block that was told.
     last: Option<Kind>,
     model: String,
+    /// Whether reasoning is told.
+    reasoning: bool,
+    /// The ids of the calls that Jackfield ran.
+    server_calls: Vec<String>,
     /// Whether any words have been told.
     spoke: bool,
     usage: bool,
     waiting: VecDeque<Waiting>,
-}
-
-/// What a block is told as.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Kind {
-    /// The number of the call.
-    Call(u32),
-    Other,
-    Refusal,
-    Text,
-    Thinking,
-}
-
-/// A block that has not been told to its end.
-#[derive(Debug)]
-struct Waiting {
-    call: Option<String>,
-    ended: bool,
-    /// The number of the domain.
-    index: u32,
-    pieces: Vec<Piece>,
-    start: BlockStart,
-    states: Vec<OpaqueState>,
-    /// As what its start has been told.
-    told: Option<Kind>,
-}
-
-#[derive(Debug)]
-enum Piece {
-    Annotation(Annotation),
-    Text(String),
 }
 
 impl Encoder {
@@ -83,6 +59,8 @@ impl Encoder {
             id: id.into(),
             last: None,
             model: model.into(),
+            reasoning: true,
+            server_calls: Vec::new(),
             spoke: false,
             usage: false,
             waiting: VecDeque::new(),
@@ -93,6 +71,13 @@ impl Encoder {
     #[must_use]
     pub const fn with_usage(mut self) -> Self {
         self.usage = true;
+        self
+    }
+
+    /// Says nothing of the reasoning, for which the vendor has no field.
+    #[must_use]
+    pub const fn without_reasoning(mut self) -> Self {
+        self.reasoning = false;
         self
     }
 
@@ -123,7 +108,9 @@ impl Encoder {
                 ended: false,
                 index: *index,
                 pieces: Vec::new(),
+                remarks: Vec::new(),
                 start: start.clone(),
+                state_told: false,
                 states: Vec::new(),
                 told: None,
             }),
@@ -132,14 +119,14 @@ impl Encoder {
                     && *annotation.dialect == *DIALECT
                     && annotation.json.is_object()
                 {
-                    block.pieces.push(Piece::Annotation(annotation.clone()));
+                    block.remarks.push(annotation.json.clone());
                 }
             }
             Delta::ArgumentsAppended { index, text } | Delta::TextAppended { index, text } => {
                 if let Some(block) = self.open(*index)
                     && !text.is_empty()
                 {
-                    block.pieces.push(Piece::Text((**text).to_owned()));
+                    block.pieces.push(Arc::clone(text));
                 }
             }
             Delta::BlockEnded { index } => {
@@ -166,7 +153,9 @@ impl Encoder {
             block.ended = true;
         }
         self.flush(&mut out);
-        if let Some(details) = state::of_dialect(&end.opaque, state::REASONING_DETAILS) {
+        if self.reasoning
+            && let Some(details) = state::of_dialect(&end.opaque, state::REASONING_DETAILS)
+        {
             out.push(self.chunk(wire::Delta {
                 reasoning_details: Some(details.clone()),
                 ..wire::Delta::default()
@@ -217,8 +206,36 @@ impl Encoder {
             return;
         }
         let Some(kind) = block.told else { return };
+        if kind == Kind::Thinking && !self.reasoning {
+            block.pieces.clear();
+            return;
+        }
         for said in std::mem::take(&mut block.pieces) {
-            out.extend(piece(kind, &block.start, said).map(|delta| self.chunk(delta)));
+            out.extend(piece(kind, &block.start, &said).map(|delta| self.chunk(delta)));
+        }
+        if block.ended {
+            self.end_block(block, kind, out);
+        }
+    }
+
+    /// Tells what is known only at the end of a block.
+    fn end_block(&self, block: &mut Waiting, kind: Kind, out: &mut Vec<SseEvent>) {
+        let remarks = std::mem::take(&mut block.remarks);
+        if kind == Kind::Text && !remarks.is_empty() {
+            out.push(self.chunk(wire::Delta {
+                annotations: Some(remarks),
+                ..wire::Delta::default()
+            }));
+        }
+        if let Kind::Call(index) = kind
+            && !block.state_told
+            && let Some(extra) = state::of_dialect(&block.states, state::EXTRA_CONTENT)
+        {
+            out.push(self.chunk(calling(wire::ToolCall {
+                index: Some(index),
+                extra_content: Some(extra.clone()),
+                ..wire::ToolCall::default()
+            })));
         }
     }
 
@@ -259,6 +276,7 @@ impl Encoder {
                     extra_content: state::of_dialect(&block.states, state::EXTRA_CONTENT).cloned(),
                     ..wire::ToolCall::default()
                 };
+                block.state_told = told.extra_content.is_some();
                 let name = Some((**name).to_owned());
                 if *json {
                     told.kind = Some("function".to_owned());
@@ -268,7 +286,7 @@ impl Encoder {
                     });
                     if !block.speaks() {
                         // No arguments are an empty object to whoever parses them.
-                        block.pieces = vec![Piece::Text("{}".to_owned())];
+                        block.pieces = vec!["{}".into()];
                     }
                 } else {
                     told.kind = Some("custom".to_owned());
@@ -282,11 +300,38 @@ impl Encoder {
             }
             BlockStart::ToolCall {
                 ran_by: RanBy::Provider,
+                json,
                 ..
-            } => {}
+            } => block.told = self.server_call(block, *json, out),
             BlockStart::Whole(content) => block.told = self.whole(content, out),
         }
         block.told.is_some()
+    }
+
+    /// Tells a call that Jackfield ran, once all of it is known.
+    fn server_call(
+        &mut self,
+        block: &Waiting,
+        json: bool,
+        out: &mut Vec<SseEvent>,
+    ) -> Option<Kind> {
+        let tool = ServerTool::of(&block.states).filter(|_| block.ended)?;
+        let raw = block.pieces.concat();
+        let arguments = if json {
+            server_tools::json_arguments(&raw).to_owned()
+        } else {
+            raw
+        };
+        let index = self.server_calls.len();
+        let id = match &block.call {
+            Some(id) => id.clone(),
+            None => format!("call_{}_server_{index}", self.id),
+        };
+        let mut told = server_tools::call(&id, tool, arguments);
+        told.index = u32::try_from(index).ok();
+        out.push(self.chunk(meanwhile(told)));
+        self.server_calls.push(id);
+        Some(Kind::Other)
     }
 
     /// Empty lines between words that had something else between them.
@@ -300,6 +345,17 @@ impl Encoder {
     /// Tells a block that comes whole.
     fn whole(&mut self, content: &Content, out: &mut Vec<SseEvent>) -> Option<Kind> {
         let text = match content {
+            Content::ToolOutcome(outcome) => {
+                let mut ids = self.server_calls.iter();
+                let index = ids.position(|id| id == outcome.call.as_str())?;
+                let mut told = wire::ServerCall {
+                    index: u32::try_from(index).ok(),
+                    ..wire::ServerCall::default()
+                };
+                server_tools::answer(&mut told, &outcome.result);
+                out.push(self.chunk(meanwhile(told)));
+                return Some(Kind::Other);
+            }
             Content::Opaque(opaque) if is_audio(opaque) => {
                 out.push(self.chunk(wire::Delta {
                     audio: Some(opaque.json.clone()),
@@ -312,8 +368,7 @@ impl Encoder {
             Content::Refusal(_)
             | Content::Text(_)
             | Content::Thinking(_)
-            | Content::ToolCall(_)
-            | Content::ToolOutcome(_) => None,
+            | Content::ToolCall(_) => None,
         };
         let text = text.filter(|text| !text.trim().is_empty())?;
         self.separate(out);
@@ -334,92 +389,5 @@ impl Encoder {
             choices,
             usage,
         })
-    }
-}
-
-impl Waiting {
-    /// Whether there is anything to tell.
-    fn speaks(&self) -> bool {
-        let mut texts = self.pieces.iter().filter_map(|piece| match piece {
-            Piece::Text(text) => Some(text),
-            Piece::Annotation(_) => None,
-        });
-        match self.start {
-            BlockStart::Text => texts.any(|text| !text.trim().is_empty()),
-            BlockStart::ToolCall { json: true, .. } => texts.any(|text| !text.trim().is_empty()),
-            BlockStart::Refusal
-            | BlockStart::Thinking { .. }
-            | BlockStart::ToolCall { json: false, .. }
-            | BlockStart::Whole(_) => texts.next().is_some(),
-        }
-    }
-}
-
-/// A piece of a block that has been begun.
-fn piece(kind: Kind, start: &BlockStart, said: Piece) -> Option<wire::Delta> {
-    Some(match (kind, said) {
-        (Kind::Text, Piece::Text(text)) => words(text),
-        (Kind::Text, Piece::Annotation(annotation)) => wire::Delta {
-            annotations: Some(vec![annotation.json]),
-            ..wire::Delta::default()
-        },
-        (Kind::Refusal, Piece::Text(text)) => wire::Delta {
-            refusal: Some(text),
-            ..wire::Delta::default()
-        },
-        (Kind::Thinking, Piece::Text(text)) => wire::Delta {
-            reasoning_content: Some(text),
-            ..wire::Delta::default()
-        },
-        (Kind::Call(index), Piece::Text(text)) => {
-            let mut told = wire::ToolCall {
-                index: Some(index),
-                ..wire::ToolCall::default()
-            };
-            if matches!(start, BlockStart::ToolCall { json: false, .. }) {
-                told.custom = Some(wire::CustomCall {
-                    name: None,
-                    input: text,
-                });
-            } else {
-                told.function = Some(wire::FunctionCall {
-                    name: None,
-                    arguments: Value::String(text),
-                });
-            }
-            calling(told)
-        }
-        (Kind::Other, _) | (_, Piece::Annotation(_)) => return None,
-    })
-}
-
-fn words(text: String) -> wire::Delta {
-    wire::Delta {
-        content: Some(text),
-        ..wire::Delta::default()
-    }
-}
-
-fn calling(call: wire::ToolCall) -> wire::Delta {
-    wire::Delta {
-        tool_calls: Some(vec![call]),
-        ..wire::Delta::default()
-    }
-}
-
-fn choice(delta: wire::Delta, finish_reason: Option<&str>) -> wire::ChoiceDelta {
-    wire::ChoiceDelta {
-        index: 0,
-        delta,
-        logprobs: None,
-        finish_reason: finish_reason.map(str::to_owned),
-    }
-}
-
-fn event(body: &impl serde::Serialize) -> SseEvent {
-    SseEvent {
-        // Nothing in a chunk refuses to be written: all keys are text and all numbers finite.
-        data: serde_json::to_string(body).unwrap_or_default(),
-        event: None,
     }
 }

@@ -86,7 +86,7 @@ pub enum Role {
 
 /// What a message says: a text, or parts.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a text or a list of parts is needed")]
 pub enum Content {
     /// A text.
     Text(String),

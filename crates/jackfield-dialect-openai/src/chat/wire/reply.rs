@@ -61,6 +61,9 @@ pub struct ReplyMessage {
     /// Its calls; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
+    /// What Jackfield did meanwhile; no vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jackfield: Option<Meanwhile>,
 }
 
 /// A piece of a reply.
@@ -123,6 +126,46 @@ pub struct Delta {
     /// Pieces of calls.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_calls: Option<Vec<ToolCall>>,
+    /// Pieces of what Jackfield did meanwhile; no vendor's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jackfield: Option<Meanwhile>,
+}
+
+/// What Jackfield did while the answer came about: `jackfield` in a message and in a delta.
+///
+/// Clients that add deltas up, as the vendor's SDKs do, get the list of a whole message, with the index
+/// in each element.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct Meanwhile {
+    /// The tools that it ran; never an empty list.
+    pub tool_calls: Vec<ServerCall>,
+}
+
+/// A tool that Jackfield ran. In a stream it comes in two pieces under one index: the call, and what
+/// came of it.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+pub struct ServerCall {
+    /// With pieces of a stream: which of these calls. They are not counted with the client's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub index: Option<u32>,
+    /// Its id.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
+    /// The MCP server, or other source of tools.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub server: Option<String>,
+    /// The tool, by its own name there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The arguments: a text that is JSON, or the free text that the tool takes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub arguments: Option<String>,
+    /// What came of it, in words.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output: Option<String>,
+    /// Whether that is an error.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub is_error: Option<bool>,
 }
 
 /// What a reply used.

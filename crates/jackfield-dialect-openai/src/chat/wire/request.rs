@@ -86,7 +86,7 @@ pub struct Request {
 
 /// Which tools may or must be called.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "`none`, `auto`, `required` or a tool is needed")]
 pub enum ToolChoice {
     /// `none`, `auto` or `required`; `any` is Mistral's word for the last one.
     Mode(String),
@@ -171,7 +171,7 @@ pub struct JsonSchema {
 
 /// Texts that end the reply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a text or a list of texts is needed")]
 pub enum Stop {
     /// One.
     One(String),

@@ -94,7 +94,7 @@ fn what_cannot_be_carried_is_refused_by_its_place() {
         (
             "messages",
             json!([{ "role": "stranger", "content": "a" }]),
-            "body",
+            "messages.0.role",
         ),
     ] {
         let mut body = json!({ "model": "m", "messages": [] });

@@ -58,7 +58,10 @@ fn write(folder: &Path, bodies: &[Value]) {
 }
 
 /// The same values each time.
-fn samples<T: std::fmt::Debug>(strategy: &impl Strategy<Value = T>, count: usize) -> Vec<T> {
+pub(crate) fn samples<T: std::fmt::Debug>(
+    strategy: &impl Strategy<Value = T>,
+    count: usize,
+) -> Vec<T> {
     let mut runner = TestRunner::deterministic();
     let mut sample = |_| {
         let tree = strategy.new_tree(&mut runner).expect("no filters");

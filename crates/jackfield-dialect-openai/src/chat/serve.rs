@@ -1,0 +1,139 @@
+//! Serving: Chat Completions as Jackfield's own server speaks it, whatever provider is asked behind it.
+//!
+//! Every field of a request is served, noted or refused by its name; none is ignored in silence where
+//! the answer would be another one for it.
+//!
+//! A turn of several rounds is one message: words of several rounds are parted by an empty line, calls
+//! for the client are numbered on, and what was used is the sum. Tools that Jackfield itself ran stand in
+//! [`wire::Meanwhile`] where they are to be shown.
+
+mod fields;
+
+use jackfield_dialect_kit::encode::SseEvent;
+use jackfield_dialect_kit::incoming::Incoming;
+use jackfield_dialect_kit::serve::{About, EncodeReply, Refused, ServeDialect, ServeError};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{Reply, ReplyEnd};
+use serde_json::Value;
+
+use super::stream::Encoder;
+use super::{DIALECT, reply, request, wire};
+use crate::serve_error;
+
+/// The language as a server speaks it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct ChatCompletions {
+    reasoning: bool,
+}
+
+impl ChatCompletions {
+    /// The vendor's own language.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { reasoning: false }
+    }
+
+    /// Also tells reasoning as `reasoning_content`, which the vendor does not and many clients read.
+    #[must_use]
+    pub const fn with_reasoning(mut self) -> Self {
+        self.reasoning = true;
+        self
+    }
+}
+
+impl ServeDialect for ChatCompletions {
+    fn name(&self) -> &'static str {
+        DIALECT
+    }
+
+    fn request(
+        &self,
+        _header: &dyn Fn(&str) -> Option<String>,
+        body: &[u8],
+        owner: &StateOwner,
+    ) -> Result<Incoming, ServeError> {
+        let mut body = request::parse(body)?;
+        let seen = fields::check(&mut body)?;
+        let mut incoming = request::from_wire(body, owner)?;
+        fields::check_read(&incoming)?;
+        incoming.echo = seen.echo;
+        incoming.notes.extend(seen.notes);
+        incoming.store = seen.store;
+        Ok(incoming)
+    }
+
+    fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
+        let (mut body, mut notes) = reply::to_wire(reply, &about.model, &id(about), about.created);
+        if !self.reasoning {
+            notes.extend(body.choices.iter_mut().filter_map(without_reasoning));
+        }
+        // Nothing in a reply refuses to be written: all keys are text and all numbers finite.
+        (serde_json::to_vec(&body).unwrap_or_default(), notes)
+    }
+
+    fn encoder(&self, about: &About) -> Box<dyn EncodeReply> {
+        let mut encoder = Encoder::new(id(about), about.model.as_str(), about.created);
+        if about.echo.get(fields::USAGE) == Some(&Value::Bool(true)) {
+            encoder = encoder.with_usage();
+        }
+        if !self.reasoning {
+            encoder = encoder.without_reasoning();
+        }
+        Box::new(encoder)
+    }
+
+    fn error(&self, error: &ServeError, request_id: &str) -> Refused {
+        serve_error::refused(error, request_id)
+    }
+}
+
+impl EncodeReply for Encoder {
+    fn begin(&mut self) -> Vec<SseEvent> {
+        Self::begin(self)
+    }
+
+    fn push(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent> {
+        self.push_as(delta, call)
+    }
+
+    /// A comment: the vendor's SDKs, and whoever reads server-sent events, pass over it.
+    fn keep_alive(&mut self) -> String {
+        ": keep-alive\n\n".to_owned()
+    }
+
+    fn finish(self: Box<Self>, end: &ReplyEnd) -> Vec<SseEvent> {
+        Self::finish(*self, end)
+    }
+
+    /// The error alone: without a reason and a `[DONE]`, nobody takes the reply for whole.
+    fn fail(self: Box<Self>, error: &ServeError, request_id: &str) -> Vec<SseEvent> {
+        let (_, body) = serve_error::to_wire(error, request_id);
+        vec![SseEvent {
+            // Nothing in an error refuses to be written: all keys are text.
+            data: serde_json::to_string(&body).unwrap_or_default(),
+            event: None,
+        }]
+    }
+}
+
+fn id(about: &About) -> String {
+    format!("chatcmpl-{}", about.id)
+}
+
+/// Takes the reasoning out of a message; the note if there was some.
+fn without_reasoning(choice: &mut wire::Choice) -> Option<Note> {
+    let text = choice.message.reasoning_content.take();
+    let details = choice.message.reasoning_details.take();
+    (text.is_some() || details.is_some()).then(|| {
+        let code = "thinking_withheld";
+        Note::new(
+            NoteKind::Dropped,
+            NoteEffect::Quality,
+            code,
+            "blocks".to_owned(),
+        )
+    })
+}

@@ -1,0 +1,153 @@
+//! The fields of a request that a server has to judge.
+//!
+//! | field | what becomes of it |
+//! |---|---|
+//! | `functions`, `function_call` | refused: the answer would have to be in their form |
+//! | `audio`, `modalities` with more than `text` | refused: no sound is answered |
+//! | `logprobs`, `top_logprobs` | refused: no provider's are carried |
+//! | `n` above 1 | refused: there is one answer |
+//! | `moderation`, `web_search_options`, and what makes other servers act | refused |
+//! | tools of a vendor's own | refused |
+//! | `store: true` | the turn is kept; there is no list of completions to find it in |
+//! | `metadata` | noted: nothing reads it |
+//! | `stream_options.include_obfuscation` | noted: nothing is padded |
+//! | `stream_options.include_usage` | served |
+//! | any other | passed on to a provider of this dialect, and noted with another one |
+
+use std::collections::HashSet;
+
+use jackfield_dialect_kit::incoming::Incoming;
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use serde_json::{Map, Value};
+
+use crate::chat::request::acts;
+use crate::chat::wire;
+
+/// Under what the echo says that the client asked for what was used.
+pub(super) const USAGE: &str = "include_usage";
+
+/// What is known of a request once its fields have been judged.
+#[derive(Debug, Default)]
+pub(super) struct Seen {
+    pub(super) echo: Map<String, Value>,
+    pub(super) notes: Vec<Note>,
+    pub(super) store: Option<bool>,
+}
+
+/// Judges the fields of a body, and takes out of it what goes no further.
+pub(super) fn check(body: &mut wire::Request) -> Result<Seen, ServeError> {
+    if body.model.trim().is_empty() {
+        return Err(invalid("model", "the name of a model is needed"));
+    }
+    if body.functions.take().is_some_and(|all| !all.is_empty()) {
+        return Err(unsupported("functions", "send them as `tools`"));
+    }
+    if body.function_call.is_some() {
+        return Err(unsupported("function_call", "send `tool_choice`"));
+    }
+    let mut seen = Seen::default();
+    let mut notes = Notes::default();
+    for (field, json) in std::mem::take(&mut body.extra) {
+        if !json.is_null() && stays(&field, &json, &mut seen, &mut notes)? {
+            body.extra.insert(field, json);
+        }
+    }
+    if let Some(options) = &mut body.stream_options {
+        if options.include_usage == Some(true) {
+            seen.echo.insert(USAGE.to_owned(), Value::Bool(true));
+        }
+        let padded = options.extra.remove("include_obfuscation");
+        if padded == Some(Value::Bool(true)) {
+            let path = "stream_options.include_obfuscation";
+            notes.dropped(NoteEffect::Cosmetic, "stream_not_padded", path);
+        }
+    }
+    seen.notes = notes.into_vec();
+    Ok(seen)
+}
+
+/// Judges what can be judged only once the body has been read.
+pub(super) fn check_read(incoming: &Incoming) -> Result<(), ServeError> {
+    // Whatever a vendor's server would do for its client is not done here.
+    let mut notes = incoming.notes.iter();
+    if let Some(note) = notes.find(|note| note.kind == NoteKind::Refused) {
+        return Err(unsupported(&note.path, ACTS));
+    }
+    if incoming.messages.is_empty() {
+        let reason = "a message of the user's, or what came of a call, is needed";
+        return Err(invalid("messages", reason));
+    }
+    let mut names = HashSet::new();
+    for (n, tool) in incoming.tools.iter().enumerate() {
+        if !names.insert(&tool.name) {
+            let reason = format!("there are two tools named `{}`", tool.name.as_str());
+            return Err(invalid(&format!("tools.{n}"), &reason));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a field goes further, as one that only this dialect knows.
+fn stays(
+    field: &str,
+    json: &Value,
+    seen: &mut Seen,
+    notes: &mut Notes,
+) -> Result<bool, ServeError> {
+    match field {
+        "audio" => return Err(unsupported(field, SILENT)),
+        "logprobs" => {
+            if truth(field, json)? {
+                return Err(unsupported(field, UNCARRIED));
+            }
+        }
+        "metadata" => notes.dropped(NoteEffect::Cosmetic, "metadata_not_kept", field),
+        "modalities" => match json.as_array() {
+            None => return Err(invalid(field, "a list is needed")),
+            Some(all) if all.iter().any(|one| one != "text") => {
+                return Err(unsupported(field, SILENT));
+            }
+            Some(_) => {}
+        },
+        "moderation" => return Err(unsupported(field, "nothing is judged here: leave it out")),
+        "n" => match json.as_u64() {
+            None | Some(0) => return Err(invalid(field, "a number from 1 is needed")),
+            Some(1) => {}
+            Some(_) => return Err(unsupported(field, "there is one answer: ask several times")),
+        },
+        "store" => {
+            if truth(field, json)? {
+                seen.store = Some(true);
+                notes.approximated(NoteEffect::Cosmetic, "kept_as_a_session", field);
+            }
+        }
+        "top_logprobs" => match json.as_u64() {
+            None => return Err(invalid(field, "a number is needed")),
+            Some(0) => {}
+            Some(_) => return Err(unsupported(field, UNCARRIED)),
+        },
+        _ if acts(field, json) => return Err(unsupported(field, ACTS)),
+        _ => return Ok(true),
+    }
+    Ok(false)
+}
+
+fn truth(field: &str, json: &Value) -> Result<bool, ServeError> {
+    let told = json.as_bool();
+    told.ok_or_else(|| invalid(field, "`true` or `false` is needed"))
+}
+
+fn invalid(param: &str, reason: &str) -> ServeError {
+    ServeError::new(ServeErrorKind::Invalid, format!("{param}: {reason}")).at(param)
+}
+
+fn unsupported(param: &str, reason: &str) -> ServeError {
+    let message = format!("`{param}` is not served by this gateway: {reason}");
+    ServeError::new(ServeErrorKind::Unsupported, message).at(param)
+}
+
+const ACTS: &str = "leave it out, and let a tool of the gateway do the work";
+const SILENT: &str = "only text is answered";
+const UNCARRIED: &str = "the likelihood of tokens is not carried: leave it out";

@@ -1,0 +1,177 @@
+//! Each field is served, noted or refused by its name.
+
+use jackfield_dialect_kit::serve::ServeErrorKind;
+use jackfield_domain::note::{NoteEffect, NoteKind};
+use serde_json::{Value, json};
+
+use super::{asked, with};
+
+#[test]
+fn what_cannot_be_served_is_refused_by_its_name() {
+    let tool = json!({ "type": "function", "function": { "name": "f" } });
+    for (field, json, param) in [
+        ("audio", json!({ "voice": "a", "format": "wav" }), "audio"),
+        ("function_call", json!("auto"), "function_call"),
+        ("functions", json!([{ "name": "f" }]), "functions"),
+        ("logprobs", json!(true), "logprobs"),
+        ("mcp_servers", json!([]), "mcp_servers"),
+        ("modalities", json!(["text", "audio"]), "modalities"),
+        ("moderation", json!({ "model": "m" }), "moderation"),
+        ("n", json!(2), "n"),
+        ("tools", json!([tool, { "type": "web_search" }]), "tools.1"),
+        ("top_logprobs", json!(3), "top_logprobs"),
+        ("web_search_options", json!({}), "web_search_options"),
+    ] {
+        let refused = with(field, json).expect_err("it is refused");
+        assert_eq!(refused.kind, ServeErrorKind::Unsupported, "{field}");
+        assert_eq!(refused.param.as_deref(), Some(param));
+        assert!(refused.message.contains(&format!("`{param}`")), "{refused}");
+    }
+}
+
+#[test]
+fn what_is_malformed_is_refused_by_its_place() {
+    let double = json!([{ "type": "function", "function": { "name": "f" } }, { "type": "custom", "custom": { "name": "f" } }]);
+    for (field, json, param) in [
+        ("logprobs", json!("yes"), "logprobs"),
+        ("max_tokens", json!(-1), "max_tokens"),
+        ("messages", json!([]), "messages"),
+        ("messages", json!(null), "messages"),
+        (
+            "messages",
+            json!([{ "role": "system", "content": "Be brief." }]),
+            "messages",
+        ),
+        (
+            "messages",
+            json!([{ "role": "user", "content": 7 }]),
+            "messages.0.content",
+        ),
+        (
+            "messages",
+            json!([{ "role": "robot", "content": "a" }]),
+            "messages.0.role",
+        ),
+        ("messages", json!([null]), "messages.0"),
+        ("modalities", json!("text"), "modalities"),
+        ("model", json!(" "), "model"),
+        ("n", json!(0), "n"),
+        ("n", json!("1"), "n"),
+        (
+            "response_format",
+            json!({ "type": "grammar" }),
+            "response_format.type",
+        ),
+        ("store", json!(1), "store"),
+        ("stream", json!("true"), "stream"),
+        ("temperature", json!("warm"), "temperature"),
+        ("tool_choice", json!(7), "tool_choice"),
+        (
+            "tools",
+            json!([{ "type": "function", "function": { "name": "" } }]),
+            "tools.0.name",
+        ),
+        ("tools", double, "tools.1"),
+        ("top_logprobs", json!("3"), "top_logprobs"),
+        ("user", json!(7), "user"),
+    ] {
+        let refused = with(field, json).expect_err("it is refused");
+        assert_eq!(refused.kind, ServeErrorKind::Invalid, "{field}: {refused}");
+        assert_eq!(refused.param.as_deref(), Some(param), "{refused}");
+    }
+}
+
+#[test]
+fn what_says_no_more_than_the_default_is_passed_over() {
+    for (field, json) in [
+        ("audio", Value::Null),
+        ("functions", json!([])),
+        ("logprobs", json!(false)),
+        ("modalities", json!(["text"])),
+        ("n", json!(1)),
+        ("store", json!(false)),
+        ("stream_options", json!({ "include_obfuscation": false })),
+        ("top_logprobs", json!(0)),
+        ("web_search_options", Value::Null),
+    ] {
+        let incoming = with(field, json).expect("it is served");
+        assert_eq!(incoming.notes, [], "{field}");
+        assert_eq!(incoming.settings.extensions, [], "{field}");
+        assert_eq!(incoming.store, None, "{field}");
+        assert!(incoming.echo.is_empty(), "{field}");
+    }
+}
+
+#[test]
+fn what_changes_little_is_noted() {
+    for (field, json, code, path) in [
+        (
+            "metadata",
+            json!({ "a": "b" }),
+            "metadata_not_kept",
+            "metadata",
+        ),
+        ("store", json!(true), "kept_as_a_session", "store"),
+        (
+            "stream_options",
+            json!({ "include_obfuscation": true }),
+            "stream_not_padded",
+            "stream_options.include_obfuscation",
+        ),
+    ] {
+        let incoming = with(field, json).expect("it is served");
+        assert_eq!(incoming.notes.len(), 1, "{field}");
+        let note = &incoming.notes[0];
+        assert_eq!((&*note.code, note.path.as_str()), (code, path));
+        assert_eq!(note.effect, NoteEffect::Cosmetic);
+        assert_ne!(note.kind, NoteKind::Refused);
+        assert_eq!(incoming.settings.extensions, [], "{field}");
+        assert_eq!(incoming.store, (field == "store").then_some(true));
+    }
+}
+
+#[test]
+fn what_only_some_server_knows_goes_on_to_it() {
+    for (field, json) in [
+        ("chat_template_kwargs", json!({ "enable_thinking": false })),
+        ("logit_bias", json!({ "1": 2 })),
+        ("prediction", json!({ "type": "content", "content": "a" })),
+        ("prompt_cache_key", json!("k")),
+        ("unheard_of", json!(1)),
+    ] {
+        let incoming = with(field, json.clone()).expect("it is served");
+        let told: Vec<(&str, &Value)> = incoming
+            .settings
+            .extensions
+            .iter()
+            .map(|extension| (extension.path.as_str(), &extension.json))
+            .collect();
+        assert_eq!(told, [(format!("/{field}").as_str(), &json)]);
+    }
+}
+
+#[test]
+fn the_end_user_is_known_by_either_field() {
+    for (fields, expected) in [
+        (json!({ "user": "old" }), "old"),
+        (json!({ "safety_identifier": "new" }), "new"),
+        (json!({ "safety_identifier": "new", "user": "old" }), "new"),
+    ] {
+        let mut body = json!({ "model": "m", "messages": [{ "role": "user", "content": "go" }] });
+        for (field, json) in fields.as_object().expect("fields") {
+            body[field] = json.clone();
+        }
+        let incoming = asked(&body).expect("it is served");
+        assert_eq!(incoming.settings.end_user.as_deref(), Some(expected));
+    }
+}
+
+#[test]
+fn that_use_is_to_be_told_is_repeated_by_the_reply() {
+    let asked = |on: Value| with("stream_options", json!({ "include_usage": on }));
+    let yes = asked(json!(true)).expect("it is served");
+    assert_eq!(Value::Object(yes.echo), json!({ "include_usage": true }));
+    for no in [json!(false), Value::Null] {
+        assert!(asked(no).expect("it is served").echo.is_empty());
+    }
+}

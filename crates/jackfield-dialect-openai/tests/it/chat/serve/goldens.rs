@@ -1,0 +1,92 @@
+//! What clients are told, to be looked at by a person.
+
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
+use jackfield_dialect_openai::models;
+use jackfield_domain::block::Block;
+use jackfield_domain::listing::ListedModel;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use serde_json::{Value, json};
+
+use super::about;
+use super::segments::{Segment, client_call, of_both_sides, plainly};
+
+fn lines(segment: &Segment, dialect: ChatCompletions, echo: Value) -> String {
+    let deltas = plainly(&segment.rounds.concat());
+    let events = segment.events(&dialect, &about(echo), &deltas);
+    events.iter().map(ToString::to_string).collect()
+}
+
+#[test]
+fn a_segment_with_tools_of_both_sides() {
+    let lines = lines(
+        &of_both_sides(),
+        ChatCompletions::new(),
+        json!({ "include_usage": true }),
+    );
+    insta::assert_snapshot!(lines);
+}
+
+#[test]
+fn a_segment_with_tools_of_both_sides_whole() {
+    let dialect = ChatCompletions::new().with_reasoning();
+    let (body, notes) = dialect.reply(&of_both_sides().reply(), &about(json!({})));
+    let body: Value = serde_json::from_slice(&body).expect("JSON");
+    let body = serde_json::to_string_pretty(&body).expect("JSON");
+    insta::assert_snapshot!(format!("{body}\n{notes:#?}"));
+}
+
+#[test]
+fn one_call_of_the_client() {
+    // Scenario 3.1: no words, one call, and the client's own name for the model.
+    let segment = Segment {
+        end: ReplyEnd::new(FinishReason::ToolCalls),
+        rounds: vec![vec![client_call(
+            "call_1",
+            "calculate",
+            r#"{"expression":"123 + 456"}"#,
+        )]],
+    };
+    let (body, notes) = ChatCompletions::new().reply(&segment.reply(), &about(json!({})));
+    assert_eq!(notes, []);
+    insta::assert_snapshot!(String::from_utf8(body).expect("text"));
+    insta::assert_snapshot!(
+        "one_call_of_the_client_streamed",
+        lines(&segment, ChatCompletions::new(), json!({}))
+    );
+}
+
+#[test]
+fn a_segment_that_breaks_off() {
+    let segment = Segment {
+        end: ReplyEnd::new(FinishReason::Stop),
+        rounds: vec![vec![Block::text("Once upon a")]],
+    };
+    let mut encoder = ChatCompletions::new().encoder(&about(json!({})));
+    let deltas = plainly(&segment.rounds.concat());
+    let mut events = segment.pushed(&mut *encoder, &deltas);
+    let alive = encoder.keep_alive();
+    let error = ServeError::new(ServeErrorKind::Cancelled, "the turn was cancelled");
+    events.extend(encoder.fail(&error, "req_1"));
+    let told: String = events.iter().map(ToString::to_string).collect();
+    insta::assert_snapshot!(format!("{told}{alive}"));
+}
+
+#[test]
+fn the_models() {
+    let known = ListedModel {
+        context: Some(200_000),
+        id: "claude-opus-5-5".into(),
+        name: Some("Claude Opus 5.5".into()),
+        output: Some(32_000),
+    };
+    let models = [ListedModel::new("gpt-6-astra"), known];
+    let list = models::to_wire(&models, 1_795_000_000);
+    insta::assert_snapshot!(serde_json::to_string_pretty(&list).expect("JSON"));
+    assert_eq!(
+        models::one_to_wire(&models[1], 1_795_000_000),
+        list["data"][1]
+    );
+    let back = models::from_wire(list.to_string().as_bytes()).expect("a list");
+    assert_eq!(back, models);
+}
