@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_ports::journal::marks::of;
-use jackfield_ports::journal::summary::Summary;
+use jackfield_ports::journal::summary::{Summary, is_for_owner};
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, ErrorCode, params};
 
@@ -154,10 +154,14 @@ impl Check<'_> {
             return Ok(Err(Wrong::Record(error)));
         }
         let query = "SELECT record FROM deliveries WHERE session = ?1 ORDER BY place";
-        let mut deliveries = 0;
+        let (mut deliveries, mut loud) = (0, 0);
         let read = self.each(query, row.number, |bytes| {
             deliveries += 1;
-            Ok(jackfield_record::decode_delivery(bytes).map(drop))
+            Ok(jackfield_record::decode_delivery(bytes).map(|delivery| {
+                if is_for_owner(&delivery.body) {
+                    loud = deliveries;
+                }
+            }))
         })?;
         if let Err(error) = read {
             return Ok(Err(Wrong::Record(error)));
@@ -169,7 +173,7 @@ impl Check<'_> {
         if let Err(error) = read {
             return Ok(Err(Wrong::Record(error)));
         }
-        if (steps, deliveries) != (row.steps, row.deliveries) {
+        if (steps, deliveries, loud) != (row.steps, row.deliveries, row.loud) {
             return Ok(Err(Wrong::Row(
                 "some of its steps or deliveries are missing",
             )));

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::wait::WaitKind;
 
 use super::summary::Summary;
@@ -106,8 +107,13 @@ struct Marking {
 impl Marking {
     fn see(&mut self, fact: &Fact) {
         match fact {
-            Fact::TurnEnded { .. } => self.turn = None,
-            Fact::TurnOpened { turn, .. } => self.open(turn),
+            Fact::TurnEnded { view, .. } => {
+                if let Some(view) = view {
+                    self.mark(Mark::View(*view));
+                }
+                self.turn = None;
+            }
+            Fact::TurnOpened { setup, turn, .. } => self.open(setup, turn),
             Fact::WaitOpened { wait } => {
                 if wait.kind == WaitKind::ClientResult {
                     self.mark(Mark::Call(wait.call.clone()));
@@ -127,9 +133,21 @@ impl Marking {
         }
     }
 
-    fn open(&mut self, turn: &TurnId) {
+    fn open(&mut self, setup: &Setup, turn: &TurnId) {
         self.turn = Some(turn.clone());
+        if let Some(caller) = &setup.caller {
+            self.principal
+                .get_or_insert_with(|| Arc::clone(&caller.principal));
+        }
         self.mark(Mark::Turn(turn.clone()));
+        if let Some(caller) = &setup.caller {
+            if let Some(body) = caller.body {
+                self.mark(Mark::Body(body));
+            }
+            if let Some(key) = &caller.key {
+                self.mark(Mark::of_key(key));
+            }
+        }
     }
 
     /// Keeps a mark of the open turn, if the session is a caller's.

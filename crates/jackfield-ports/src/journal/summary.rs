@@ -109,6 +109,10 @@ impl Summary {
         {
             self.name(new_messages(opening, 1));
             self.turns = *ordinal;
+            if let Some(caller) = &setup.caller {
+                self.principal
+                    .get_or_insert_with(|| Arc::clone(&caller.principal));
+            }
             self.open = Some(Open {
                 calls: Vec::new(),
                 parallel: setup.limits.parallel_calls.max(1),

@@ -81,6 +81,14 @@ async fn what_is_wrong_is_told_with_its_session_and_the_rest_is_looked_at() {
             "the file: a row of `",
         ),
         (
+            "INSERT INTO marks (session, place, turn) VALUES (2, zeroblob(32), 'turn')",
+            "session b: it is not found by",
+        ),
+        (
+            "UPDATE sessions SET loud = 0 WHERE id = 'b'",
+            "session b: some of its steps",
+        ),
+        (
             "UPDATE sessions SET id = 'no id' WHERE id = 'b'",
             "the list of sessions: \"no id\"",
         ),

@@ -8,6 +8,7 @@ mod checking;
 mod contract;
 mod faults;
 mod files;
+mod finding;
 mod forms;
 mod harness;
 mod newer;

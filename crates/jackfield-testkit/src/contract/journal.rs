@@ -29,6 +29,7 @@ mod closing;
 mod delivering;
 mod due;
 mod ending;
+mod finding;
 mod following;
 mod inbox;
 mod large;
@@ -211,6 +212,20 @@ macro_rules! journal_clauses {
             what_was_taken_up_in_vain_three_times_is_parked
             /// `due` names no more sessions than were asked for, and says whether there are more.
             no_more_are_due_than_were_asked_for
+            /// A delivery that is only there to be known is kept, and makes no session due.
+            what_is_only_noted_is_not_due
+            /// A turn is found by its id, the body and the idempotency key of its request, its client's calls and what its client was shown, from the moment that the append is committed, and after a restart.
+            a_turn_is_found_by_its_marks
+            /// What one principal looks for is never found with another.
+            nothing_is_found_of_another_principal
+            /// Every turn of a session is found by the principal of its first caller alone; one that came before any caller is not found.
+            a_session_is_its_first_callers
+            /// `find` goes by the order of the marks, names of each mark the newest turns first, and no more of it than were asked for.
+            of_each_mark_the_newest_turns_are_found_first
+            /// An append that is refused lets nothing be found, and one that is repeated nothing twice.
+            what_was_not_written_is_not_found
+            /// Nothing of a deleted session is found, also if there is another one of its name.
+            what_is_deleted_is_not_found
         }
     };
 }
@@ -274,6 +289,7 @@ mod all {
     pub(super) use super::delivering::*;
     pub(super) use super::due::*;
     pub(super) use super::ending::*;
+    pub(super) use super::finding::*;
     pub(super) use super::following::*;
     pub(super) use super::inbox::*;
     pub(super) use super::large::*;

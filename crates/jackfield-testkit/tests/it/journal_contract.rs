@@ -266,4 +266,20 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "what_was_taken_up_in_vain_three_times_is_parked",
     ),
     (Mistake::MostIgnored, "no_more_are_due_than_were_asked_for"),
+    (Mistake::NotedDue, "what_is_only_noted_is_not_due"),
+    (Mistake::ViewsForgotten, "a_turn_is_found_by_its_marks"),
+    (
+        Mistake::PrincipalsMixed,
+        "nothing_is_found_of_another_principal",
+    ),
+    (Mistake::LastCallers, "a_session_is_its_first_callers"),
+    (
+        Mistake::OldestFound,
+        "of_each_mark_the_newest_turns_are_found_first",
+    ),
+    (
+        Mistake::RepetitionFound,
+        "what_was_not_written_is_not_found",
+    ),
+    (Mistake::DeletedFound, "what_is_deleted_is_not_found"),
 ];

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, ToolCall};
+use jackfield_domain::caller::Caller;
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use jackfield_domain::message::{Message, Role};
@@ -31,8 +32,18 @@ pub(super) fn turn(session: &SessionId) -> TurnId {
 
 /// The beginning of a session's nth turn, in which two calls may run at once.
 pub(super) fn opens(session: &SessionId, ordinal: u32, text: &str) -> Fact {
+    opened(session, ordinal, text, None)
+}
+
+/// The same for a caller.
+pub(super) fn opens_for(session: &SessionId, ordinal: u32, caller: Caller) -> Fact {
+    opened(session, ordinal, "Hi", Some(Arc::new(caller)))
+}
+
+fn opened(session: &SessionId, ordinal: u32, text: &str, caller: Option<Arc<Caller>>) -> Fact {
     let mut runner = TestRunner::deterministic();
     let mut setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    setup.caller = caller;
     setup.limits.parallel_calls = 2;
     Fact::TurnOpened {
         opening: Opening::UserMessage(Arc::new(Message::user(text))),
@@ -108,6 +119,13 @@ pub(super) fn closes(id: &str) -> Fact {
 pub(super) fn asks(id: &str, deadline: WallTime) -> Fact {
     Fact::WaitOpened {
         wait: question(id, deadline, WaitKind::Approval { subject: None }),
+    }
+}
+
+/// A call whose result its client owes; its id is that of the call.
+pub(super) fn awaits_client(id: &str) -> Fact {
+    Fact::WaitOpened {
+        wait: question(id, DEADLINE, WaitKind::ClientResult),
     }
 }
 

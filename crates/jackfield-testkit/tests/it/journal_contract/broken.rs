@@ -5,6 +5,7 @@
     reason = "each method knows only the mistakes that are its own, and tests may fail"
 )]
 
+mod finding;
 mod lists;
 
 use std::collections::HashMap;
@@ -39,6 +40,7 @@ pub(super) enum Mistake {
     ClockFast,
     DeleteForgotten,
     DeleteOfOwned,
+    DeletedFound,
     DeliveriesReversed,
     DeliveryMakesSession,
     DeliveryTakesOwnership,
@@ -66,6 +68,7 @@ pub(super) enum Mistake {
     InboxNeverWakes,
     InboxTaken,
     InstantsRounded,
+    LastCallers,
     LargeTextsCut,
     LargeTextsForgotten,
     LateAccepted,
@@ -74,19 +77,23 @@ pub(super) enum Mistake {
     NoWaitAccepted,
     None,
     NothingSeen,
+    NotedDue,
     NumbersIgnored,
     OldestFirst,
     OldestWaits,
     OnlyLastRecognised,
     OnlyWaitsForgotten,
+    OldestFound,
     OverlapCut,
     PagesSkip,
     ParkedNever,
+    PrincipalsMixed,
     RefusedKept,
     RefusedListed,
     ReleaseForgotten,
     ReleaseOfAny,
     RepetitionRefused,
+    RepetitionFound,
     RepetitionWritten,
     SecondAccepted,
     SessionsMixed,
@@ -96,6 +103,7 @@ pub(super) enum Mistake {
     TimeLost,
     TitleForgotten,
     UnknownIsEmpty,
+    ViewsForgotten,
     WaitReopened,
     WaitsNeverClose,
     WrittenPlaceCommitted,
@@ -110,6 +118,8 @@ pub(super) struct Broken {
 struct Mistaken {
     count: AtomicUsize,
     epochs: Mutex<HashMap<SessionId, Epoch>>,
+    /// What was ever found, and for whom.
+    found: Mutex<Vec<(String, Found)>>,
     inner: MemoryJournal,
     is: Mistake,
     /// What epochs were counted up to before they began again.
@@ -117,6 +127,8 @@ struct Mistaken {
     reading: AtomicBool,
     /// How many appends were refused.
     refused: AtomicUsize,
+    /// Whether an append came again.
+    repeated: AtomicBool,
     taken: AtomicBool,
     written: Mutex<Vec<Append>>,
 }
@@ -153,11 +165,13 @@ impl Mistaken {
         Self {
             count: AtomicUsize::new(0),
             epochs: Mutex::default(),
+            found: Mutex::default(),
             inner: MemoryJournal::with_clock(now),
             is,
             past: AtomicUsize::new(0),
             reading: AtomicBool::new(false),
             refused: AtomicUsize::new(0),
+            repeated: AtomicBool::new(false),
             taken: AtomicBool::new(false),
             written: Mutex::default(),
         }
@@ -281,6 +295,9 @@ impl Journal for Mistaken {
             let written = self.written.lock().expect("no panic");
             (written.contains(&append), written.last() == Some(&append))
         };
+        if repeated {
+            self.repeated.store(true, Ordering::Relaxed);
+        }
         match self.is {
             Mistake::AllSeen => append.seen = u64::MAX,
             Mistake::AnswerRefused if closes(&append, true) => {
@@ -438,6 +455,6 @@ impl Journal for Mistaken {
         marks: &[Mark],
         most: usize,
     ) -> Result<Vec<Found>, JournalError> {
-        self.inner.find(principal, marks, most).await
+        self.find_again(principal, marks, most).await
     }
 }

@@ -145,6 +145,17 @@ impl Mistaken {
                     .filter(|row| row.owned && row.open.is_some());
                 due.sessions.extend(owned.map(|row| row.session));
             }
+            Mistake::NotedDue => {
+                for row in rows
+                    .into_iter()
+                    .filter(|row| !row.owned && row.open.is_some())
+                {
+                    let noted = self.length(&row.session).await.1 > 0;
+                    if noted && !due.sessions.contains(&row.session) {
+                        due.sessions.push(row.session);
+                    }
+                }
+            }
             Mistake::ParkedNever => {
                 let parked = rows
                     .into_iter()

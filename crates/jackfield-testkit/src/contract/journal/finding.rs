@@ -1,0 +1,261 @@
+//! Clauses of finding turns again, and of deliveries that are only there to be known.
+#![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
+
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::{Append, Journal, Refusal};
+
+use super::scene::{DEADLINE, Scene, cancel, plain, step};
+use super::story::{asks, awaits_client, ends, opens, opens_for, replies, resumes, turn};
+use super::{JournalHarness, START};
+
+pub(super) async fn a_turn_is_found_by_its_marks<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let id = turn(&scene.session);
+    let body = Mark::Body(digest("body"));
+    let call = Mark::Call(ToolCallId::parse("a").expect("a valid id"));
+    let key = Mark::of_key("key");
+    let view = Mark::View(digest("shown"));
+    let all = [Mark::Turn(id.clone()), body, key, call, view];
+    assert_eq!(find(&*scene.journal, "ann", &all).await, []);
+    // From the moment that the append is committed, each as soon as there is what says it.
+    let opened = opens_for(&scene.session, 1, caller("ann", "body", Some("key")));
+    let story = [
+        (vec![opened], 3),
+        (vec![replies("I will.", &["a"]), awaits_client("a")], 4),
+        (vec![ends_showing("shown")], 5),
+    ];
+    for (number, (facts, count)) in (0..).zip(story) {
+        scene.commit(number, vec![step(number, facts)]).await;
+        let found: Vec<Found> = all
+            .iter()
+            .take(count)
+            .map(|mark| at(mark, &scene.session, &id))
+            .collect();
+        assert_eq!(find(&*scene.journal, "ann", &all).await, found);
+    }
+    // And for whoever comes later.
+    let again = scene.harness.reopened().await;
+    assert_eq!(find(&*again, "ann", &all).await.len(), all.len());
+}
+
+pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let beside = scene.beside("beside").await;
+    let opened = |session, who| step(0, vec![opens_for(session, 1, caller(who, "body", None))]);
+    scene.commit(0, vec![opened(&scene.session, "ann")]).await;
+    scene
+        .commit_to(&beside, 0, vec![opened(&beside.session, "anna")])
+        .await;
+    let (ours, theirs) = (turn(&scene.session), turn(&beside.session));
+    let body = Mark::Body(digest("body"));
+    for (who, session, its) in [
+        ("ann", &scene.session, &ours),
+        ("anna", &beside.session, &theirs),
+    ] {
+        let marks = [
+            body.clone(),
+            Mark::Turn(ours.clone()),
+            Mark::Turn(theirs.clone()),
+        ];
+        let found = find(&*scene.journal, who, &marks).await;
+        let expected = [
+            at(&body, session, its),
+            at(&Mark::Turn(its.clone()), session, its),
+        ];
+        assert_eq!(found, expected);
+    }
+    for who in ["", "an", "bob"] {
+        assert_eq!(find(&*scene.journal, who, std::slice::from_ref(&body)).await, []);
+    }
+}
+
+pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    // Before a caller came, there is nobody whose it is.
+    let first = vec![opens(&scene.session, 1, "Hi"), ends()];
+    let second = vec![
+        opens_for(&scene.session, 2, caller("ann", "b", None)),
+        ends(),
+    ];
+    let third = vec![
+        opens_for(&scene.session, 3, caller("bob", "c", None)),
+        ends(),
+    ];
+    for (number, facts) in (0..).zip([first, second, third]) {
+        scene.commit(number, vec![step(number, facts)]).await;
+    }
+    let row = scene.row().await.expect("a row");
+    assert_eq!(row.principal.as_deref(), Some("ann"));
+    let nth = |ordinal| TurnId::derive(&scene.session, ordinal);
+    let marks = [1, 2, 3].map(|ordinal| Mark::Turn(nth(ordinal)));
+    let found = [2, 3].map(|ordinal| at(&Mark::Turn(nth(ordinal)), &scene.session, &nth(ordinal)));
+    assert_eq!(find(&*scene.journal, "ann", &marks).await, found);
+    let body = Mark::Body(digest("c"));
+    let by_body = [at(&body, &scene.session, &nth(3))];
+    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&body)).await, by_body);
+    let marks = [marks.to_vec(), vec![body]].concat();
+    assert_eq!(find(&*scene.journal, "bob", &marks).await, []);
+}
+
+pub(super) async fn of_each_mark_the_newest_turns_are_found_first<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let mut newest = Vec::new();
+    for (name, body) in [("a", "x"), ("b", "y"), ("c", "x"), ("d", "x")] {
+        let beside = scene.beside(name).await;
+        let opened = opens_for(&beside.session, 1, caller("ann", body, None));
+        scene
+            .commit_to(&beside, 0, vec![step(0, vec![opened])])
+            .await;
+        newest.insert(0, (Mark::Body(digest(body)), beside.session));
+    }
+    let marks = [Mark::Body(digest("y")), Mark::Body(digest("x"))];
+    for most in 0..=4 {
+        let expected: Vec<Found> = marks
+            .iter()
+            .flat_map(|mark| {
+                let having = newest.iter().filter(move |(has, _)| has == mark);
+                having.take(most)
+            })
+            .map(|(mark, session)| at(mark, session, &turn(session)))
+            .collect();
+        let found = scene.journal.find("ann", &marks, most).await;
+        assert_eq!(found.expect("a list"), expected, "{most} of each");
+    }
+}
+
+pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let id = turn(&scene.session);
+    let mark = Mark::Turn(id.clone());
+    let opened = vec![opens_for(&scene.session, 1, caller("ann", "body", None))];
+    let append = scene.append(1, vec![step(1, opened.clone())]);
+    scene.expect(&append, Some(&Refusal::Position)).await;
+    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await, []);
+    // What is repeated is found once.
+    let append = scene.append(0, vec![step(0, opened)]);
+    for _ in 0..2 {
+        scene.expect(&append, None).await;
+        let found = find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await;
+        assert_eq!(found, [at(&mark, &scene.session, &id)]);
+    }
+}
+
+pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let beside = scene.beside("beside").await;
+    let body = Mark::Body(digest("body"));
+    let opened = |session| step(0, vec![opens_for(session, 1, caller("ann", "body", None))]);
+    scene.commit(0, vec![opened(&scene.session)]).await;
+    scene
+        .commit_to(&beside, 0, vec![opened(&beside.session)])
+        .await;
+    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&body)).await.len(), 2);
+    scene.let_go().await;
+    scene.journal.delete(&scene.session).await.expect("deleted");
+    let others = at(&body, &beside.session, &turn(&beside.session));
+    let marks = [body, Mark::Turn(turn(&scene.session))];
+    assert_eq!(find(&*scene.journal, "ann", &marks).await, std::slice::from_ref(&others));
+    // A session that has its name afterwards is somebody else's.
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    let opened = step(
+        0,
+        vec![opens_for(&scene.session, 1, caller("bob", "body", None))],
+    );
+    scene.commit(0, vec![opened]).await;
+    assert_eq!(find(&*scene.journal, "ann", &marks).await, [others]);
+    assert_eq!(find(&*scene.journal, "bob", &marks).await.len(), 2);
+}
+
+pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
+    let asked = vec![asks("a", DEADLINE)];
+    let scene = Scene::<H>::with_calls(&["a"], asked).await;
+    scene.let_go().await;
+    let noted = || {
+        let turn = turn(&scene.session);
+        [
+            (
+                "written",
+                DeliveryBody::Written {
+                    segment: 0,
+                    turn: turn.clone(),
+                },
+            ),
+            ("withdrawn", DeliveryBody::Withdrawn { turn }),
+        ]
+    };
+    for (id, body) in noted() {
+        scene.deliver(id, "somebody", body).await;
+        assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
+    }
+    assert_eq!(scene.load().await.deliveries.len(), 2);
+    assert_eq!(scene.inbox(1).await.len(), 1);
+    scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+    // Whoever has seen that has seen enough, whatever was noted meanwhile.
+    let again = noted().map(|(id, body)| (format!("{id}-again"), body));
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    for (id, body) in again {
+        scene.deliver(&id, "somebody", body).await;
+    }
+    let append = Append {
+        seen: 3,
+        ..scene.append(2, vec![step(2, vec![resumes(1)])])
+    };
+    scene.expect(&append, None).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
+    // What was not seen of the rest is still due.
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    scene.deliver("e", "somebody", cancel()).await;
+    scene.commit(3, vec![plain(3)]).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+}
+
+/// Who asks for a turn.
+fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
+    Caller {
+        body: Some(digest(body)),
+        dialect: "claude".into(),
+        display: Display {
+            server_tools: false,
+        },
+        echo: None,
+        key: key.map(Into::into),
+        model: "model".into(),
+        principal: principal.into(),
+        view: Some(digest("brought")),
+    }
+}
+
+fn ends_showing(view: &str) -> Fact {
+    Fact::TurnEnded {
+        end: TurnEnd::Answered(FinishReason::Stop),
+        view: Some(digest(view)),
+    }
+}
+
+fn at(mark: &Mark, session: &SessionId, turn: &TurnId) -> Found {
+    Found {
+        mark: mark.clone(),
+        session: session.clone(),
+        turn: turn.clone(),
+    }
+}
+
+async fn find(journal: &dyn Journal, principal: &str, marks: &[Mark]) -> Vec<Found> {
+    journal.find(principal, marks, 9).await.expect("a list")
+}
+
+fn digest(text: &str) -> Digest {
+    Digest::of(text.as_bytes())
+}
