@@ -71,7 +71,10 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
         assert_eq!(found, expected);
     }
     for who in ["", "an", "bob"] {
-        assert_eq!(find(&*scene.journal, who, std::slice::from_ref(&body)).await, []);
+        assert_eq!(
+            find(&*scene.journal, who, std::slice::from_ref(&body)).await,
+            []
+        );
     }
 }
 
@@ -98,7 +101,10 @@ pub(super) async fn a_session_is_its_first_callers<H: JournalHarness>() {
     assert_eq!(find(&*scene.journal, "ann", &marks).await, found);
     let body = Mark::Body(digest("c"));
     let by_body = [at(&body, &scene.session, &nth(3))];
-    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&body)).await, by_body);
+    assert_eq!(
+        find(&*scene.journal, "ann", std::slice::from_ref(&body)).await,
+        by_body
+    );
     let marks = [marks.to_vec(), vec![body]].concat();
     assert_eq!(find(&*scene.journal, "bob", &marks).await, []);
 }
@@ -136,7 +142,10 @@ pub(super) async fn what_was_not_written_is_not_found<H: JournalHarness>() {
     let opened = vec![opens_for(&scene.session, 1, caller("ann", "body", None))];
     let append = scene.append(1, vec![step(1, opened.clone())]);
     scene.expect(&append, Some(&Refusal::Position)).await;
-    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await, []);
+    assert_eq!(
+        find(&*scene.journal, "ann", std::slice::from_ref(&mark)).await,
+        []
+    );
     // What is repeated is found once.
     let append = scene.append(0, vec![step(0, opened)]);
     for _ in 0..2 {
@@ -155,12 +164,20 @@ pub(super) async fn what_is_deleted_is_not_found<H: JournalHarness>() {
     scene
         .commit_to(&beside, 0, vec![opened(&beside.session)])
         .await;
-    assert_eq!(find(&*scene.journal, "ann", std::slice::from_ref(&body)).await.len(), 2);
+    assert_eq!(
+        find(&*scene.journal, "ann", std::slice::from_ref(&body))
+            .await
+            .len(),
+        2
+    );
     scene.let_go().await;
     scene.journal.delete(&scene.session).await.expect("deleted");
     let others = at(&body, &beside.session, &turn(&beside.session));
     let marks = [body, Mark::Turn(turn(&scene.session))];
-    assert_eq!(find(&*scene.journal, "ann", &marks).await, std::slice::from_ref(&others));
+    assert_eq!(
+        find(&*scene.journal, "ann", &marks).await,
+        std::slice::from_ref(&others)
+    );
     // A session that has its name afterwards is somebody else's.
     let epoch = scene.owned_again().await;
     let scene = Scene { epoch, ..scene };

@@ -65,7 +65,7 @@ pub(super) async fn a_list_goes_on_after_any_row<H: JournalHarness>() {
             session: Some(row.session.clone()),
             ..all()
         };
-        assert_eq!(scene.list(alone).await, [row.clone()]);
+        assert_eq!(scene.list(alone).await, std::slice::from_ref(row));
     }
     let none = SessionQuery {
         session: Some(session("nobody")),
