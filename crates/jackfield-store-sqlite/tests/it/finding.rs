@@ -44,7 +44,7 @@ async fn a_file_of_the_third_form_finds_what_comes_then_and_is_heard() {
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
     journal.release(&s, epoch).await.expect("released");
     let due = journal.due(START, 9).await.expect("a list");
-    assert_eq!(due.sessions, [s.clone()]);
+    assert_eq!(due.sessions, std::slice::from_ref(&s));
     open_turn(&journal, &s, 2, Some("ann")).await;
     let found = find(&journal, "ann", &s, 2).await;
     assert_eq!(found.len(), 1);
