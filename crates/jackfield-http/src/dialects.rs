@@ -3,13 +3,31 @@
 use http::HeaderMap;
 use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_kit::serve::ServeDialect;
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
+use jackfield_dialect_openai::responses::serve::Responses;
+
+/// Chat Completions.
+pub(crate) static CHAT: ChatCompletions = ChatCompletions::new();
 
 /// Claude Messages.
 pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 
-/// The dialect in which a refusal is told: by the path, and where two vendors have the same one, by the
-/// header that only the one's clients send.
+/// Responses.
+pub(crate) static RESPONSES: Responses = Responses;
+
+/// The dialect in which a refusal is told: by the path, and where the vendors share one, by the header that
+/// only Claude's clients send.
 pub(crate) fn of(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
-    let _ = (path, headers);
-    &CLAUDE
+    if path.starts_with("/v1/messages") || is_claude(headers) {
+        &CLAUDE
+    } else if path.starts_with("/v1/responses") {
+        &RESPONSES
+    } else {
+        &CHAT
+    }
+}
+
+/// Whether a request is one of Claude's clients, which all say which version of the API they speak.
+pub(crate) fn is_claude(headers: &HeaderMap) -> bool {
+    headers.contains_key("anthropic-version")
 }

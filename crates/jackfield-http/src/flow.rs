@@ -2,7 +2,6 @@
 
 mod asked;
 mod opening;
-mod plain;
 mod stream;
 mod telling;
 mod tools;
@@ -16,32 +15,26 @@ use jackfield_engine::Begun;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::asked::Asked;
+pub(crate) use self::asked::owner_of;
 use self::telling::{Held, Telling};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
-use crate::{body, notes, router};
+use crate::router::Refusal;
+use crate::{body, notes};
 
 /// Answers a request for a reply.
+///
+/// # Errors
+///
+/// What is refused, and what failed before anything was told.
 pub(crate) async fn answer(
-    gateway: Gateway,
-    dialect: &'static dyn ServeDialect,
-    request: Request<Body>,
-) -> Response {
-    let id = request.extensions().get::<RequestId>().cloned();
-    let id = id.map(|id| id.0).unwrap_or_default();
-    match replied(&gateway, dialect, &id, request).await {
-        Ok(response) => response,
-        Err(error) => router::to_response(dialect.error(&error, &id)),
-    }
-}
-
-async fn replied(
     gateway: &Gateway,
     dialect: &'static dyn ServeDialect,
-    id: &str,
     request: Request<Body>,
-) -> Result<Response, ServeError> {
+) -> Result<Response, Refusal> {
+    let id = request.extensions().get::<RequestId>().cloned();
+    let id = id.map(|id| id.0).unwrap_or_default();
     let asker = gateway.asker(request.headers())?;
     let slot = slot(gateway)?;
     let (head, body) = request.into_parts();
@@ -65,7 +58,7 @@ async fn replied(
         ..
     } = asked;
     let held = Held { connection, slot };
-    let told = Telling::new(dialect, about, turn, segment, watcher, id.to_owned());
+    let told = Telling::new(dialect, about, turn, segment, watcher, id);
     let mut response = if incoming.stream {
         let keep_alive = gateway.shared.config.serve.keep_alive;
         let mut response = stream::answer(told, held, keep_alive, ledger).await?;

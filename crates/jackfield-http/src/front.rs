@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use axum::Router;
 use axum::body::Body;
-use axum::response::Response;
+use axum::response::{IntoResponse as _, Response};
 use http::header::{HOST, ORIGIN};
 use http::{HeaderMap, HeaderValue, Request};
 use hyper::body::Incoming;
@@ -12,10 +12,11 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
+use crate::dialects;
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
-use crate::router;
+use crate::router::Refusal;
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -26,27 +27,28 @@ pub(crate) async fn answer(
 ) -> Response {
     let begun = Instant::now();
     let id = RequestId::new();
-    let span = tracing::info_span!(
+    let span = tracing::debug_span!(
         "request",
         id = %id.0,
         method = %request.method(),
         path = request.uri().path(),
     );
+    let dialect = dialects::of(request.uri().path(), request.headers());
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
     let answered = async {
-        let response = if let Err(error) = check_origin(gateway, request.headers()) {
-            router::refused(&request, &error)
-        } else {
-            match router.oneshot(request).await {
+        let response = match check_origin(gateway, request.headers()) {
+            Err(error) => Refusal::from(error).into_response(),
+            Ok(()) => match router.oneshot(request).await {
                 Ok(response) => response,
                 Err(never) => match never {},
-            }
+            },
         };
+        let response = Refusal::write(response, dialect, &id.0);
         let (status, took) = (response.status().as_u16(), begun.elapsed());
         if response.status().is_server_error() {
-            tracing::warn!(status, ?took, "failed");
+            tracing::warn!(request = %id.0, status, ?took, "failed");
         } else {
             tracing::debug!(status, ?took, "answered");
         }

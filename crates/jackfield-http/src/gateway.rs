@@ -10,6 +10,7 @@ use jackfield_engine::{Engine, Passing, TurnOptions};
 use tokio::sync::Semaphore;
 
 use crate::auth::Tokens;
+use crate::listing::Listed;
 
 /// What a server is made of. Cloning shares it.
 #[derive(Clone)]
@@ -21,8 +22,11 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     /// On the journal that lasts.
     pub(crate) kept: Engine,
+    pub(crate) listed: Listed,
     /// What turns are sent with, by provider.
     pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
+    /// The providers that lack no key.
+    pub(crate) reachable: Vec<Arc<str>>,
     pub(crate) servers: Vec<Server>,
     /// One for each request that is answered.
     pub(crate) slots: Arc<Semaphore>,
@@ -63,6 +67,8 @@ impl Gateway {
             assembled.switch(&config, model);
             options.insert(provider, assembled.options.clone());
         }
+        let has_key = |name: &&Arc<str>| !assembled.missing_keys.contains_key(*name);
+        let reachable = options.keys().filter(has_key).cloned().collect();
         let memory = OpenJournal::in_memory().journal;
         let unkept = assembled.engine.in_passing(memory, Passing::default());
         let slots = Arc::new(Semaphore::new(config.serve.limits.streams));
@@ -70,7 +76,9 @@ impl Gateway {
             shared: Arc::new(Shared {
                 config,
                 kept: assembled.engine,
+                listed: Listed::default(),
                 options,
+                reachable,
                 servers: assembled.servers,
                 slots,
                 tokens,

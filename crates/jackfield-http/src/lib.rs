@@ -17,12 +17,14 @@
 mod auth;
 mod body;
 mod connection;
+mod counting;
 mod dialects;
 mod failures;
 mod flow;
 mod front;
 mod gateway;
 mod ids;
+mod listing;
 mod log;
 mod models;
 mod notes;

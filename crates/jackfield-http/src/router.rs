@@ -3,60 +3,132 @@
 use axum::Router;
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::Response;
-use axum::routing::post;
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
-use http::{HeaderValue, Request, StatusCode};
-use jackfield_dialect_kit::serve::{Refused, ServeError, ServeErrorKind};
+use http::{HeaderValue, Method, Request, StatusCode, Uri};
+use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::gateway::Gateway;
-use crate::ids::RequestId;
-use crate::{dialects, flow};
+use crate::{counting, dialects, flow, listing};
 
 /// Everything that the gateway answers.
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
+        .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
+        .route("/v1/messages/count_tokens", post(counting::answer))
+        .route("/v1/models", get(listing::all))
+        .route("/v1/models/{*id}", get(listing::one))
+        .route("/v1/responses", post(responses))
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method)
         .with_state(gateway.clone())
 }
 
-async fn messages(State(gateway): State<Gateway>, request: Request<Body>) -> Response {
-    flow::answer(gateway, &dialects::CLAUDE, request).await
+async fn chat(State(gateway): State<Gateway>, request: Request<Body>) -> Result<Response, Refusal> {
+    flow::answer(&gateway, &dialects::CHAT, request).await
 }
 
-async fn no_such_address(request: Request<Body>) -> Response {
-    let message = format!("there is nothing at {}", request.uri().path());
-    let error = ServeError::new(ServeErrorKind::NoSuchAddress, message);
-    refused(&request, &error)
+async fn messages(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    flow::answer(&gateway, &dialects::CLAUDE, request).await
 }
 
-async fn wrong_method(request: Request<Body>) -> Response {
-    let message = format!("{} is not for {}", request.uri().path(), request.method());
-    let error = ServeError::new(ServeErrorKind::NoSuchAddress, message);
-    let mut response = refused(&request, &error);
-    *response.status_mut() = StatusCode::METHOD_NOT_ALLOWED;
-    response
+async fn responses(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    flow::answer(&gateway, &dialects::RESPONSES, request).await
 }
 
-/// The refusal of a request, in the form that its path calls for.
-pub(crate) fn refused(request: &Request<Body>, error: &ServeError) -> Response {
-    let id = request.extensions().get::<RequestId>();
-    let id = id.map(|id| &*id.0).unwrap_or_default();
-    let dialect = dialects::of(request.uri().path(), request.headers());
-    to_response(dialect.error(error, id))
+async fn no_such_address(uri: Uri) -> Refusal {
+    let message = format!("there is nothing at {}", uri.path());
+    ServeError::new(ServeErrorKind::NoSuchAddress, message).into()
 }
 
-/// A refusal as a response.
-pub(crate) fn to_response(refused: Refused) -> Response {
-    let mut response = Response::new(Body::from(refused.body));
-    *response.status_mut() =
-        StatusCode::from_u16(refused.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if let Some(seconds) = refused.retry_after {
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+async fn wrong_method(method: Method, uri: Uri) -> Refusal {
+    let message = format!("{method} is not for {}", uri.path());
+    Refusal {
+        error: ServeError::new(ServeErrorKind::NoSuchAddress, message),
+        status: Some(StatusCode::METHOD_NOT_ALLOWED),
     }
+}
+
+/// A body of JSON.
+pub(crate) fn json(body: impl Into<Body>) -> Response {
+    let mut response = Response::new(body.into());
+    let json = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, json);
     response
+}
+
+/// What a request is refused with. It is written in front of everything, in the dialect of its path.
+#[derive(Clone, Debug)]
+pub(crate) struct Refusal {
+    error: ServeError,
+    /// In place of the dialect's own.
+    status: Option<StatusCode>,
+}
+
+impl From<ServeError> for Refusal {
+    fn from(error: ServeError) -> Self {
+        Self {
+            error,
+            status: None,
+        }
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        let mut response = Response::new(Body::empty());
+        *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+        response.extensions_mut().insert(self);
+        response
+    }
+}
+
+impl Refusal {
+    /// Writes the refusal of a response, if it is one.
+    pub(crate) fn write(
+        mut response: Response,
+        dialect: &dyn ServeDialect,
+        request_id: &str,
+    ) -> Response {
+        match response.extensions_mut().remove::<Self>() {
+            None => response,
+            Some(refusal) => refusal.written(response, dialect, request_id),
+        }
+    }
+
+    fn written(
+        self,
+        mut response: Response,
+        dialect: &dyn ServeDialect,
+        request_id: &str,
+    ) -> Response {
+        let Self { error, status } = self;
+        let refused = dialect.error(&error, request_id);
+        let own = StatusCode::from_u16(refused.status);
+        let own = own.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        *response.status_mut() = status.unwrap_or(own);
+        *response.body_mut() = Body::from(refused.body);
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        if let Some(seconds) = refused.retry_after {
+            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        }
+        if !error.kind.may_pass_later() {
+            // SDKs go by the status otherwise, and send again what would only fail again.
+            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        }
+        if own == StatusCode::REQUEST_TIMEOUT || own == StatusCode::PAYLOAD_TOO_LARGE {
+            // What is still to come of the body is not read.
+            headers.insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+        }
+        response
+    }
 }

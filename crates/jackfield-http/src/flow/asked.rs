@@ -60,18 +60,9 @@ impl Asked {
             let value = headers.get(name).and_then(|value| value.to_str().ok());
             value.map(str::to_owned)
         };
-        let named = named(body);
-        let model = named.as_deref().map(|name| gateway.model(name)).transpose();
-        // A body that is none is told so before its model is.
-        let owner = match &model {
-            Ok(Some(model)) => owner(gateway, dialect, model),
-            Ok(None) | Err(_) => foreign(dialect, ""),
-        };
+        let owner = owner_of(gateway, dialect.name(), body);
         let incoming = dialect.request(&header, body, &owner)?;
-        let model = match model? {
-            Some(model) if named.as_deref() == Some(&*incoming.model) => model,
-            Some(_) | None => gateway.model(&incoming.model)?,
-        };
+        let model = gateway.model(&incoming.model)?;
         check_tools(&incoming, config.serve.limits.tools)?;
         let strict = strict(
             header("x-jackfield-strict").as_deref(),
@@ -126,22 +117,20 @@ fn named(body: &[u8]) -> Option<String> {
         .map(|named| named.model)
 }
 
-/// Whose the state is that a client of this dialect brings: the provider's own, where it is asked in the
-/// same one.
-fn owner(gateway: &Gateway, dialect: &dyn ServeDialect, model: &ModelRef) -> StateOwner {
-    let engine = &gateway.shared.kept;
-    let own = engine.state_owner(&model.provider, &model.model);
-    own.filter(|owner| *owner.dialect == *dialect.name())
-        .unwrap_or_else(|| foreign(dialect, &model.model))
-}
-
-/// The owner of what no provider here understands.
-fn foreign(dialect: &dyn ServeDialect, model: &str) -> StateOwner {
-    StateOwner {
-        dialect: dialect.name().into(),
-        endpoint: "".into(),
-        model: model.into(),
-    }
+/// Whose the state is that a client of this dialect brings: the provider's own, where that is asked in the
+/// same one; nobody's here otherwise. What is wrong with the body, its dialect says.
+pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, body: &[u8]) -> StateOwner {
+    let model = named(body).and_then(|name| gateway.model(&name).ok());
+    let own = model.and_then(|model| {
+        let engine = &gateway.shared.kept;
+        engine.state_owner(&model.provider, &model.model)
+    });
+    own.filter(|owner| *owner.dialect == *dialect)
+        .unwrap_or_else(|| StateOwner {
+            dialect: dialect.into(),
+            endpoint: "".into(),
+            model: "".into(),
+        })
 }
 
 fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {

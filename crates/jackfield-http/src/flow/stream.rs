@@ -14,10 +14,10 @@ use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
 use tokio::time::timeout;
 
-use super::plain::{SegmentEnd, Shown};
 use super::telling::{Held, Telling};
 use crate::failures;
 use crate::receipt::{Ledger, Receipted};
+use jackfield_domain::view::{SegmentEnd, Shown};
 
 /// Answers with a stream of events that says something at least every so often.
 ///

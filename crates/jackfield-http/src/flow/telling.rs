@@ -7,9 +7,9 @@ use jackfield_domain::reply::Reply;
 use jackfield_engine::{Connection, Watcher};
 use tokio::sync::OwnedSemaphorePermit;
 
-use super::plain::{Shown, Viewer};
 use crate::failures;
 use crate::receipt::Receipt;
+use jackfield_domain::view::{Shown, Viewer};
 
 /// A turn on its way to its client.
 pub(crate) struct Telling {
@@ -57,7 +57,7 @@ impl Telling {
             },
             dialect,
             request_id,
-            viewer: Viewer::new(),
+            viewer: Viewer::new(turn.clone(), segment),
             turn,
             watcher,
         }

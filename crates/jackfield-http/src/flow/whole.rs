@@ -6,12 +6,10 @@ use http::HeaderValue;
 use http::header::CONTENT_TYPE;
 use http_body_util::Full;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_domain::accumulator::{ProtocolViolation, ReplyAccumulator};
-use jackfield_domain::ids::ModelAttempt;
+use jackfield_domain::accumulator::ProtocolViolation;
 use jackfield_domain::note::Note;
-use jackfield_domain::tool::Catalog;
+use jackfield_domain::view::{Gather, SegmentEnd, Shown};
 
-use super::plain::{SegmentEnd, Shown};
 use super::telling::{Held, Telling};
 use crate::failures;
 use crate::notes;
@@ -28,12 +26,12 @@ pub(crate) async fn answer(
     known: &[Note],
     ledger: Option<Ledger>,
 ) -> Result<Response, ServeError> {
-    let mut reply = ReplyAccumulator::new(told.turn().clone(), ATTEMPT);
+    let mut reply = Gather::new(told.turn().clone());
     let end = loop {
         let mut end = None;
         for shown in told.next().await? {
             match shown {
-                Shown::Piece { delta, .. } => reply.push(&delta).map_err(broken)?,
+                Shown::Piece { call, delta } => reply.take(call.as_ref(), &delta),
                 Shown::End(ended) => end = Some(ended),
             }
         }
@@ -49,7 +47,7 @@ pub(crate) async fn answer(
             return Err(failures::of_end(&end));
         }
     };
-    let reply = reply.finish(end, &Catalog::default()).map_err(broken)?;
+    let reply = reply.finish(end).map_err(broken)?;
     let (body, lost) = told.body(&reply);
     let all = known.iter().chain(&reply.end.notes).chain(&lost);
     let notes = notes::header(all);
@@ -64,8 +62,3 @@ pub(crate) async fn answer(
 fn broken(error: ProtocolViolation) -> ServeError {
     ServeError::new(ServeErrorKind::Internal, error.to_string())
 }
-
-const ATTEMPT: ModelAttempt = ModelAttempt {
-    attempt: 1,
-    round: 1,
-};

@@ -1,0 +1,35 @@
+//! `POST /v1/messages/count_tokens`
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use http::Request;
+use jackfield_dialect_kit::serve::ServeDialect as _;
+
+use crate::dialects::CLAUDE;
+use crate::flow::owner_of;
+use crate::gateway::Gateway;
+use crate::router::{self, Refusal};
+use crate::{body, notes};
+
+/// Answers with how many tokens a request has, as far as that can be told without asking anybody.
+pub(crate) async fn answer(
+    State(gateway): State<Gateway>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
+    gateway.asker(request.headers())?;
+    let (head, body) = request.into_parts();
+    let body = body::read(body, &gateway.shared.config.serve.limits).await?;
+    let header = |name: &str| {
+        let value = head.headers.get(name).and_then(|value| value.to_str().ok());
+        value.map(str::to_owned)
+    };
+    let owner = owner_of(&gateway, CLAUDE.name(), &body);
+    let incoming = CLAUDE.count_request(&header, &body, &owner)?;
+    gateway.model(&incoming.model)?;
+    let (body, mut lost) = CLAUDE.counted(&incoming);
+    lost.extend(incoming.notes);
+    let mut response = router::json(body);
+    notes::insert(response.headers_mut(), notes::header(&lost));
+    Ok(response)
+}
