@@ -75,7 +75,8 @@ class StreamJudge:
                 self._chunk.check(json.dumps(_without_de_facto(chunk, "delta")))
             except Broken as error:
                 raise Broken(f"chunk {number}\n{error}") from error
-        chunks = [_without_de_facto(chunk, "delta") for chunk in chunks]
+        # What was done meanwhile stays: clients get it by the SDK's own adding up.
+        chunks = [_without_de_facto(chunk, "delta", meanwhile=True) for chunk in chunks]
         _check_frame(chunks, failed)
         if not failed:
             self._reply.check(json.dumps(_accumulated(chunks)))
@@ -142,13 +143,13 @@ def _check_message(message: Any) -> None:
         raise Broken("every call has its own id")
 
 
-def _without_de_facto(value: Any, where: str) -> Any:
-    """A copy without the fields that clients know and the vendor's types do not."""
+def _without_de_facto(value: Any, where: str, *, meanwhile: bool = False) -> Any:
+    """A copy without the fields that clients know and the vendor's types do not; `meanwhile` keeps Jackfield's."""
     value = copy.deepcopy(value)
     choices = value.get("choices") if isinstance(value, dict) else None
     for choice in choices if isinstance(choices, list) else []:
         if isinstance(choice, dict) and where in choice:
-            choice[where] = de_facto.without(choice[where])
+            choice[where] = de_facto.without(choice[where], meanwhile=meanwhile)
     return value
 
 
@@ -234,7 +235,16 @@ def custom(**call: Any) -> list[Any]:
     return [*STREAM[:3], begun, piece(custom={"input": "any {"}), *STREAM[6:]]
 
 
+def meanwhile(*calls: Any) -> dict[str, Any]:
+    """Returns what Jackfield did meanwhile."""
+    return {"jackfield": {"tool_calls": list(calls)}}
+
+
+SERVER_CALL: dict[str, Any] = {"id": "call_s", "server": "notes", "name": "get", "arguments": "{}"}
+OUTCOME: dict[str, Any] = {"output": "none", "is_error": True}
 BROKEN_REPLIES: dict[str, Any] = {
+    "an empty list of what was done meanwhile": with_message(**meanwhile()),
+    "an object for the arguments of what was done": with_message(**meanwhile({**SERVER_CALL, "arguments": {}})),
     "an unknown field": {**REPLY, "type": "message"},
     "an unknown field in a message": with_message(thinking="x"),
     "reasoning that is no text": with_message(reasoning_content=["x"]),
@@ -255,6 +265,7 @@ BROKEN_REPLIES: dict[str, Any] = {
     "a number for an error's code": {"error": {**ERROR["error"], "code": 500}},
 }
 BROKEN_STREAMS: dict[str, Any] = {
+    "what was done without an index": with_chunk(2, chunk(meanwhile(SERVER_CALL)), chunk(meanwhile(OUTCOME))),
     "an unknown field": with_chunk(2, chunk({"content": "x"}, sequence_number=1)),
     "an unknown field in a delta": with_chunk(2, chunk({"text": "x"})),
     "a whole reply": with_chunk(2, REPLY),
@@ -289,9 +300,15 @@ def main() -> int:
     parser.add_argument("events", type=Path)
     arguments = parser.parse_args()
     replies, streams = ReplyJudge(), StreamJudge()
-    sound = {"a reply": REPLY, "one with its reasoning": with_message(reasoning_content="x"), "an error": ERROR}
+    sound = {
+        "a reply": REPLY,
+        "one with its reasoning": with_message(reasoning_content="x"),
+        "one with what was done meanwhile": with_message(**meanwhile({**SERVER_CALL, **OUTCOME})),
+        "an error": ERROR,
+    }
     must_refuse(replies, sound, BROKEN_REPLIES)
-    streamed = {"a stream": STREAM, "one with a custom call": custom(custom={"name": "run", "input": ""})}
+    done = [chunk(meanwhile({"index": 0, **piece})) for piece in (SERVER_CALL, OUTCOME)]
+    streamed = {"a stream": STREAM, "one with what was done": with_chunk(2, *done), "one with a custom call": custom(custom={"name": "run", "input": ""})}
     must_refuse(streams, {**streamed, "a broken-off one": [*STREAM[:4], ERROR]}, BROKEN_STREAMS)
     tally = Tally()
     for folder, judge in ((arguments.replies, replies), (arguments.events, streams)):

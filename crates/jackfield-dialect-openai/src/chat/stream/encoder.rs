@@ -227,15 +227,16 @@ impl Encoder {
                 ..wire::Delta::default()
             }));
         }
-        if let Kind::Call(index) = kind
+        if matches!(kind, Kind::Call(_))
             && !block.state_told
             && let Some(extra) = state::of_dialect(&block.states, state::EXTRA_CONTENT)
+            // In every piece of a call, SDKs want a piece of its function.
+            && let Some(mut delta) = piece(kind, &block.start, "")
         {
-            out.push(self.chunk(calling(wire::ToolCall {
-                index: Some(index),
-                extra_content: Some(extra.clone()),
-                ..wire::ToolCall::default()
-            })));
+            for call in delta.tool_calls.iter_mut().flatten() {
+                call.extra_content = Some(extra.clone());
+            }
+            out.push(self.chunk(delta));
         }
     }
 

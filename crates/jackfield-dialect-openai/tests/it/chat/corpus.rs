@@ -7,7 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError};
 use jackfield_dialect_openai::chat::reply;
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::chat::stream::{Encoder, SseEvent};
 use jackfield_dialect_openai::error;
 use jackfield_dialect_openai::profile::Profile;
@@ -22,10 +24,13 @@ use jackfield_testkit::arb as kit;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::arb;
 use super::request_laws::made;
+use super::serve::about;
+use super::serve::errors::all as every_error;
+use super::serve::segments::{Segment, of_both_sides, plainly, segment};
 
 /// How many of each kind are written.
 const EACH: usize = 40;
@@ -113,7 +118,7 @@ fn told() -> Vec<Reply> {
             match &mut block.content {
                 Content::Text(text) => text.annotations.clear(),
                 Content::Opaque(opaque) if *opaque.kind == *"audio" => {
-                    opaque.json = serde_json::json!({ "id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": "hello" });
+                    opaque.json = audio();
                 }
                 _ => {}
             }
@@ -134,7 +139,43 @@ fn replies() -> Vec<Value> {
         let (_, body) = error::to_wire(&failure);
         serde_json::to_value(&body).expect("JSON")
     });
-    whole.chain(failures).collect()
+    let served = segments().into_iter().map(|(segment, _)| {
+        let dialect = ChatCompletions::new().with_reasoning();
+        let (body, _) = dialect.reply(&segment.reply(), &about(json!({})));
+        serde_json::from_slice(&body).expect("JSON")
+    });
+    let refused = every_error().into_iter().map(|kind| {
+        let error = ServeError::new(kind, "why").at("messages");
+        let refused = ChatCompletions::new().error(&error, "req_1");
+        serde_json::from_slice(&refused.body).expect("JSON")
+    });
+    whole.chain(failures).chain(served).chain(refused).collect()
+}
+
+/// Segments of turns, as the server tells them.
+fn segments() -> Vec<(Segment, Vec<Delta>)> {
+    let made = samples(&segment(), EACH).into_iter();
+    let plain = made.map(|(mut segment, _)| {
+        for round in &mut segment.rounds {
+            for block in round {
+                match &mut block.content {
+                    Content::Text(text) => text.annotations.clear(),
+                    Content::Opaque(opaque) if *opaque.kind == *"audio" => opaque.json = audio(),
+                    _ => {}
+                }
+            }
+        }
+        let deltas = plainly(&segment.rounds.concat());
+        (segment, deltas)
+    });
+    let both = of_both_sides();
+    let deltas = plainly(&both.rounds.concat());
+    plain.chain([(both, deltas)]).collect()
+}
+
+/// What the vendor's model says aloud.
+fn audio() -> Value {
+    json!({ "id": "audio_1", "data": "AAAA", "expires_at": 1, "transcript": "hello" })
 }
 
 fn streams() -> Vec<Value> {
@@ -153,11 +194,20 @@ fn streams() -> Vec<Value> {
             events.extend(rest.iter().flat_map(|delta| encoder.push(delta)));
             events.extend(encoder.finish(&reply.end));
         }
-        let chunks = events.iter().map(|event| match event.data.as_str() {
-            done @ "[DONE]" => Value::from(done),
-            chunk => serde_json::from_str(chunk).expect("JSON"),
-        });
-        streams.push(Value::Array(chunks.collect()));
+        streams.push(chunks(&events));
+    }
+    for (segment, deltas) in segments() {
+        let dialect = ChatCompletions::new().with_reasoning();
+        let about = about(json!({ "include_usage": true }));
+        streams.push(chunks(&segment.events(&dialect, &about, &deltas)));
     }
     streams
+}
+
+fn chunks(events: &[SseEvent]) -> Value {
+    let chunks = events.iter().map(|event| match event.data.as_str() {
+        done @ "[DONE]" => Value::from(done),
+        chunk => serde_json::from_str(chunk).expect("JSON"),
+    });
+    Value::Array(chunks.collect())
 }

@@ -1,11 +1,11 @@
 //! Serving: what clients are told, and what is refused.
 
 mod bytes;
-mod errors;
+pub(crate) mod errors;
 mod fields;
 mod goldens;
 mod laws;
-mod segments;
+pub(crate) mod segments;
 
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{About, ServeDialect as _, ServeError};

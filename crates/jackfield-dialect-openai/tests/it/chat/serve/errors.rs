@@ -31,7 +31,7 @@ fn failed(kind: ModelFailureKind) -> ServeErrorKind {
     ServeErrorKind::Model(failure.into())
 }
 
-fn all() -> Vec<ServeErrorKind> {
+pub(crate) fn all() -> Vec<ServeErrorKind> {
     let own = [
         ServeErrorKind::Busy,
         ServeErrorKind::Cancelled,
