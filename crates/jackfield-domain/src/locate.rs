@@ -190,6 +190,37 @@ pub fn locate_in(history: &[Message], session: &Known) -> Located {
     }
 }
 
+/// Where a request belongs that goes on from a reply that its client names: that of this segment of a
+/// turn. All of its history is new.
+///
+/// `None` if there is no such reply in the session, or not for this principal.
+#[must_use]
+pub fn locate_after(
+    principal: &str,
+    turn: &TurnId,
+    segment: u32,
+    history: &[Message],
+    session: &Known,
+) -> Option<Located> {
+    if session.principal() != Some(principal) {
+        return None;
+    }
+    let after = session.after(turn, segment)?;
+    let results = results(history);
+    if results.is_empty() {
+        return Some(after);
+    }
+    let unknown = results
+        .iter()
+        .find(|result| !session.has_asked(&result.call));
+    Some(match unknown {
+        None => session.take(results),
+        Some(result) => Located::Refused(Refused::Unknown {
+            call: result.call.clone(),
+        }),
+    })
+}
+
 /// What a turn begins with that goes on behind these messages with what is new of a history.
 ///
 /// # Errors

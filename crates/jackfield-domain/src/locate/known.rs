@@ -38,6 +38,8 @@ struct Turn {
 /// A call that a client was handed.
 #[derive(Clone, Debug, PartialEq)]
 struct Call {
+    /// With which reply of its turn it was handed out.
+    segment: u32,
     state: State,
     /// The place of its turn.
     turn: usize,
@@ -127,6 +129,35 @@ impl Known {
         })
     }
 
+    /// Where what follows this reply of a turn goes on, if it brings no results; `None` if there is no such
+    /// reply.
+    pub(super) fn after(&self, turn: &TurnId, segment: u32) -> Option<Located> {
+        let place = self.turns.iter().position(|known| known.id == *turn)?;
+        let turn = self.turns.get(place)?;
+        if segment > turn.segment {
+            return None;
+        }
+        let asked = self.calls.iter().filter(|(_, call)| {
+            let is_its = call.turn == place && call.segment == segment;
+            is_its && call.state != State::TooLate
+        });
+        let calls: Vec<ToolCallId> = asked.map(|(id, _)| id.clone()).collect();
+        if !calls.is_empty() {
+            return Some(Located::Refused(Refused::Missing { calls }));
+        }
+        let session = self.session.clone();
+        // Whoever goes on from a turn that is at work means that one.
+        let at = self.fork_behind(turn).filter(|_| turn.is_over);
+        Some(match at {
+            None => Located::Continue { known: 0, session },
+            Some(at) => Located::Fork {
+                at,
+                known: 0,
+                session,
+            },
+        })
+    }
+
     /// Whether the turn behind this one is the last one, and open.
     pub(super) fn is_at_work_after(&self, turn: &TurnId) -> bool {
         match self.turns.as_slice() {
@@ -173,6 +204,7 @@ impl Known {
                     (&wait.kind, self.turns.len().checked_sub(1))
                 {
                     let call = Call {
+                        segment: self.turns.last().map_or(0, |turn| turn.segment),
                         state: State::Open,
                         turn,
                         wait: wait.id.clone(),

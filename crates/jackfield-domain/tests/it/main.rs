@@ -11,6 +11,7 @@ mod audits;
 mod choices;
 mod examples;
 mod limits;
+mod locating_after;
 mod loop_properties;
 mod recovery;
 mod replay;

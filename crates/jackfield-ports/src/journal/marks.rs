@@ -2,7 +2,9 @@
 //!
 //! Like the summary it is derived from facts alone, and written in the same transaction as the steps. A
 //! mark is kept under its place, a digest of the principal and the mark together: what one principal looks
-//! for is never found with another.
+//! for is never found with another. A turn's own id is known only to whom it was told, and what a program
+//! looks at by it does not say for which end user it was: for an id the principal is the part before the
+//! first `/`, behind which the end user stands.
 
 use std::sync::Arc;
 
@@ -23,7 +25,7 @@ pub enum Mark {
     Call(ToolCallId),
     /// The idempotency key of the request that began it: its digest, of which [`Self::of_key`] is one.
     Key(Digest),
-    /// Its id.
+    /// Its id; whichever end user of the principal's it is for.
     Turn(TurnId),
     /// What its client was shown of the conversation when it ended.
     View(Digest),
@@ -60,6 +62,7 @@ impl Mark {
     #[must_use]
     pub fn place(&self, principal: &str) -> Digest {
         let digest;
+        let mut principal = principal;
         let (kind, text) = match self {
             Self::Body(body) => {
                 digest = body.to_hex();
@@ -70,7 +73,10 @@ impl Mark {
                 digest = key.to_hex();
                 ("key", &*digest)
             }
-            Self::Turn(turn) => ("turn", turn.as_str()),
+            Self::Turn(turn) => {
+                principal = principal.split('/').next().unwrap_or_default();
+                ("turn", turn.as_str())
+            }
             Self::View(view) => {
                 digest = view.to_hex();
                 ("view", &*digest)

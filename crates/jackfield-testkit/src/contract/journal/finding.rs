@@ -70,7 +70,20 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
         ];
         assert_eq!(found, expected);
     }
-    for who in ["", "an", "bob"] {
+    // An id is found for whichever end user it was, and nothing else is.
+    let of_user = scene.beside("of_user").await;
+    scene
+        .commit_to(&of_user, 0, vec![opened(&of_user.session, "ann/eve")])
+        .await;
+    let id = Mark::Turn(turn(&of_user.session));
+    for who in ["ann", "ann/eve", "ann/adam"] {
+        let found = find(&*scene.journal, who, &[id.clone(), body.clone()]).await;
+        assert!(found.contains(&at(&id, &of_user.session, &turn(&of_user.session))));
+        let by_body = at(&body, &of_user.session, &turn(&of_user.session));
+        assert_eq!(found.contains(&by_body), who == "ann/eve", "{who}");
+    }
+    for who in ["", "an", "bob", "anna/eve"] {
+        assert_eq!(find(&*scene.journal, who, &[id.clone()]).await, []);
         assert_eq!(
             find(&*scene.journal, who, std::slice::from_ref(&body)).await,
             []
