@@ -83,7 +83,10 @@ pub(super) async fn nothing_is_found_of_another_principal<H: JournalHarness>() {
         assert_eq!(found.contains(&by_body), who == "ann/eve", "{who}");
     }
     for who in ["", "an", "bob", "anna/eve"] {
-        assert_eq!(find(&*scene.journal, who, &[id.clone()]).await, []);
+        assert_eq!(
+            find(&*scene.journal, who, std::slice::from_ref(&id)).await,
+            []
+        );
         assert_eq!(
             find(&*scene.journal, who, std::slice::from_ref(&body)).await,
             []
