@@ -5,7 +5,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
@@ -117,6 +117,8 @@ impl Refusal {
         *response.status_mut() = status.unwrap_or(own);
         *response.body_mut() = Body::from(refused.body);
         let headers = response.headers_mut();
+        // That of the body that stood there before.
+        headers.remove(CONTENT_LENGTH);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if let Some(seconds) = refused.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
@@ -127,7 +129,7 @@ impl Refusal {
         }
         if own == StatusCode::REQUEST_TIMEOUT || own == StatusCode::PAYLOAD_TOO_LARGE {
             // What is still to come of the body is not read.
-            headers.insert(http::header::CONNECTION, HeaderValue::from_static("close"));
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         response
     }
