@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::fact::InputKind;
+use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_ports::journal::JournalError;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -170,19 +170,34 @@ impl Engine {
         }
     }
 
-    /// Tells a turn that is there, whoever drives it, from its opening on.
-    pub(crate) async fn attend(
+    /// Tells a turn that is there, whoever drives it, from its opening on: for the segment whose answer is
+    /// owed.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::NoSuchTurn`] and [`EngineError::Journal`] if there is no such turn or session.
+    pub async fn attend(
         &self,
         session: &SessionId,
         turn: &TurnId,
-        telling: Telling,
+        segment: u32,
+        disconnect: Disconnect,
     ) -> Result<Begun, EngineError> {
-        let connection = self.connect(session, turn, telling.segment, telling.disconnect);
+        let connection = self.connect(session, turn, segment, disconnect);
         let loaded = self.shared.journal.load(session).await?;
+        let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+        let opens =
+            |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if opened == turn);
+        if !facts.any(opens) {
+            return Err(EngineError::NoSuchTurn {
+                session: session.clone(),
+                turn: turn.clone(),
+            });
+        }
         Ok(Begun {
             connection,
             problems: Vec::new(),
-            segment: telling.segment,
+            segment,
             session: session.clone(),
             turn: turn.clone(),
             watcher: self.watcher_of(session, turn, &loaded.steps),

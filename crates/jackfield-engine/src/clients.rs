@@ -127,7 +127,7 @@ impl Engine {
                 Err(error) => return Err(error),
             }
         }
-        let begun = self.attend(&session, &turn, telling).await?;
+        let begun = self.attend(&session, &turn, segment, disconnect).await?;
         Ok(Answered { already, begun })
     }
 }

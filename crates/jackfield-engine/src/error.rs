@@ -69,6 +69,14 @@ pub enum EngineError {
         /// Why.
         why: Arc<str>,
     },
+    /// The session has no such turn.
+    #[error("session {session} has no turn {turn}")]
+    NoSuchTurn {
+        /// The session.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
     /// The calls are closed: their results come too late, or the turn was ended.
     #[error("turn {turn} does not wait for results of {} any more: {}", list(calls), ended(*how))]
     NotWaiting {

@@ -264,7 +264,7 @@ impl Engine {
         let seen = loaded.deliveries.len() as u64;
         if journal.inbox(session, seen).await.is_err() {
             // It will be looked at again when its pause is over.
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

@@ -6,6 +6,8 @@
 )]
 
 mod approvers;
+mod background;
+mod client_tools;
 mod commits;
 mod driving;
 mod fixture;
