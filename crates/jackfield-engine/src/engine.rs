@@ -44,6 +44,8 @@ pub(crate) struct Shared {
     pub(crate) approver: Option<Arc<dyn Approver>>,
     /// The tool that is the approver, which no model may call.
     pub(crate) approving: Option<ToolOrigin>,
+    /// Requests of one principal with one idempotency key.
+    pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) going: Going,
     pub(crate) journal: Arc<dyn Journal>,
@@ -179,6 +181,7 @@ impl EngineBuilder {
                 answering: Queues::default(),
                 approver,
                 approving,
+                claimed: Queues::default(),
                 clock,
                 going: Going::default(),
                 journal,
@@ -228,6 +231,7 @@ impl Engine {
                 answering: Queues::default(),
                 approver: shared.approver.clone(),
                 approving: shared.approving.clone(),
+                claimed: Queues::default(),
                 clock: Arc::clone(&shared.clock),
                 going: Going::default(),
                 journal,

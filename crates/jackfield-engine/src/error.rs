@@ -36,6 +36,14 @@ pub enum EngineError {
     /// The journal cannot be read.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The idempotency key was used for another request.
+    #[error(
+        "the idempotency key `{key}` was used for another request: send the same body again, or another key"
+    )]
+    KeyConflict {
+        /// The key.
+        key: Arc<str>,
+    },
     /// The session has a turn that is not over, and that nobody is at work on.
     #[error(
         "session {session} has a turn that was left open ({turn}): resume it with `jackfield sessions resume {session}`"

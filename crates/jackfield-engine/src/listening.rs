@@ -10,6 +10,7 @@ use std::time::Duration;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_ports::journal::JournalError;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -37,7 +38,31 @@ struct Segment {
     live: usize,
 }
 
+/// What is known in this process of a segment's answer.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Hearing {
+    /// It is being written to somebody.
+    Live,
+    /// Nothing: the journal knows whether it was written.
+    Nothing,
+    /// It was written whole.
+    Written,
+}
+
 impl Listening {
+    /// What is known of a segment's answer.
+    pub(crate) fn of(&self, turn: &TurnId, segment: u32) -> Hearing {
+        let turns = self.turns();
+        match turns
+            .get(turn)
+            .and_then(|heard| heard.segments.get(&segment))
+        {
+            Some(segment) if segment.is_written => Hearing::Written,
+            Some(segment) if segment.live > 0 => Hearing::Live,
+            Some(_) | None => Hearing::Nothing,
+        }
+    }
+
     /// Waits until nobody is being written to and the last segment that anybody was told was written.
     pub(crate) async fn last_written(&self, turn: &TurnId) {
         let written = {
@@ -229,7 +254,21 @@ impl Engine {
 
     /// Puts it into the journal that an answer was written whole. Lost with a crash, it is owed again.
     async fn record_written(&self, session: &SessionId, turn: &TurnId, segment: u32) {
-        let _ = session;
+        if let Ok(id) = DeliveryId::parse(&format!("written-{turn}-{segment}")) {
+            let by = "the client's connection".into();
+            let body = DeliveryBody::Written {
+                segment,
+                turn: turn.clone(),
+            };
+            let journal = &self.shared.journal;
+            match journal.deliver(session, id, by, body).await {
+                Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
+                Err(error) => {
+                    let error = chain(&error);
+                    tracing::warn!(%turn, %error, "that an answer was written could not be kept");
+                }
+            }
+        }
         self.shared.listening.recorded(turn, segment);
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::caller::Caller;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::note::NoteEffect;
@@ -21,6 +22,8 @@ use crate::send::SecondMessage;
 pub struct TurnOptions {
     /// What it may spend.
     pub allowance: Allowance,
+    /// The client that the turn is for, if it is one's that is to find the session again.
+    pub caller: Option<Arc<Caller>>,
     /// Whether whoever shows the answer can take back text that it has shown.
     pub can_supersede: bool,
     /// Which tools may or have to be called in the first round.
@@ -65,6 +68,7 @@ impl TurnOptions {
     pub fn new(model: ModelRef) -> Self {
         Self {
             allowance: Allowance::default(),
+            caller: None,
             can_supersede: false,
             choice: ToolChoice::Auto,
             client_tools: Vec::new(),

@@ -286,7 +286,7 @@ fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
     system.parts.extend(offered.instructions);
     Arc::new(Setup {
         allowance: options.allowance,
-        caller: None,
+        caller: options.caller,
         can_supersede: options.can_supersede,
         catalog: Arc::new(offered.catalog),
         choice: options.choice,

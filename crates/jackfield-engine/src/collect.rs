@@ -1,0 +1,195 @@
+//! Collecting: a turn owes its answer until somebody has it whole, and whoever sends the request again is
+//! told what is owed. Nothing is started twice.
+
+use std::sync::Arc;
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_ports::journal::marks::Mark;
+use jackfield_ports::journal::{JournalError, Loaded};
+use tokio::sync::OwnedMutexGuard;
+
+use crate::begin::Begun;
+use crate::engine::Engine;
+use crate::error::EngineError;
+use crate::listening::Hearing;
+use crate::options::Disconnect;
+
+/// A request, as far as that tells whether it was sent before.
+#[derive(Clone, Debug)]
+pub struct Request {
+    /// The digest of its body.
+    pub body: Digest,
+    /// What becomes of the turn that it collects when nobody listens to it any more.
+    pub disconnect: Disconnect,
+    /// Whether it says itself that it is sent again.
+    pub is_repeat: bool,
+    /// The idempotency key that it bears.
+    pub key: Option<Arc<str>>,
+    /// Whose it is. What others have sent is never found.
+    pub principal: Arc<str>,
+}
+
+/// What a request gets.
+#[derive(Debug)]
+pub enum Collected {
+    /// Nothing: it is the first of its kind, and so until the claim is dropped, which is to be when its turn
+    /// has begun.
+    New(Claim),
+    /// The answer of a turn that was begun for it before.
+    Owed(Box<Begun>),
+}
+
+/// Keeps others with the same idempotency key waiting.
+#[derive(Debug)]
+#[must_use = "dropping it lets the next one in"]
+pub struct Claim {
+    _first: Option<OwnedMutexGuard<()>>,
+}
+
+impl Engine {
+    /// Finds the turn that was begun for a request before, if its answer is owed to this one: the turn of its
+    /// idempotency key; or one of an equal body, if the request says that it is a repeat, or if the answer was
+    /// never written whole and nobody is connected to it any more. Equal bodies alone prove nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::KeyConflict`] if the key was used for another body, and [`EngineError::Journal`] if the
+    /// journal cannot be read.
+    pub async fn collect(&self, request: &Request) -> Result<Collected, EngineError> {
+        if let Some(key) = &request.key {
+            return self.collect_by_key(request, key).await;
+        }
+        let marks = [Mark::Body(request.body)];
+        let found = self.find(&request.principal, &marks, MOST_EQUAL).await?;
+        let mut best: Option<(Owed, SessionId, TurnId)> = None;
+        for found in found {
+            let Some(loaded) = self.readable_one(&found.session).await? else {
+                continue;
+            };
+            let Some(owed) = self.owed(&found.turn, &loaded, request.is_repeat) else {
+                continue;
+            };
+            // Of those that are owed as much, the one that was begun last.
+            if best.as_ref().is_none_or(|(known, ..)| owed < *known) {
+                best = Some((owed, found.session, found.turn));
+            }
+        }
+        match best {
+            Some((_, session, turn)) => self.owe(&session, &turn, request).await,
+            None => Ok(Collected::New(Claim { _first: None })),
+        }
+    }
+
+    async fn collect_by_key(
+        &self,
+        request: &Request,
+        key: &Arc<str>,
+    ) -> Result<Collected, EngineError> {
+        let claimed = (Arc::clone(&request.principal), Arc::clone(key));
+        let first = self.shared.claimed.of(&claimed).lock_owned().await;
+        let marks = [Mark::of_key(key)];
+        for found in self.find(&request.principal, &marks, 1).await? {
+            let Some(loaded) = self.readable_one(&found.session).await? else {
+                continue;
+            };
+            if is_withdrawn(&found.turn, &loaded) {
+                continue;
+            }
+            if body_of(&found.turn, &loaded) != Some(request.body) {
+                let key = Arc::clone(key);
+                return Err(EngineError::KeyConflict { key });
+            }
+            return self.owe(&found.session, &found.turn, request).await;
+        }
+        let first = Some(first);
+        Ok(Collected::New(Claim { _first: first }))
+    }
+
+    async fn owe(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        request: &Request,
+    ) -> Result<Collected, EngineError> {
+        let begun = self.attend(session, turn, 0, request.disconnect).await?;
+        Ok(Collected::Owed(Box::new(begun)))
+    }
+
+    /// How much the first answer of a turn is owed to another request of the same body, if it is.
+    fn owed(&self, turn: &TurnId, loaded: &Loaded, is_repeat: bool) -> Option<Owed> {
+        if is_withdrawn(turn, loaded) {
+            return None;
+        }
+        let is_written = loaded.deliveries.iter().any(|delivery| {
+            matches!(&delivery.body, DeliveryBody::Written { segment: 0, turn: of } if of == turn)
+        });
+        match self.shared.listening.of(turn, 0) {
+            Hearing::Nothing if !is_written => Some(Owed::Broken),
+            // The old connection may be dead without anybody having noticed.
+            Hearing::Live if is_repeat => Some(Owed::Live),
+            Hearing::Nothing | Hearing::Written if is_repeat => Some(Owed::Written),
+            Hearing::Live | Hearing::Nothing | Hearing::Written => None,
+        }
+    }
+
+    async fn readable_one(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
+        match self.shared.journal.load(session).await {
+            Ok(loaded) => Ok(Some(loaded)),
+            Err(
+                JournalError::Corrupt { .. }
+                | JournalError::Newer { .. }
+                | JournalError::UnknownSession { .. },
+            ) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+/// How much an answer is owed, the most first.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+enum Owed {
+    /// Nobody has it, and nobody is getting it.
+    Broken,
+    /// Somebody may be getting it.
+    Live,
+    /// It was written whole; what was written may still not have arrived.
+    Written,
+}
+
+fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
+    loaded.deliveries.iter().any(
+        |delivery| matches!(&delivery.body, DeliveryBody::Withdrawn { turn: of } if of == turn),
+    )
+}
+
+/// The body of the request that began a turn.
+fn body_of(turn: &TurnId, loaded: &Loaded) -> Option<Digest> {
+    let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    facts.find_map(|fact| match fact {
+        Fact::TurnOpened {
+            setup,
+            turn: opened,
+            ..
+        } if opened == turn => setup.caller.as_ref()?.body,
+        Fact::CallAccepted { .. }
+        | Fact::CallClosed { .. }
+        | Fact::CallLost { .. }
+        | Fact::CallStarted { .. }
+        | Fact::Late(_)
+        | Fact::ModelCallEnded { .. }
+        | Fact::ModelCallStarted { .. }
+        | Fact::ReplyReceived { .. }
+        | Fact::SessionForked { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnOpened { .. }
+        | Fact::TurnResumed { .. }
+        | Fact::WaitClosed { .. }
+        | Fact::WaitOpened { .. } => None,
+    })
+}
+
+/// How many turns of an equal body are looked at, the newest first.
+const MOST_EQUAL: usize = 16;

@@ -1,0 +1,176 @@
+//! Locating: which session a request goes on with. The search is here, the decision the domain's.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use jackfield_domain::fork;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::locate::{self, Known, Located};
+use jackfield_domain::message::Message;
+use jackfield_domain::session::Session;
+use jackfield_domain::setup::Setup;
+use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::{JournalError, Loaded};
+
+use crate::engine::Engine;
+use crate::error::EngineError;
+
+/// Where a request belongs, and what stands there.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Place {
+    /// The messages that it goes on from: of the session, or of the place at which it is to be forked.
+    pub before: Arc<Vec<Arc<Message>>>,
+    /// Where it belongs.
+    pub located: Located,
+    /// What the session's last turn was set up with: its tools hold for a request that says nothing of tools.
+    pub setup: Option<Arc<Setup>>,
+}
+
+impl Engine {
+    /// The turns of a principal that have one of these marks: of each mark those that got it last, at most
+    /// that many.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, EngineError> {
+        Ok(self.shared.journal.find(principal, marks, most).await?)
+    }
+
+    /// Where a request of this principal with this history belongs, among all sessions.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are passed over.
+    pub async fn locate(&self, principal: &str, history: &[Message]) -> Result<Place, EngineError> {
+        let traces = locate::traces(history);
+        let calls: Vec<Mark> = traces.calls.into_iter().map(Mark::Call).collect();
+        // The longest beginning that any session knows is the one that counts.
+        let views: Vec<Mark> = traces.views.into_iter().map(Mark::View).collect();
+        for marks in [calls, views] {
+            if marks.is_empty() {
+                continue;
+            }
+            let found = self.find(principal, &marks, MOST_OF_A_MARK).await?;
+            let first = found.first().map(|found| found.mark.clone());
+            let found = found.into_iter();
+            let found = found.filter(|found| {
+                matches!(found.mark, Mark::Call(_)) || Some(&found.mark) == first.as_ref()
+            });
+            let sessions: BTreeSet<SessionId> = found.map(|found| found.session).collect();
+            let loaded = self.readable(sessions).await?;
+            let known: Vec<Known> = loaded
+                .iter()
+                .map(|(session, loaded)| Known::of(session.clone(), &loaded.steps))
+                .collect();
+            let located = locate::locate(principal, history, &known);
+            let Some(session) = session_of(&located) else {
+                if matches!(located, Located::Refused(_)) {
+                    return Ok(Place::nowhere(located));
+                }
+                continue;
+            };
+            let loaded = loaded.iter().find(|(known, _)| known == session);
+            if let Some((session, loaded)) = loaded {
+                return Ok(place(session.clone(), loaded, located));
+            }
+        }
+        Ok(Place::nowhere(Located::New))
+    }
+
+    /// Where a request with this history belongs in a session that it names, which is its principal's.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session of that principal, or it cannot be read.
+    pub async fn locate_in(
+        &self,
+        principal: &str,
+        session: &SessionId,
+        history: &[Message],
+    ) -> Result<Place, EngineError> {
+        let loaded = self.shared.journal.load(session).await?;
+        let known = Known::of(session.clone(), &loaded.steps);
+        // One that is somebody else's is as good as none.
+        if known.principal().is_some_and(|whose| whose != principal) {
+            let session = session.clone();
+            return Err(JournalError::UnknownSession { session }.into());
+        }
+        let located = locate::locate_in(history, &known);
+        Ok(place(session.clone(), &loaded, located))
+    }
+
+    /// Those of these sessions that are there and can be read.
+    async fn readable(
+        &self,
+        sessions: BTreeSet<SessionId>,
+    ) -> Result<Vec<(SessionId, Loaded)>, EngineError> {
+        let mut readable = Vec::new();
+        for session in sessions {
+            match self.shared.journal.load(&session).await {
+                Ok(loaded) => readable.push((session, loaded)),
+                Err(
+                    JournalError::Corrupt { .. }
+                    | JournalError::Newer { .. }
+                    | JournalError::UnknownSession { .. },
+                ) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(readable)
+    }
+}
+
+impl Place {
+    fn nowhere(located: Located) -> Self {
+        Self {
+            before: Arc::default(),
+            located,
+            setup: None,
+        }
+    }
+}
+
+const fn session_of(located: &Located) -> Option<&SessionId> {
+    match located {
+        Located::Answer { session, .. }
+        | Located::Collect { session, .. }
+        | Located::Continue { session, .. }
+        | Located::Fork { session, .. }
+        | Located::Late { session, .. } => Some(session),
+        Located::New | Located::Refused(_) => None,
+    }
+}
+
+fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
+    let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
+    let folded = Session::fold(session.clone(), facts());
+    let forked = match &located {
+        Located::Fork { at, .. } | Located::Late { at: Some(at), .. } => {
+            let places = fork::places(session, facts());
+            let mut places = places.into_iter();
+            places.find(|place| place.place == *at)
+        }
+        Located::Answer { .. }
+        | Located::Collect { .. }
+        | Located::Continue { .. }
+        | Located::Late { at: None, .. }
+        | Located::New
+        | Located::Refused(_) => None,
+    };
+    let before = forked.map(|forked| forked.messages);
+    Place {
+        before: before.unwrap_or_else(|| Arc::clone(folded.messages())),
+        located,
+        setup: folded.last_turn().map(|turn| Arc::clone(turn.setup())),
+    }
+}
+
+/// How many turns are looked at that have the same mark: more than one tell that it tells nothing.
+const MOST_OF_A_MARK: usize = 4;
