@@ -116,7 +116,11 @@ impl Scene {
         panic!("it does not only wait");
     }
 
-    async fn answer(&self, begun: &Begun, results: &[(&ToolCallId, &str)]) -> Said {
+    fn answer(
+        &self,
+        begun: &Begun,
+        results: &[(&ToolCallId, &str)],
+    ) -> impl Future<Output = Said> + use<> {
         let results = results.iter();
         let answer = AnswerCalls {
             by: "the client".into(),
@@ -128,7 +132,8 @@ impl Scene {
             session: begun.session.clone(),
             turn: begun.turn.clone(),
         };
-        self.engine.answer(answer).await
+        let engine = self.engine.clone();
+        async move { engine.answer(answer).await }
     }
 
     async fn facts(&self) -> Vec<Fact> {
@@ -205,7 +210,9 @@ async fn missing_results_are_named_and_nothing_is_taken() {
     let foreign = ToolCallId::parse("call_of_nobody").expect("a valid id");
     let all = [(&calls[0], "A"), (&calls[1], "B"), (&foreign, "C")];
     match scene.answer(&begun, &all).await {
-        Err(EngineError::NoSuchCall { calls, .. }) => assert_eq!(calls, [foreign.clone()]),
+        Err(EngineError::NoSuchCall { calls, .. }) => {
+            assert_eq!(calls, std::slice::from_ref(&foreign))
+        }
         other => panic!("{other:?}"),
     }
     assert_eq!(scene.deliveries().await, 0);
