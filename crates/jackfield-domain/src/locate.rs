@@ -63,7 +63,8 @@ pub enum Located {
         /// The session.
         session: SessionId,
     },
-    /// It brings results that came too late: a turn has ended without them. They open another one.
+    /// It brings results that came too late: a turn has ended without them, or it broke off behind them,
+    /// so that they are brought once more. They open another turn.
     Late {
         /// Where the session is to be forked before, if it has gone on.
         at: Option<ForkPlace>,

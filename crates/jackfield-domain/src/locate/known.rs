@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::digest::Digest;
-use crate::fact::{Envelope, Fact};
+use crate::fact::{Envelope, Fact, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
 use crate::locate::key::of_result;
@@ -25,6 +25,8 @@ pub struct Known {
 
 #[derive(Clone, Debug, PartialEq)]
 struct Turn {
+    /// Whether it broke off: nothing of what it says last was given to anybody whole.
+    has_failed: bool,
     id: TurnId,
     is_over: bool,
     /// The late results that it began with.
@@ -185,6 +187,7 @@ impl Known {
                     .iter()
                     .map(|outcome| (outcome.call.clone(), of_result(&outcome.result)));
                 self.turns.push(Turn {
+                    has_failed: false,
                     id: turn.clone(),
                     is_over: false,
                     late: late.collect(),
@@ -193,8 +196,16 @@ impl Known {
                     view: None,
                 });
             }
-            Fact::TurnEnded { view, .. } => {
+            Fact::TurnEnded { end, view } => {
                 if let Some(turn) = self.turns.last_mut() {
+                    turn.has_failed = match end {
+                        TurnEnd::Cancelled(_) | TurnEnd::Failed(_) | TurnEnd::Interrupted(_) => {
+                            true
+                        }
+                        TurnEnd::Answered(_) | TurnEnd::ClientExpired | TurnEnd::Limited { .. } => {
+                            false
+                        }
+                    };
                     turn.is_over = true;
                     turn.view = *view;
                 }
@@ -289,15 +300,20 @@ impl Known {
             // The turn is about to end without them, and says so.
             (true, _) if too_late && !turn.is_over => (turn, Weighed::Again(turn.segment)),
             (true, _) if too_late => (turn, Weighed::TooLate),
+            // Whoever asks again for what broke off wants it tried again.
+            (true, Some(segment)) if turn.has_failed && segment == turn.segment => {
+                (turn, Weighed::TooLate)
+            }
             (true, Some(segment)) => (turn, Weighed::Again(segment)),
             (true, None) => (turn, Weighed::TooLate),
         })
     }
 
-    /// Results that a turn has ended without.
+    /// Results that a turn has ended without, or that it broke off behind.
     fn late(&self, turn: &Turn, results: Vec<Arc<ToolOutcome>>) -> Located {
         let same = |begun: &&Turn| {
-            begun.late.len() == results.len()
+            !begun.has_failed
+                && begun.late.len() == results.len()
                 && results
                     .iter()
                     .all(|result| begun.late.get(&result.call) == Some(&of_result(&result.result)))
@@ -331,7 +347,7 @@ impl Known {
 enum Weighed {
     /// They were brought before: this reply answers them.
     Again(u32),
-    /// It has ended without them.
+    /// It has ended without them, or broke off behind them.
     TooLate,
     /// It waits for them.
     Waits,

@@ -29,12 +29,14 @@ mod ledger;
 mod oracle;
 mod replayed;
 mod scenario;
+mod views;
 
 pub(crate) use self::checks::Property;
 pub(crate) use self::explore::{Class, explored};
 use self::ledger::Ledger;
 pub(crate) use self::replayed::CHANGES;
 pub(crate) use self::scenario::setup;
+use self::views::Watched;
 
 /// Something that the world does to the loop, or to itself. Numbers are taken modulo what there is.
 #[derive(Clone, Copy, Debug)]
@@ -104,6 +106,8 @@ pub(crate) struct World {
     pub(crate) today: Restrictions,
     told: Vec<Input>,
     pub(crate) violations: Vec<(Property, String)>,
+    /// What could be watched.
+    pub(crate) watched: Vec<Watched>,
 }
 
 impl World {
@@ -141,6 +145,7 @@ impl World {
             today: Restrictions::default(),
             told: Vec::new(),
             violations: Vec::new(),
+            watched: Vec::new(),
         };
         world.check_step(&step, None);
         world.commit(step, InputKind::Began);
@@ -247,6 +252,11 @@ impl World {
             return;
         }
         self.check_step(&step, Some((&before, &input)));
+        if let Input::ReplyDelta { attempt, delta } = &input
+            && self.machine.calling() == Some(*attempt)
+        {
+            self.watched.push(Watched::Delta(*attempt, delta.clone()));
+        }
         self.ledger.tell(&input);
         let kind = input.kind();
         self.told.push(input);
@@ -346,13 +356,15 @@ impl World {
             return self.crash_and_recover();
         }
         if !step.facts.is_empty() {
-            self.steps.push(Envelope {
+            let committed = Envelope {
                 facts: step.facts.clone(),
                 input,
                 now: self.now,
                 step: self.steps.len() as u64,
                 version: LOOP_VERSION,
-            });
+            };
+            self.watched.push(Watched::Step(committed.clone()));
+            self.steps.push(committed);
         }
         self.committed.extend(step.facts);
         self.ledger.commit();
@@ -394,6 +406,7 @@ impl World {
     /// Everything that is not committed is gone; another process takes over.
     fn crash_and_recover(&mut self) {
         self.count_crash();
+        self.watched.push(Watched::Crash);
         self.in_flight.clear();
         // No turn was ever accepted: there is nothing to take up.
         if self.committed.is_empty() {
@@ -402,6 +415,7 @@ impl World {
             self.committed = fresh.committed;
             self.ledger = fresh.ledger;
             self.steps = fresh.steps;
+            self.watched = fresh.watched;
             self.asked = fresh.asked;
             self.in_flight = fresh.in_flight;
             return;
@@ -445,7 +459,7 @@ impl World {
             Delta::BlockStarted { index, start },
             Delta::TextAppended {
                 index,
-                text: text.into(),
+                text: format!("{text} ({}.{})", attempt.round, attempt.attempt).into(),
             },
             Delta::BlockEnded { index },
         ] {

@@ -37,6 +37,7 @@ pub(crate) enum Property {
     RecoveryFollowsTheTable,
     RepeatsOnlyWhatMayBeRepeated,
     ReplayIsTheSame,
+    RequestsAreFound,
     RequestsFollowTheSetup,
     ShownIsWhatTheJournalSays,
     SpendingAddsUp,
@@ -44,6 +45,8 @@ pub(crate) enum Property {
     TimeoutsAreUnknown,
     TranscriptOnlyGrows,
     TriesInVainAreCounted,
+    ViewsAreTheSame,
+    ViewsAreWhatIsKept,
     VisibleTextStays,
 }
 

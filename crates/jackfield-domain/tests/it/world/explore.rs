@@ -42,10 +42,13 @@ pub(crate) enum Class {
     RestrictedCall,
     RetryScheduled,
     RoundWithoutReply,
+    SecondSegment,
+    ServerCallShown,
     ToldAfterTheEnd,
     ToolTimeout,
     TwoWaits,
     UnknownCall,
+    ViewBrokenOff,
     WaitExpired,
     WaitingApproval,
     WaitingClient,
@@ -54,7 +57,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 37] = [
+    pub(crate) const ALL: [Self; 40] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -83,10 +86,13 @@ impl Class {
         Self::RestrictedCall,
         Self::RetryScheduled,
         Self::RoundWithoutReply,
+        Self::SecondSegment,
+        Self::ServerCallShown,
         Self::ToldAfterTheEnd,
         Self::ToolTimeout,
         Self::TwoWaits,
         Self::UnknownCall,
+        Self::ViewBrokenOff,
         Self::WaitExpired,
         Self::WaitingApproval,
         Self::WaitingClient,
@@ -165,6 +171,7 @@ fn play(setup: &Arc<Setup>, ops: &[Op]) -> World {
     }
     world.play_out();
     world.check_replay();
+    world.check_views();
     world
 }
 

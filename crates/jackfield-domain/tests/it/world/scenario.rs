@@ -4,9 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits, OnLimit};
+use jackfield_domain::locate::chain;
+use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::price::{Money, Price};
@@ -31,6 +34,9 @@ pub(crate) const TOOLS: [&str; 9] = [
     "ask_again",
     "gone",
 ];
+
+/// Whose the sessions of all worlds are.
+pub(crate) const PRINCIPAL: &str = "somebody";
 
 /// A setup for worlds.
 pub(crate) fn setup(limits: Limits) -> Setup {
@@ -147,6 +153,7 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         };
         Setup {
             allowance,
+            caller: Some(Arc::new(caller(repeats.is_multiple_of(2)))),
             can_supersede,
             price: cost.map(|_| price()),
             strict: can_supersede.then_some(NoteEffect::Quality),
@@ -154,6 +161,21 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
             ..setup(limits)
         }
     })
+}
+
+/// A client that keeps the conversation, as it begins every world.
+fn caller(server_tools: bool) -> Caller {
+    let view = chain(&[Message::user("do it")]);
+    Caller {
+        body: None,
+        dialect: "claude".into(),
+        display: Display { server_tools },
+        echo: None,
+        key: None,
+        model: "model".into(),
+        principal: PRINCIPAL.into(),
+        view: view.last().copied(),
+    }
 }
 
 /// Output is four times as dear as input.
