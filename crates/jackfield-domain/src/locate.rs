@@ -246,9 +246,13 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
 #[must_use]
 pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
     let (before, new) = history.split_at(trailing(history));
-    let calls: Vec<&ToolCallId> = before
-        .last()
-        .into_iter()
+    let silent = before
+        .iter()
+        .rposition(|message| message.role != Role::Assistant);
+    let asks = before.get(silent.map_or(0, |last| last + 1)..);
+    let calls: Vec<&ToolCallId> = asks
+        .unwrap_or_default()
+        .iter()
         .flat_map(|message| message.calls().map(|call| &call.id))
         .collect();
     let place = |outcome: &ToolOutcome| {
