@@ -83,6 +83,20 @@ pub fn standing<'a>(
     written(&encoder.standing(standing))
 }
 
+/// The body of a response that was told by these pieces, and is whole.
+#[must_use]
+pub fn whole<'a>(
+    about: &About,
+    pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
+    end: &ReplyEnd,
+) -> Vec<u8> {
+    let mut encoder = Encoder::new(about);
+    for (delta, call) in pieces {
+        drop(encoder.push_as(delta, call));
+    }
+    written(&encoder.into_response(end))
+}
+
 /// Why a response failed, as it says so itself.
 #[must_use]
 pub fn failed(error: &ServeError) -> ResponseError {

@@ -9,7 +9,7 @@ use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::StateOwner;
 use serde_json::{Map, Value};
 
-use super::{about_id, echo, refusing};
+use super::{echo, refusing};
 use crate::responses::request::from_wire;
 use crate::responses::wire;
 
@@ -21,6 +21,10 @@ pub(super) fn read(body: &[u8], owner: &StateOwner) -> Result<Incoming, ServeErr
     metadata(fields.get("metadata"))?;
     include(fields.get("include"))?;
     let background = flag(&fields, "background")?.unwrap_or(false);
+    if background && fields.get("store") == Some(&Value::Bool(false)) {
+        let reason = "what goes on in the background is looked at later, so it has to be stored";
+        return Err(invalid("store", reason));
+    }
     let previous = previous(&fields)?;
     let echo = echo::of(&fields);
     let limits_calls = fields
@@ -38,7 +42,8 @@ pub(super) fn read(body: &[u8], owner: &StateOwner) -> Result<Incoming, ServeErr
             Err(invalid) => return Err(invalid.into()),
         },
     };
-    let store = request.store.take();
+    // As the vendor does: clients that say nothing go on from it by its id.
+    let store = request.store.take().or(Some(true));
     for key in TAKEN {
         request.extra.remove(*key);
     }
@@ -175,19 +180,12 @@ const INCLUDABLE: [&str; 8] = [
     "web_search_call.results",
 ];
 
-/// The response that this goes on from: the part of its id behind the prefix.
+/// The response that this goes on from.
 fn previous(fields: &Map<String, Value>) -> Result<Option<Arc<str>>, ServeError> {
     let path = "previous_response_id";
     match fields.get(path) {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(told)) => match about_id(told) {
-            Some(id) => Ok(Some(id.into())),
-            None => {
-                let told: String = told.chars().take(64).collect();
-                let reason = format!("Previous response with id '{told}' not found.");
-                Err(ServeError::new(ServeErrorKind::NoSuchReply, reason).at(path))
-            }
-        },
+        Some(Value::String(told)) => Ok(Some((**told).into())),
         Some(Value::Array(_) | Value::Bool(_) | Value::Number(_) | Value::Object(_)) => {
             Err(invalid(path, "this is no text"))
         }

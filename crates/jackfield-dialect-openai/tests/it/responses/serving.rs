@@ -48,8 +48,12 @@ fn what_the_server_answers_to_itself_is_taken_out() {
     })))
     .expect("a request");
     assert!(incoming.background && incoming.stream);
-    assert_eq!(incoming.previous.as_deref(), Some("turn_1_0"));
+    assert_eq!(incoming.previous.as_deref(), Some("resp_turn_1_0"));
     assert_eq!(incoming.store, Some(true));
+    for (said, kept) in [(json!({}), true), (json!({ "store": false }), false)] {
+        let incoming = asked(&with(said)).expect("a request");
+        assert_eq!(incoming.store, Some(kept));
+    }
     let extensions = incoming.settings.extensions.iter();
     let extensions: Vec<&str> = extensions.map(|extension| &*extension.path).collect();
     assert_eq!(extensions, ["/truncation"]);
@@ -183,6 +187,7 @@ fn what_is_malformed_is_named() {
         ),
         (json!({ "tool_choice": "some" }), "tool_choice"),
         (json!({ "previous_response_id": 7 }), "previous_response_id"),
+        (json!({ "background": true, "store": false }), "store"),
     ];
     for (fields, param) in cases {
         let error = asked(&with(fields.clone())).expect_err(param);
@@ -193,10 +198,8 @@ fn what_is_malformed_is_named() {
     assert_eq!(error.param.as_deref(), Some("model"));
     let error = asked(&json!({ "model": "m" })).expect_err("no input");
     assert_eq!(error.param.as_deref(), Some("input"));
-    let strange = asked(&with(json!({ "previous_response_id": "chatcmpl-1" })));
-    let strange = strange.expect_err("no id of a response");
-    assert_eq!(strange.kind, ServeErrorKind::NoSuchReply);
-    let refused = Responses.error(&strange, "req_1");
+    let gone = ServeError::new(ServeErrorKind::NoSuchReply, "gone").at("previous_response_id");
+    let refused = Responses.error(&gone, "req_1");
     let body: Value = serde_json::from_slice(&refused.body).expect("JSON");
     assert_eq!(refused.status, 400);
     assert_eq!(body["error"]["param"], "previous_response_id");
