@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use jackfield_domain::fork;
-use jackfield_domain::ids::SessionId;
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::locate::{self, Known, Located};
 use jackfield_domain::message::Message;
 use jackfield_domain::session::Session;
@@ -104,6 +104,31 @@ impl Engine {
         }
         let located = locate::locate_in(history, &known);
         Ok(place(session.clone(), &loaded, located))
+    }
+
+    /// Where a request with this history belongs that goes on from a segment of a turn, which it names; all of
+    /// its history is new. `None` if this principal has no such reply.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be read.
+    pub async fn locate_after(
+        &self,
+        principal: &str,
+        turn: &TurnId,
+        segment: u32,
+        history: &[Message],
+    ) -> Result<Option<Place>, EngineError> {
+        let found = self.find(principal, &[Mark::Turn(turn.clone())], 1).await?;
+        let sessions: BTreeSet<SessionId> = found.into_iter().map(|found| found.session).collect();
+        for (session, loaded) in self.readable(sessions).await? {
+            let known = Known::of(session.clone(), &loaded.steps);
+            let located = locate::locate_after(principal, turn, segment, history, &known);
+            if let Some(located) = located {
+                return Ok(Some(place(session, &loaded, located)));
+            }
+        }
+        Ok(None)
     }
 
     /// Those of these sessions that are there and can be read.

@@ -59,7 +59,7 @@ fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
     }
 }
 
-fn client_tool(name: &str) -> Arc<ToolDefinition> {
+pub(crate) fn client_tool(name: &str) -> Arc<ToolDefinition> {
     Arc::new(ToolDefinition {
         description: "looks it up".into(),
         extensions: Vec::new(),
@@ -211,7 +211,7 @@ async fn missing_results_are_named_and_nothing_is_taken() {
     let all = [(&calls[0], "A"), (&calls[1], "B"), (&foreign, "C")];
     match scene.answer(&begun, &all).await {
         Err(EngineError::NoSuchCall { calls, .. }) => {
-            assert_eq!(calls, std::slice::from_ref(&foreign))
+            assert_eq!(calls, std::slice::from_ref(&foreign));
         }
         other => panic!("{other:?}"),
     }

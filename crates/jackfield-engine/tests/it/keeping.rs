@@ -7,13 +7,15 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
-use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::Policy;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::Safety;
-use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, Wait, WaitEnd};
+use jackfield_domain::wait::{
+    Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, WaitEnd,
+};
 use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
     ServerTools,
@@ -268,6 +270,46 @@ async fn a_parked_session_is_told_once_and_does_not_keep_the_others_out() {
     assert_eq!(next.session, other);
     let again = tokio::time::timeout(Duration::from_secs(300), kept.recv()).await;
     assert!(again.is_err(), "told again: {again:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cancel_of_a_parked_session_is_heard_at_once_from_here_and_from_elsewhere() {
+    for is_here in [true, false] {
+        let journal = Arc::new(MemoryJournal::default());
+        crash(&journal, &named("parked")).await;
+        let nothing = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
+            .clock(Arc::new(Paused::default()))
+            .model("provider", Arc::new(model(&Log::default())))
+            .build();
+        let (_keeper, mut kept) = keep(&nothing, allows());
+        let parked = kept.recv().await.expect("the keeper lives");
+        assert!(parked.driven.is_err());
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let turn = TurnId::derive(&named("parked"), 1);
+        let body = DeliveryBody::Cancel {
+            cause: CancelCause::Asked,
+            turn,
+        };
+        let id = DeliveryId::parse("stop").expect("a valid id");
+        let asked = tokio::time::Instant::now();
+        if is_here {
+            let delivered = nothing
+                .deliver(&named("parked"), id, "somebody", body)
+                .await;
+            delivered.expect("delivered");
+        } else {
+            let delivered = journal
+                .deliver(&named("parked"), id, "somebody".into(), body)
+                .await;
+            delivered.expect("delivered");
+        }
+        let cancelled = kept.recv().await.expect("the keeper lives");
+        assert_eq!(end(cancelled), TurnEnd::Cancelled(CancelCause::Asked));
+        assert!(
+            asked.elapsed() < Duration::from_millis(100),
+            "here: {is_here}"
+        );
+    }
 }
 
 async fn opened(journal: &MemoryJournal, session: &SessionId) {

@@ -8,6 +8,7 @@
 mod approvers;
 mod background;
 mod client_tools;
+mod collecting;
 mod commits;
 mod driving;
 mod fixture;

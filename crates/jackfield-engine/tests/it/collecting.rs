@@ -1,0 +1,372 @@
+//! Requests that come again, and requests that only look alike: what is owed to whom.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::block::{Block, Content};
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId};
+use jackfield_domain::locate::{self, Located};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::{ToolOutcome, ToolResult};
+use jackfield_domain::setup::{Opening, Transcript};
+use jackfield_domain::wait::DeliveryBody;
+use jackfield_engine::{
+    Begun, Collected, Disconnect, Engine, EngineError, Request, SendMessage, TurnOptions,
+};
+use jackfield_ports::journal::{Journal, JournalError};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
+
+use crate::background::to_the_end;
+use crate::client_tools::client_tool;
+use crate::fixture::options;
+
+struct Scene {
+    engine: Engine,
+    journal: Arc<MemoryJournal>,
+    model: ScriptedModel,
+}
+
+fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
+    let model = ScriptedModel::new();
+    for reply in replies {
+        model.will(reply);
+    }
+    let journal = Arc::new(MemoryJournal::default());
+    let engine = engine_on(&journal, &model);
+    Scene {
+        engine,
+        journal,
+        model,
+    }
+}
+
+fn engine_on(journal: &Arc<MemoryJournal>, model: &ScriptedModel) -> Engine {
+    Engine::builder(Arc::clone(journal) as Arc<dyn Journal>)
+        .model("provider", model.port())
+        .build()
+}
+
+fn named(name: &str) -> SessionId {
+    SessionId::parse(name).expect("a valid id")
+}
+
+fn hi() -> Vec<Message> {
+    vec![Message::user("hi")]
+}
+
+fn caller(principal: &str, body: &str, key: Option<&str>, history: &[Message]) -> Caller {
+    Caller {
+        body: Some(Digest::of(body.as_bytes())),
+        dialect: "claude".into(),
+        display: Display::default(),
+        echo: None,
+        key: key.map(Into::into),
+        model: "model".into(),
+        principal: principal.into(),
+        view: locate::chain(history).last().copied(),
+    }
+}
+
+fn message(session: &str, caller: Caller, history: &[Message]) -> SendMessage {
+    let options = TurnOptions {
+        caller: Some(Arc::new(caller)),
+        client_tools: vec![client_tool("lookup")],
+        ..options()
+    };
+    let transcript = Transcript::parse(history.to_vec()).expect("it keeps the rules");
+    SendMessage {
+        opening: Opening::Transcript(transcript),
+        options,
+        session: named(session),
+    }
+}
+
+fn request(principal: &str, body: &str, key: Option<&str>, is_repeat: bool) -> Request {
+    Request {
+        body: Digest::of(body.as_bytes()),
+        disconnect: Disconnect::Finish,
+        is_repeat,
+        key: key.map(Into::into),
+        principal: principal.into(),
+    }
+}
+
+impl Scene {
+    async fn begin(&self, session: &str, principal: &str, key: Option<&str>) -> Begun {
+        let message = message(session, caller(principal, "hi", key, &hi()), &hi());
+        self.engine.begin(message).await.expect("begun")
+    }
+
+    /// What such a request collects: the turn's session, if anything is owed to it.
+    async fn owed(&self, request: &Request) -> Option<String> {
+        match self.engine.collect(request).await.expect("readable") {
+            Collected::New(_) => None,
+            Collected::Owed(begun) => Some(begun.session.to_string()),
+        }
+    }
+
+    /// Waits until what is recorded in the background is in the journal.
+    async fn recorded(&self, session: &str, deliveries: usize) {
+        for _ in 0..1_000 {
+            let loaded = self.journal.load(&named(session)).await;
+            if loaded.expect("a session").deliveries.len() >= deliveries {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        panic!("nothing came");
+    }
+}
+
+fn answers(number: usize) -> Vec<ScriptedReply> {
+    (0..number)
+        .map(|n| ScriptedReply::text(&n.to_string()))
+        .collect()
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun() {
+    let scene = scene(answers(1));
+    let (same, repeat) = (
+        request("a", "hi", None, false),
+        request("a", "hi", None, true),
+    );
+    assert_eq!(scene.owed(&repeat).await, None, "nothing was begun");
+    let mut begun = scene.begin("one", "a", None).await;
+    let one = Some("one".to_owned());
+    // Somebody is being told it.
+    assert_eq!(scene.owed(&same).await, None);
+    assert_eq!(scene.owed(&repeat).await, one);
+    to_the_end(&mut begun.watcher).await;
+    // The connection broke: whoever asks again gets what is owed, and while it does, nobody else.
+    drop(begun.connection);
+    assert_eq!(scene.owed(&same).await, one);
+    let Ok(Collected::Owed(again)) = scene.engine.collect(&same).await else {
+        panic!("it is owed");
+    };
+    assert_eq!(again.turn, begun.turn);
+    assert_eq!(scene.owed(&same).await, None);
+    // It is whole now: neither at once nor later is it owed to anybody who does not say so.
+    again.connection.written();
+    assert_eq!(scene.owed(&same).await, None, "before it is recorded");
+    scene.recorded("one", 1).await;
+    assert_eq!(scene.owed(&same).await, None, "when it is recorded");
+    assert_eq!(scene.owed(&repeat).await, one);
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn after_a_crash_what_was_not_written_is_owed_and_what_was_is_not() {
+    let scene = scene(answers(2));
+    let mut one = scene.begin("one", "a", None).await;
+    to_the_end(&mut one.watcher).await;
+    one.connection.written();
+    scene.recorded("one", 1).await;
+    let mut two = scene.begin("two", "a", None).await;
+    to_the_end(&mut two.watcher).await;
+    // Another process: nobody is connected there.
+    let after = engine_on(&scene.journal, &scene.model);
+    let same = request("a", "hi", None, false);
+    match after.collect(&same).await.expect("readable") {
+        Collected::Owed(begun) => assert_eq!(begun.session, named("two")),
+        Collected::New(_) => panic!("it is owed"),
+    }
+    drop(two);
+}
+
+#[tokio::test(start_paused = true)]
+async fn five_samples_of_one_prompt_are_five_turns() {
+    let scene = scene(answers(5));
+    for n in 0..5 {
+        assert_eq!(scene.owed(&request("a", "hi", None, false)).await, None);
+        let begun = scene.begin(&format!("s{n}"), "a", None).await;
+        // Each is heard to its end by a task of its own.
+        tokio::spawn(async move {
+            let mut begun = begun;
+            to_the_end(&mut begun.watcher).await;
+            begun.connection.written();
+        });
+    }
+    for n in 0..5 {
+        scene.recorded(&format!("s{n}"), 1).await;
+    }
+    assert_eq!(scene.model.requests().len(), 5);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_is_of_one_request_for_good() {
+    let scene = scene(answers(1));
+    let mut begun = scene.begin("one", "a", Some("k")).await;
+    to_the_end(&mut begun.watcher).await;
+    begun.connection.written();
+    scene.recorded("one", 1).await;
+    // Also when it was written whole, and whatever the request says of itself.
+    let again = request("a", "hi", Some("k"), false);
+    assert_eq!(scene.owed(&again).await, Some("one".to_owned()));
+    let other = request("a", "ho", Some("k"), true);
+    let refused = scene.engine.collect(&other).await.expect_err("a conflict");
+    assert!(
+        matches!(refused, EngineError::KeyConflict { .. }),
+        "{refused}"
+    );
+    // An equal body under another key is another request.
+    assert_eq!(
+        scene.owed(&request("a", "hi", Some("other"), true)).await,
+        None
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn requests_with_one_key_at_once_begin_one_turn() {
+    let gate = Gate::new();
+    let scene = Arc::new(scene([ScriptedReply::text("done").held_at(&gate)]));
+    let mut tasks = tokio::task::JoinSet::new();
+    for n in 0..8 {
+        let scene = Arc::clone(&scene);
+        tasks.spawn(async move {
+            let request = request("a", "hi", Some("k"), n > 0);
+            match scene.engine.collect(&request).await.expect("readable") {
+                Collected::New(claim) => {
+                    let begun = scene.begin(&format!("s{n}"), "a", Some("k")).await;
+                    drop(claim);
+                    (true, begun)
+                }
+                Collected::Owed(begun) => (false, *begun),
+            }
+        });
+    }
+    let begun = tasks.join_all().await;
+    assert_eq!(begun.iter().filter(|(is_new, _)| *is_new).count(), 1);
+    gate.open();
+    let turn = &begun[0].1.turn;
+    assert!(begun.iter().all(|(_, begun)| begun.turn == *turn));
+    let mut told = Vec::new();
+    for (_, mut begun) in begun {
+        told.push(to_the_end(&mut begun.watcher).await);
+    }
+    assert!(told.iter().all(|one| *one == told[0]));
+    assert_eq!(scene.model.requests().len(), 1);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_withdrawn_is_owed_to_nobody() {
+    let scene = scene(answers(1));
+    let mut begun = scene.begin("one", "a", None).await;
+    to_the_end(&mut begun.watcher).await;
+    drop(begun.connection);
+    let body = DeliveryBody::Withdrawn {
+        turn: begun.turn.clone(),
+    };
+    let id = DeliveryId::parse("gone").expect("a valid id");
+    let engine = &scene.engine;
+    let delivered = engine.deliver(&begun.session, id, "somebody", body).await;
+    delivered.expect("delivered");
+    for is_repeat in [true, false] {
+        assert_eq!(scene.owed(&request("a", "hi", None, is_repeat)).await, None);
+    }
+}
+
+/// The history of a client behind a turn, with what it says next.
+fn then(mut history: Vec<Message>, reply: &str, next: &str) -> Vec<Message> {
+    history.push(Message::new(Role::Assistant, vec![Block::text(reply)]));
+    history.push(Message::user(next));
+    history
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_principals_with_equal_messages_never_meet() {
+    let scene = scene([ScriptedReply::text("hello"), ScriptedReply::text("hello")]);
+    let mut turns = Vec::new();
+    for principal in ["a", "b"] {
+        let mut begun = scene.begin(principal, principal, Some("k")).await;
+        to_the_end(&mut begun.watcher).await;
+        drop(begun.connection);
+        turns.push(begun.turn);
+    }
+    let history = then(hi(), "hello", "and now?");
+    for (principal, other, turn) in [("a", "b", &turns[1]), ("b", "a", &turns[0])] {
+        // By body and key.
+        for key in [None, Some("k")] {
+            for is_repeat in [true, false] {
+                let owed = scene.owed(&request(principal, "hi", key, is_repeat)).await;
+                assert_eq!(owed.as_deref(), Some(principal));
+            }
+        }
+        // By history.
+        let place = scene.engine.locate(principal, &history).await;
+        let located = place.expect("readable").located;
+        let expected = Located::Continue {
+            known: 2,
+            session: named(principal),
+        };
+        assert_eq!(located, expected);
+        // By the id of the turn.
+        let marks = [jackfield_engine::Mark::Turn(turn.clone())];
+        let found = scene.engine.find(principal, &marks, 10).await;
+        assert_eq!(found.expect("readable"), []);
+        // By name.
+        let engine = &scene.engine;
+        let named = engine.locate_in(principal, &named(other), &history).await;
+        assert!(
+            matches!(
+                named,
+                Err(EngineError::Journal(JournalError::UnknownSession { .. }))
+            ),
+            "{named:?}"
+        );
+    }
+    // A third one finds nothing at all.
+    let place = scene.engine.locate("c", &history).await.expect("readable");
+    assert_eq!(place.located, Located::New);
+    for key in [None, Some("k")] {
+        assert_eq!(scene.owed(&request("c", "hi", key, true)).await, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_asked() {
+    let scene = scene([
+        ScriptedReply::calls([("lookup", "{}")]),
+        ScriptedReply::text("found"),
+    ]);
+    let mut begun = scene.begin("one", "a", None).await;
+    let call: ToolCallId = loop {
+        let (_, told) = begun.watcher.next().await.expect("news");
+        if let jackfield_domain::telling::Told::Fact { fact, .. } = told
+            && let jackfield_domain::fact::Fact::WaitOpened { wait } = *fact
+        {
+            break wait.call;
+        }
+    };
+    let loaded = scene.journal.load(&begun.session).await.expect("a session");
+    let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let reply = facts.find_map(|fact| match fact {
+        jackfield_domain::fact::Fact::ReplyReceived { reply, .. } => Some(&reply.message),
+        _ => None,
+    });
+    let outcome = Arc::new(ToolOutcome {
+        call: call.clone(),
+        opaque: Vec::new(),
+        result: ToolResult::text("579"),
+    });
+    let mut history = hi();
+    history.push(Message::clone(reply.expect("a reply")));
+    let block = Block::from(Content::ToolOutcome(Arc::clone(&outcome)));
+    history.push(Message::new(Role::Tool, vec![block]));
+    let place = scene.engine.locate("a", &history).await.expect("readable");
+    let expected = Located::Answer {
+        results: vec![outcome],
+        session: begun.session.clone(),
+        turn: begun.turn.clone(),
+    };
+    assert_eq!(place.located, expected);
+    // The tools of the turn are there for a request that names none.
+    let setup = place.setup.expect("the last turn");
+    assert!(setup.catalog.tool("lookup").is_some());
+    let place = scene.engine.locate("b", &history).await.expect("readable");
+    assert_eq!(place.located, Located::New);
+    drop(begun);
+}
