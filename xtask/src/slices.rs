@@ -2,9 +2,11 @@
 //!
 //! The tests of the packages in [`SPEAKERS`] write what they put on the wire below the folder that
 //! `JACKFIELD_WIRE_OUT` names; the scripts of `tests/python` judge it by the types of the official SDK.
-//! Then the slices of `tests/real` use the MCP servers of `tests/servers` as their users do.
+//! Then the slices of `tests/real` use the MCP servers of `tests/servers` as their users do, and those of
+//! `tests/sdks` ask the gateway with the SDKs that programs ask with.
 
 mod install;
+mod sdks;
 mod servers;
 
 use std::fs;
@@ -33,6 +35,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         run::succeed(script.args(folders).args(judgement.options))?;
     }
     servers::run(root)?;
+    sdks::run(root)?;
     eprintln!("slices: {}", run::spoken(started.elapsed()));
     Ok(())
 }

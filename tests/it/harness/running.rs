@@ -169,7 +169,7 @@ impl Stream {
         self.so_far()
     }
 
-    fn so_far(&self) -> String {
+    pub(crate) fn so_far(&self) -> String {
         String::from_utf8_lossy(&self.said.borrow()).into_owned()
     }
 }

@@ -1,0 +1,80 @@
+//! What the models say, case by case: the same for every SDK.
+
+use jackfield_testservers::script::{Part, Turn};
+use serde_json::json;
+
+use crate::upstream::Wire;
+
+/// The cases in which a model is asked. A user's first words begin with the name in brackets.
+pub(crate) const NAMES: &[&str] = &[
+    "abort",
+    "both_sides",
+    "broken_connection",
+    "broken_stream",
+    "client_parallel",
+    "client_rounds",
+    "image",
+    "provider_refuses",
+    "server_rounds",
+    "stream",
+    "structured",
+    "thinking",
+    "words",
+];
+
+/// What is said in a case, one turn after another.
+pub(crate) fn turns(case: &str, wire: Wire) -> Vec<Turn> {
+    match case {
+        "abort" => vec![
+            Turn::text("One, two, three, and so on without an end.").stall_after(ABORT),
+            Turn::text("Here again."),
+        ],
+        "both_sides" => vec![
+            Turn::text("Both at once.")
+                .and_call("calculator", &json!({ "expression": "6*7" }))
+                .and_call("add", &json!({ "a": 1, "b": 2 })),
+            Turn::text("42 and 3.").when("3"),
+        ],
+        "broken_connection" | "broken_stream" => vec![Turn::text("Said once.")],
+        "client_parallel" => vec![
+            Turn::text("Two sums.")
+                .and_call("add", &json!({ "a": 1, "b": 2 }))
+                .and_call("add", &json!({ "a": 3, "b": 4 })),
+            Turn::text("3 and 7.").when("7"),
+        ],
+        "client_rounds" => vec![
+            Turn::call("add", &json!({ "a": 1, "b": 2 })),
+            Turn::text("And now with four.").and_call("add", &json!({ "a": 3, "b": 4 })),
+            Turn::text("It is 7.").when("7"),
+        ],
+        "image" => vec![Turn::text("A red dot.")],
+        "provider_refuses" => vec![Turn::status(
+            400,
+            &json!({ "type": "error", "error": { "type": "invalid_request_error", "message": "not like this" } }),
+        )],
+        "server_rounds" => vec![
+            Turn::text("First a product.").and_call("calculator", &json!({ "expression": "6*7" })),
+            Turn::call("calculator", &json!({ "expression": "42+1" })),
+            Turn::text("It is 43.").when("43"),
+        ],
+        "stream" => vec![Turn::text("One word after another, 一个字一个字地。")],
+        "structured" => vec![Turn::text("{\"city\":\"Oslo\",\"degrees\":7}")],
+        "thinking" => {
+            let thought = Part::Thinking {
+                signature: "c2lnbmVk".to_owned(),
+                text: "Two and two.".to_owned(),
+            };
+            let thought = wire.shows_reasoning().then_some(thought);
+            let answer = Part::Text("Four.".to_owned());
+            vec![
+                Turn::reply(thought.into_iter().chain([answer])),
+                Turn::text("Still four."),
+            ]
+        }
+        "words" => vec![Turn::text("Hello! 你好")],
+        other => panic!("there is no case {other}"),
+    }
+}
+
+/// The bytes of a stream after which the vendor falls silent: some of its words are in them.
+const ABORT: usize = 900;

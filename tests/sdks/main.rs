@@ -1,0 +1,34 @@
+//! The official SDKs in front of `jackfield serve`, and scripted vendors behind it.
+//!
+//! A script of this folder drives one SDK: it runs the named cases, each against the gateway, and writes one
+//! line of JSON for each. What the models behind say is told by [`cases`], the same for every SDK: a case
+//! names itself in the first words of its user, so that one vendor serves them all. The list of the cases
+//! that a script has to run stands in the test, so that none can be left out in silence.
+//!
+//! `cargo xtask slices` installs the SDKs, and says where in `JACKFIELD_SDKS_NODE` and
+//! `JACKFIELD_SDKS_PYTHON`.
+
+#![expect(
+    clippy::expect_used,
+    reason = "a slice that cannot go on has to fail the test"
+)]
+
+mod breaking;
+mod cases;
+mod gateway;
+mod messages;
+mod script;
+mod upstream;
+
+/// What all kinds of slices need.
+#[expect(
+    dead_code,
+    unused_imports,
+    reason = "what types and what kills is for the others"
+)]
+#[path = "../it"]
+mod shared {
+    pub(crate) mod harness;
+}
+
+use self::shared::harness;
