@@ -183,7 +183,7 @@ impl Within {
                 self.live
                     .break_off(partial.as_deref(), &mut self.next, shown);
             }
-            Fact::ModelCallStarted { .. } => self.live = Live::default(),
+            Fact::ModelCallStarted { .. } => self.live = Live::behind(self.next),
             Fact::ReplyReceived { reply, .. } => {
                 self.live.end(shown);
                 self.batch = Batch::of(&reply.message);

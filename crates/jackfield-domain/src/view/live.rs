@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::block::{Block, Content, RanBy};
 use crate::delta::{BlockStart, Delta};
 use crate::ids::ToolCallId;
+use crate::later_round::LaterRound;
 use crate::message::Message;
 use crate::telling::{Piece, Said, Started, TextKind};
 use crate::view::Shown;
@@ -16,6 +17,8 @@ pub(super) struct Live {
     /// What came so far, if nothing of it was shown.
     held: Vec<Shown>,
     is_shown: bool,
+    /// Whether something was shown before it, and no words of it yet.
+    is_later: bool,
     /// The number of its first block, once there is one.
     first: Option<u32>,
     /// The block that is told now, by its number; none if it is not shown here.
@@ -33,6 +36,14 @@ struct Open {
 }
 
 impl Live {
+    /// A try behind as many blocks.
+    pub(super) fn behind(blocks: u32) -> Self {
+        Self {
+            is_later: blocks > 0,
+            ..Self::default()
+        }
+    }
+
     /// A piece of the reply.
     pub(super) fn take(&mut self, piece: &Piece, next: &mut u32, shown: &mut Vec<Shown>) {
         match &piece.said {
@@ -138,13 +149,18 @@ impl Live {
         let index = *next;
         *next += 1;
         self.first.get_or_insert(index);
+        let is_text = matches!(start, BlockStart::Text);
         self.open = Some(Open {
             index,
             is_blank: true,
-            words: matches!(start, BlockStart::Text).then_some(0),
+            words: is_text.then_some(0),
         });
         let delta = Delta::BlockStarted { index, start };
         self.held.push(Shown::Piece { call, delta });
+        if is_text && std::mem::take(&mut self.is_later) {
+            let state = LaterRound::state();
+            self.held.push(alone(Delta::StateSet { index, state }));
+        }
         index
     }
 

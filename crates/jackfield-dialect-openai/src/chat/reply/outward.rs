@@ -2,6 +2,7 @@
 
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, OpaqueBlock, RanBy, ToolCall};
+use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::note::{Note, NoteEffect};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::reply::Reply;
@@ -108,7 +109,7 @@ impl Spoken {
                 self.notes
                     .approximated(NoteEffect::Meaning, "media_as_text", path);
                 if let Some(words) = in_words(&block.content) {
-                    self.say(&words);
+                    self.say(&words, false);
                 }
             }
             Content::Opaque(opaque) => self.opaque(n, opaque),
@@ -138,7 +139,7 @@ impl Spoken {
                             .dropped(NoteEffect::Quality, "annotation_not_sent", path);
                     }
                 }
-                self.say(&text.text);
+                self.say(&text.text, LaterRound::begins(&block.opaque));
             }
             Content::Thinking(thinking) => {
                 if thinking.redacted || thinking.text.is_empty() {
@@ -160,9 +161,10 @@ impl Spoken {
         }
     }
 
-    /// Words: apart from those before, if anything else stood between.
-    fn say(&mut self, words: &str) {
-        let apart = self.places.last().is_some_and(|last| *last != Place::Text);
+    /// Words: apart from those before, if anything else stood between, or they are of another round.
+    fn say(&mut self, words: &str, later_round: bool) {
+        let last = self.places.last();
+        let apart = later_round || last.is_some_and(|last| *last != Place::Text);
         let content = self.message.content.get_or_insert_default();
         if apart && !content.is_empty() {
             content.push_str("\n\n");
@@ -186,7 +188,7 @@ impl Spoken {
         };
         self.notes
             .approximated(NoteEffect::Quality, "opaque_as_text", path);
-        self.say(text);
+        self.say(text, false);
     }
 
     fn call(&mut self, n: usize, block: &Block, call: &ToolCall) {

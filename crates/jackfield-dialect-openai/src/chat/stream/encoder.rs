@@ -8,6 +8,7 @@ use jackfield_domain::block::{Content, RanBy};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::ModelFailure;
 use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
@@ -40,6 +41,8 @@ pub struct Encoder {
     reasoning: bool,
     /// The ids of the calls that Jackfield ran.
     server_calls: Vec<String>,
+    /// Whether something was told that is to be heard: a message has one place for it.
+    sounded: bool,
     /// Whether any words have been told.
     spoke: bool,
     usage: bool,
@@ -61,6 +64,7 @@ impl Encoder {
             model: model.into(),
             reasoning: true,
             server_calls: Vec::new(),
+            sounded: false,
             spoke: false,
             usage: false,
             waiting: VecDeque::new(),
@@ -252,7 +256,7 @@ impl Encoder {
                 block.told = Some(Kind::Refusal);
             }
             BlockStart::Text if block.speaks() => {
-                self.separate(out);
+                self.separate(LaterRound::begins(&block.states), out);
                 block.told = Some(Kind::Text);
             }
             BlockStart::Thinking { redacted: false } if block.speaks() => {
@@ -335,9 +339,9 @@ impl Encoder {
         Some(Kind::Other)
     }
 
-    /// Empty lines between words that had something else between them.
-    fn separate(&mut self, out: &mut Vec<SseEvent>) {
-        if self.spoke && self.last != Some(Kind::Text) {
+    /// An empty line between words that had something else between them, or are of different rounds.
+    fn separate(&mut self, later_round: bool, out: &mut Vec<SseEvent>) {
+        if self.spoke && (later_round || self.last != Some(Kind::Text)) {
             out.push(self.chunk(words("\n\n".to_owned())));
         }
         self.spoke = true;
@@ -357,7 +361,8 @@ impl Encoder {
                 out.push(self.chunk(meanwhile(told)));
                 return Some(Kind::Other);
             }
-            Content::Opaque(opaque) if is_audio(opaque) => {
+            Content::Opaque(opaque) if is_audio(opaque) && !self.sounded => {
+                self.sounded = true;
                 out.push(self.chunk(wire::Delta {
                     audio: Some(opaque.json.clone()),
                     ..wire::Delta::default()
@@ -372,7 +377,7 @@ impl Encoder {
             | Content::ToolCall(_) => None,
         };
         let text = text.filter(|text| !text.trim().is_empty())?;
-        self.separate(out);
+        self.separate(false, out);
         out.push(self.chunk(words(text)));
         Some(Kind::Text)
     }

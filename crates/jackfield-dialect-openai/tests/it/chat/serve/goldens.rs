@@ -4,12 +4,13 @@ use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::models;
 use jackfield_domain::block::Block;
+use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use serde_json::{Value, json};
 
 use super::about;
-use super::segments::{Segment, client_call, of_both_sides, plainly};
+use super::segments::{Segment, added_up, client_call, of_both_sides, plainly};
 
 fn lines(segment: &Segment, dialect: ChatCompletions, echo: Value) -> String {
     let deltas = plainly(&segment.rounds.concat());
@@ -34,6 +35,32 @@ fn a_segment_with_tools_of_both_sides_whole() {
     let body: Value = serde_json::from_slice(&body).expect("JSON");
     let body = serde_json::to_string_pretty(&body).expect("JSON");
     insta::assert_snapshot!(format!("{body}\n{notes:#?}"));
+}
+
+#[test]
+fn words_of_rounds_with_nothing_shown_between_them_are_apart() {
+    let mut later = Block::text("It is 43.");
+    later.opaque.push(LaterRound::state());
+    let mut segment = Segment {
+        end: ReplyEnd::new(FinishReason::Stop),
+        rounds: vec![
+            vec![Block::text("First a "), Block::text("product.")],
+            vec![later],
+        ],
+    };
+    let told = |segment: &Segment| {
+        let deltas = plainly(&segment.rounds.concat());
+        let events = segment.events(&ChatCompletions::new(), &about(json!({})), &deltas);
+        let streamed = added_up(&events)["message"]["content"].clone();
+        let (body, _) = ChatCompletions::new().reply(&segment.reply(), &about(json!({})));
+        let body: Value = serde_json::from_slice(&body).expect("JSON");
+        assert_eq!(streamed, body["choices"][0]["message"]["content"]);
+        streamed
+    };
+    assert_eq!(told(&segment), "First a product.\n\nIt is 43.");
+    // Nothing stands before them.
+    segment.rounds.remove(0);
+    assert_eq!(told(&segment), "It is 43.");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect};
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
@@ -83,8 +84,13 @@ pub(crate) fn segment() -> impl Strategy<Value = (Segment, Vec<Delta>)> {
         });
         let mut taken = 0;
         let rounds = rounds.into_iter().enumerate().map(|(n, (reply, shown))| {
-            let blocks = reply.message.blocks.clone();
-            round(blocks, n == last, shown, &mut taken)
+            let mut blocks = round(reply.message.blocks.clone(), n == last, shown, &mut taken);
+            let mut words = blocks.iter_mut();
+            let words = words.find(|block| matches!(block.content, Content::Text(_)));
+            if let (Some(words), true) = (words, n > 0) {
+                words.opaque.push(LaterRound::state());
+            }
+            blocks
         });
         let rounds = rounds.collect();
         Segment { end, rounds }
@@ -93,10 +99,34 @@ pub(crate) fn segment() -> impl Strategy<Value = (Segment, Vec<Delta>)> {
         let pieces: Vec<_> = segment
             .rounds
             .iter()
-            .map(|blocks| kit::deltas_of(blocks))
+            .map(|blocks| kit::deltas_of(blocks).prop_map(told_apart))
             .collect();
         (Just(segment), pieces.prop_map(|pieces| pieces.concat()))
     })
+}
+
+/// The same pieces, with what tells words apart in front of the words, as it comes.
+fn told_apart(deltas: Vec<Delta>) -> Vec<Delta> {
+    let (apart, mut rest): (Vec<Delta>, Vec<Delta>) =
+        deltas.into_iter().partition(|delta| match delta {
+            Delta::StateSet { state, .. } => LaterRound::begins(std::slice::from_ref(state)),
+            _ => false,
+        });
+    let words = |delta: &Delta| {
+        matches!(
+            delta,
+            Delta::BlockStarted {
+                start: BlockStart::Text,
+                ..
+            }
+        )
+    };
+    if let (Some(_), Some(place)) = (apart.first(), rest.iter().position(words)) {
+        let state = LaterRound::state();
+        let index = rest[place].index();
+        rest.insert(place + 1, Delta::StateSet { index, state });
+    }
+    rest
 }
 
 /// A round as a client is shown it: the calls of all but the last one were Jackfield's, shown or hidden.
