@@ -129,11 +129,11 @@ impl Talk {
     /// The key that the last turn was recorded with.
     pub(crate) fn view(&self) -> Option<Digest> {
         let facts = self.steps.iter().flat_map(|step| &step.facts);
-        let views = facts.filter_map(|fact| match fact {
+        let mut views = facts.filter_map(|fact| match fact {
             Fact::TurnEnded { view, .. } => Some(*view),
             _ => None,
         });
-        views.last().flatten()
+        views.next_back().flatten()
     }
 
     /// The client gets a reply.
