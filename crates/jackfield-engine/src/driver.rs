@@ -160,10 +160,14 @@ impl<'o> Driver<'o> {
         }
         self.progress.send_if_modified(|known| {
             let turn = self.turn.turn();
-            let (only_waits, id) = (turn.only_waits(), Some(turn.id()));
-            let is_new = known.only_waits != only_waits || known.turn.as_ref() != id;
+            let (is_over, only_waits) = (turn.end().is_some(), turn.only_waits());
+            let id = Some(turn.id());
+            let is_new = known.is_over != is_over
+                || known.only_waits != only_waits
+                || known.turn.as_ref() != id;
             if is_new {
                 *known = Progress {
+                    is_over,
                     only_waits,
                     turn: id.cloned(),
                 };

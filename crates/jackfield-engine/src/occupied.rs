@@ -19,6 +19,8 @@ pub(crate) struct Occupied {
 /// How far the turn of a session is.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Progress {
+    /// It is over, and is about to be let go of.
+    pub(crate) is_over: bool,
     pub(crate) only_waits: bool,
     /// The turn; `None` until its first step is committed.
     pub(crate) turn: Option<TurnId>,

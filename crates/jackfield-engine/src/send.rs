@@ -136,8 +136,14 @@ impl Engine {
                 Ok(busy) => return Ok(busy),
                 Err(driven) => driven,
             };
-            let Progress { only_waits, turn } = driven.borrow_and_update().clone();
+            let Progress {
+                is_over,
+                only_waits,
+                turn,
+            } = driven.borrow_and_update().clone();
             match (second, turn) {
+                // Whoever was told its end may have been told before it is let go of.
+                _ if is_over => {}
                 (_, Some(turn)) if only_waits => {
                     self.end(session, &turn, CancelCause::Superseded).await?;
                 }
