@@ -14,7 +14,7 @@ use crate::file::prices::CURRENCY;
 use crate::journal::JournalKind;
 use crate::place::{Origin, Place};
 use crate::redact;
-use crate::serve::{Disconnect, LogFormat};
+use crate::serve::{ApprovalsMode, Disconnect, LogFormat};
 use crate::servers::McpServer;
 
 /// A value that holds, and where it comes from.
@@ -97,6 +97,10 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         SecondMessage::Queue => "queue",
         SecondMessage::Refuse => "refuse",
     };
+    let approvals = match config.serve.approvals {
+        ApprovalsMode::Deny => "deny",
+        ApprovalsMode::Wait => "wait",
+    };
     let disconnect = match config.serve.disconnect {
         Disconnect::Cancel => "cancel",
         Disconnect::Finish => "finish",
@@ -140,6 +144,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             json!(config.options.tools_after_first_round),
         ),
         ("policy.unknown", json!(unknown)),
+        ("serve.approvals", json!(approvals)),
         ("serve.bind", json!(config.serve.bind.to_string())),
         ("serve.disconnect", json!(disconnect)),
         ("serve.keep_alive", time(config.serve.keep_alive)),

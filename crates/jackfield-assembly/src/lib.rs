@@ -55,7 +55,8 @@ pub use self::reading::read_at_most;
 pub use self::registry::{ProviderFactory, ProviderSettings, Registry};
 pub use self::schema::servers_schema;
 pub use self::serve::{
-    Disconnect, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource, ToolsUsed,
+    ApprovalsMode, Disconnect, LogFormat, ServeConfig, ServeLimits, TokenConfig, TokenSource,
+    ToolsUsed,
 };
 pub use self::servers::{
     AcceptError, Changed, McpServer, Server, ServerState, Tested, guard, server_keys,

@@ -15,6 +15,8 @@ use crate::surroundings::{Environment, read_small};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServeConfig {
+    /// What becomes of a call that needs a word.
+    pub approvals: ApprovalsMode,
     /// Where it listens.
     pub bind: SocketAddr,
     /// Where that was said; nowhere if it is the default.
@@ -57,6 +59,16 @@ pub struct ServeLimits {
     pub streams: usize,
     /// How many tools a request brings.
     pub tools: usize,
+}
+
+/// What becomes of a call that needs a word before it runs.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ApprovalsMode {
+    /// It is denied, with what would allow it.
+    #[default]
+    Deny,
+    /// It waits for one, which somebody gives elsewhere.
+    Wait,
 }
 
 /// What becomes of a turn whose client goes away.
@@ -119,6 +131,7 @@ pub enum TokenSource {
 impl Default for ServeConfig {
     fn default() -> Self {
         Self {
+            approvals: ApprovalsMode::default(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,
             disconnect: Disconnect::default(),

@@ -13,7 +13,8 @@ use crate::document::Section;
 use crate::file::{Trust, trust_help};
 use crate::place::Problem;
 use crate::serve::{
-    Disconnect, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig, TokenSource, ToolsUsed,
+    ApprovalsMode, Disconnect, LogFormat, SOURCES, ServeConfig, ServeLimits, TokenConfig,
+    TokenSource, ToolsUsed,
 };
 use crate::values::{at_least_one, duration, filled, flag, one_of, size, text, texts};
 
@@ -26,6 +27,8 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         let message = "a file that was merely found does not say who may ask";
         section.problem(Problem::new(place, message).with_help(help));
     }
+    let approvals = one_of(&[("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)]);
+    section.set("approvals", approvals, &mut serve.approvals);
     if let Some((bind, place)) = section.take("bind", address) {
         (serve.bind, serve.bind_place) = (bind, Some(place));
     }

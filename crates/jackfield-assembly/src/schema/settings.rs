@@ -205,6 +205,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "Where the price was read",
     ),
     entry(
+        "serve.approvals",
+        Words(&["deny", "wait"]),
+        "What becomes of a call that needs a word",
+    ),
+    entry(
         "serve.bind",
         Text("127.0.0.1:8350"),
         "Where the gateway listens; any address but loopback needs a token",
