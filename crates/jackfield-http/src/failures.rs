@@ -11,6 +11,8 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
     let kind = match error {
         EngineError::Busy { .. } | EngineError::LeftOpen { .. } => ServeErrorKind::Busy,
         EngineError::Journal(JournalError::UnknownSession { .. }) => ServeErrorKind::NoSuchSession,
+        EngineError::KeyConflict { .. } => ServeErrorKind::Conflict,
+        EngineError::NoSuchTurn { .. } => ServeErrorKind::NoSuchReply,
         EngineError::NoSuchCall { .. } => ServeErrorKind::NoSuchCall,
         EngineError::NotWaiting { .. } | EngineError::ResultConflict { .. } => {
             ServeErrorKind::Conflict
@@ -18,13 +20,16 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
         EngineError::ResultsMissing { .. } => ServeErrorKind::ResultsMissing,
         EngineError::UnknownProvider { .. } => ServeErrorKind::NoSuchModel,
         EngineError::Draining | EngineError::Parked { .. } => ServeErrorKind::Unavailable,
-        _ => {
-            tracing::error!(error = %chain(error), "a request could not be answered");
-            let message = "the gateway could not answer this; its log says why";
-            return ServeError::new(ServeErrorKind::Internal, message);
-        }
+        _ => return internal(error),
     };
     ServeError::new(kind, error.to_string())
+}
+
+/// What a client is told of what cannot happen.
+pub(crate) fn internal(error: &(dyn Error + 'static)) -> ServeError {
+    tracing::error!(error = %chain(error), "a request could not be answered");
+    let message = "the gateway could not answer this; its log says why";
+    ServeError::new(ServeErrorKind::Internal, message)
 }
 
 /// What a client is told of a turn that came to no answer.

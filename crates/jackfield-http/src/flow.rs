@@ -2,6 +2,7 @@
 
 mod asked;
 mod opening;
+pub(crate) mod previous;
 mod stream;
 mod telling;
 mod tools;
@@ -10,18 +11,20 @@ mod whole;
 use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, Request};
-use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_engine::Begun;
 use tokio::sync::OwnedSemaphorePermit;
 
 use self::asked::Asked;
 pub(crate) use self::asked::owner_of;
-use self::telling::{Held, Telling};
+use self::opening::Opened;
+pub(crate) use self::stream::answer as stream;
+pub(crate) use self::telling::{Held, Telling};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
 use crate::router::Refusal;
-use crate::{body, notes};
+use crate::{body, notes, stored};
 
 /// Answers a request for a reply.
 ///
@@ -42,6 +45,7 @@ pub(crate) async fn answer(
     let ledger = head.extensions.get::<Ledger>().cloned();
     let asked = Asked::read(gateway, dialect, &asker, &head.headers, &body)?;
     drop(body);
+    let Opened { begun, is_kept } = opening::open(gateway, &asked).await?;
     let Begun {
         connection,
         segment,
@@ -49,19 +53,26 @@ pub(crate) async fn answer(
         turn,
         watcher,
         ..
-    } = opening::open(gateway, &asked).await?;
+    } = begun;
     tracing::debug!(%session, %turn, segment, "told");
     let Asked {
-        about,
-        incoming,
-        is_kept,
-        ..
+        about, incoming, ..
     } = asked;
+    if incoming.background && !incoming.stream {
+        // It goes on without anybody who waits.
+        drop(connection);
+        let about = About {
+            id: format!("{turn}_{segment}"),
+            ..about
+        };
+        return Ok(stored::accepted(&about));
+    }
     let held = Held { connection, slot };
     let told = Telling::new(dialect, about, turn, segment, watcher, id);
     let mut response = if incoming.stream {
         let keep_alive = gateway.shared.config.serve.keep_alive;
-        let mut response = stream::answer(told, held, keep_alive, ledger).await?;
+        let encoder = told.encoder();
+        let mut response = stream(told, encoder, held, keep_alive, ledger).await?;
         notes::insert(response.headers_mut(), notes::header(&incoming.notes));
         response
     } else {
@@ -74,7 +85,7 @@ pub(crate) async fn answer(
 }
 
 /// A place among those that are answered at once, held until the last byte has left.
-fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
+pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError> {
     let slots = std::sync::Arc::clone(&gateway.shared.slots);
     slots.try_acquire_owned().map_err(|_| {
         let most = gateway.shared.config.serve.limits.streams;

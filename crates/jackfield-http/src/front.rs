@@ -63,16 +63,16 @@ pub(crate) async fn answer(
     response
 }
 
-/// On the loopback address, a page of anywhere can have a browser send requests under a name of its own
+/// Where no token is needed, a page of anywhere could have a browser send requests under a name of its own
 /// that leads here. Neither its name nor its origin is one of this machine's.
 fn check_origin(gateway: &Gateway, headers: &HeaderMap) -> Result<(), ServeError> {
-    if !gateway.shared.config.serve.bind.ip().is_loopback() {
+    if !gateway.is_open() {
         return Ok(());
     }
     let forbidden = |header: &str| {
         let message = format!(
-            "the header `{header}` does not name this machine: the gateway listens on the loopback \
-             address, and answers only to `localhost`, `127.0.0.1` and `[::1]`"
+            "the header `{header}` does not name this machine: without tokens, the gateway answers only \
+             to `localhost`, `127.0.0.1` and `[::1]`; add a token under [serve.tokens] for any other name"
         );
         Err(ServeError::new(ServeErrorKind::Forbidden, message))
     };

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use jackfield_assembly::{Assembled, Config, ConfigError, Environment, OpenJournal, Server};
+use jackfield_assembly::{
+    ApprovalsMode, Assembled, Config, ConfigError, Environment, OpenJournal, Server, ToolsUsed,
+};
+use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, Passing, TurnOptions};
 use tokio::sync::Semaphore;
@@ -22,9 +25,13 @@ pub(crate) struct Shared {
     pub(crate) config: Config,
     /// On the journal that lasts.
     pub(crate) kept: Engine,
+    /// Whether there are any tools of this side.
+    has_tools: bool,
     pub(crate) listed: Listed,
     /// What turns are sent with, by provider.
     pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
+    /// What may run, whichever model asks.
+    pub(crate) policy: Policy,
     /// The providers that lack no key.
     pub(crate) reachable: Vec<Arc<str>>,
     pub(crate) servers: Vec<Server>,
@@ -55,6 +62,9 @@ impl Gateway {
         environment: &Environment,
     ) -> Result<Self, ConfigError> {
         let mut assembled = assembled;
+        // Whoever is asked before a person is may say yes where nobody else is.
+        let can_ask = config.serve.approvals == ApprovalsMode::Wait;
+        assembled.options.policy.can_ask = can_ask || assembled.engine.has_approver();
         let tokens = Tokens::of(&config.serve, environment)?;
         let chosen = assembled.options.model.clone();
         let mut options = BTreeMap::new();
@@ -71,13 +81,18 @@ impl Gateway {
         let reachable = options.keys().filter(has_key).cloned().collect();
         let memory = OpenJournal::in_memory().journal;
         let unkept = assembled.engine.in_passing(memory, Passing::default());
+        let has_tools = config.builtins
+            || config.servers.values().any(|server| server.enabled)
+            || !(config.web.tools.is_empty() && config.web.found.is_empty());
         let slots = Arc::new(Semaphore::new(config.serve.limits.streams));
         Ok(Self {
             shared: Arc::new(Shared {
                 config,
                 kept: assembled.engine,
+                has_tools,
                 listed: Listed::default(),
                 options,
+                policy: assembled.options.policy,
                 reachable,
                 servers: assembled.servers,
                 slots,
@@ -87,10 +102,22 @@ impl Gateway {
         })
     }
 
+    /// What may run.
+    #[must_use]
+    pub fn policy(&self) -> &Policy {
+        &self.shared.policy
+    }
+
     /// Whether everybody may ask who can reach the address.
     #[must_use]
     pub fn is_open(&self) -> bool {
         self.shared.tokens.is_open()
+    }
+
+    /// Whether a turn with these tools of this side may come to run one.
+    pub(crate) fn offers(&self, used: &ToolsUsed, provider: &str) -> bool {
+        let can = || self.shared.kept.capabilities(provider);
+        self.shared.has_tools && *used != ToolsUsed::None && can().is_none_or(|can| can.tools)
     }
 
     /// The engine of turns that are kept, or of those that are not.

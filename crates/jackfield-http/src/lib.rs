@@ -33,6 +33,7 @@ mod router;
 mod run;
 mod server;
 mod signals;
+mod stored;
 
 pub use self::failures::chain as told;
 pub use self::gateway::Gateway;

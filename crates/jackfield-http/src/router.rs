@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::gateway::Gateway;
-use crate::{counting, dialects, flow, listing};
+use crate::{counting, dialects, flow, listing, stored};
 
 /// Everything that the gateway answers.
 pub fn router(gateway: &Gateway) -> Router {
@@ -21,6 +21,12 @@ pub fn router(gateway: &Gateway) -> Router {
         .route("/v1/models", get(listing::all))
         .route("/v1/models/{*id}", get(listing::one))
         .route("/v1/responses", post(responses))
+        .route(
+            "/v1/responses/{id}",
+            get(stored::show).delete(stored::withdraw),
+        )
+        .route("/v1/responses/{id}/cancel", post(stored::cancel))
+        .route("/v1/responses/{id}/input_items", get(stored::input_items))
         .fallback(no_such_address)
         .method_not_allowed_fallback(wrong_method)
         .with_state(gateway.clone())

@@ -131,7 +131,7 @@ impl Running {
 }
 
 fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
-    let policy = gateway.shared.config.options.policy.clone();
+    let policy = gateway.policy().clone();
     engine.keep(KeeperOptions::new(policy), |kept| {
         let Kept { driven, session } = kept;
         match driven {

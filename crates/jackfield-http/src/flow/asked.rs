@@ -26,6 +26,8 @@ pub(crate) struct Asked {
     pub(crate) about: About,
     /// The digest of its body, by which a repeat is known.
     pub(crate) body: Digest,
+    /// The dialect that it is in.
+    pub(crate) dialect: &'static str,
     /// What it says.
     pub(crate) incoming: Incoming,
     /// Whether it says that it was sent before.
@@ -40,6 +42,8 @@ pub(crate) struct Asked {
     pub(crate) principal: Arc<str>,
     /// The session that it names.
     pub(crate) session: Option<SessionId>,
+    /// Whether its client is shown the calls of tools that run here.
+    pub(crate) shows_tools: bool,
 }
 
 impl Asked {
@@ -80,7 +84,8 @@ impl Asked {
         let asks_to_keep = incoming.store == Some(true) || incoming.background;
         let is_kept = session.is_some()
             || incoming.previous.is_some()
-            || (incoming.store != Some(false) && (asks_to_keep || used != ToolsUsed::None));
+            || (incoming.store != Some(false)
+                && (asks_to_keep || gateway.offers(&used, &model.provider)));
         let about = About {
             created: now(),
             dialect: gateway
@@ -95,12 +100,14 @@ impl Asked {
         Ok(Self {
             about,
             body: Digest::of(body),
+            dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_kept,
             key: header("idempotency-key").map(Into::into),
             options: options(gateway, model, &incoming, used, strict),
             principal: principal(asker, &incoming.settings),
             session,
+            shows_tools: config.serve.show_tools,
             incoming,
         })
     }
@@ -241,6 +248,7 @@ fn options(
         ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
     };
     options.disconnect = match shared.config.serve.disconnect {
+        _ if incoming.background => Disconnect::Finish,
         assembly::Disconnect::Cancel => Disconnect::Cancel(Duration::ZERO),
         assembly::Disconnect::Finish => Disconnect::Finish,
     };

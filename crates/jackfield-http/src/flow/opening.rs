@@ -1,28 +1,313 @@
-//! Which turn answers a request: a new one, or one that is there.
+//! Which turn answers a request: one that was begun for it before, one that waits for what it brings, or a
+//! new one. The search and the decision are the engine's and the domain's; here is what is done about it.
+
+use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_domain::setup::{Opening, Transcript};
-use jackfield_engine::{Begun, SendMessage};
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::fork::ForkPlace;
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::locate::{self, Located, Refused};
+use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::setup::{Opening, Setup};
+use jackfield_engine::{
+    AnswerCalls, Begun, CLIENT, Claim, Collected, Engine, Place, Request, SendMessage,
+};
+use serde_json::Value;
 
 use super::asked::Asked;
+use super::previous;
+use crate::failures::{self, of_engine};
 use crate::gateway::Gateway;
-use crate::{failures, ids};
+use crate::ids;
 
-/// Opens the turn that answers a request.
+/// The turn that answers a request.
+pub(crate) struct Opened {
+    pub(crate) begun: Begun,
+    /// Whether its session can be gone on with by its id.
+    pub(crate) is_kept: bool,
+}
+
+/// Where a request belongs, and what stands there.
+pub(crate) struct Belongs {
+    /// The messages that it goes on from.
+    pub(crate) before: Arc<Vec<Arc<Message>>>,
+    pub(crate) located: Located,
+    /// What the last turn there was set up with.
+    pub(crate) setup: Option<Arc<Setup>>,
+}
+
+impl From<Place> for Belongs {
+    fn from(place: Place) -> Self {
+        Self {
+            before: place.before,
+            located: place.located,
+            setup: place.setup,
+        }
+    }
+}
+
+/// Finds or begins the turn that answers a request.
 ///
 /// # Errors
 ///
 /// What is wrong with the conversation, or with the session.
-pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Begun, ServeError> {
-    let session = ids::session()
-        .map_err(|error| ServeError::new(ServeErrorKind::Internal, error.to_string()))?;
-    let transcript = Transcript::parse(asked.incoming.messages.clone())
-        .map_err(|error| ServeError::new(ServeErrorKind::Invalid, error.to_string()))?;
-    let message = SendMessage {
-        opening: Opening::Transcript(transcript),
-        options: asked.options.clone(),
-        session,
+pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, ServeError> {
+    let mut claims: Vec<Claim> = Vec::new();
+    let journals = journals(asked);
+    for is_kept in journals.iter().copied() {
+        let engine = gateway.engine_of(is_kept);
+        match engine
+            .collect(&request(asked))
+            .await
+            .map_err(|error| of_engine(&error))?
+        {
+            Collected::New(claim) => claims.push(claim),
+            Collected::Owed(begun) => {
+                let begun = *begun;
+                return Ok(Opened { begun, is_kept });
+            }
+        }
+    }
+    let (belongs, is_kept) = belongs(gateway, asked, &journals).await?;
+    let engine = gateway.engine_of(is_kept);
+    let begun = Opens { asked, engine }.open(belongs).await?;
+    // From here on it is found by whoever sends the same.
+    drop(claims);
+    Ok(Opened { begun, is_kept })
+}
+
+/// The journals in which a request may have been before, or go on: the one that lasts, and the one that does
+/// not. What says nothing of any earlier reply has not been in the one that it does not go to now.
+fn journals(asked: &Asked) -> Vec<bool> {
+    let goes_on = |message: &Message| message.role == Role::Assistant;
+    if asked.session.is_some() || asked.incoming.previous.is_some() {
+        vec![true]
+    } else if asked.key.is_some() || asked.incoming.messages.iter().any(goes_on) {
+        vec![true, false]
+    } else {
+        vec![asked.is_kept]
+    }
+}
+
+/// Where a request belongs, and whether that is in the journal that lasts.
+async fn belongs(
+    gateway: &Gateway,
+    asked: &Asked,
+    journals: &[bool],
+) -> Result<(Belongs, bool), ServeError> {
+    let history = &asked.incoming.messages;
+    let kept = gateway.engine();
+    if let Some(previous) = &asked.incoming.previous {
+        let place = previous::place(kept, asked, previous).await?;
+        return Ok((place.into(), true));
+    }
+    if let Some(session) = &asked.session {
+        let place = kept.locate_in(&asked.principal, session, history).await;
+        return Ok((place.map_err(|error| of_engine(&error))?.into(), true));
+    }
+    for is_kept in journals.iter().copied() {
+        let engine = gateway.engine_of(is_kept);
+        let place = engine.locate(&asked.principal, history).await;
+        let place = place.map_err(|error| of_engine(&error))?;
+        if place.located != Located::New {
+            return Ok((place.into(), is_kept));
+        }
+    }
+    let belongs = Belongs {
+        before: Arc::default(),
+        located: Located::New,
+        setup: None,
     };
-    let begun = gateway.engine_of(asked.is_kept).begin(message).await;
-    begun.map_err(|error| failures::of_engine(&error))
+    Ok((belongs, asked.is_kept))
+}
+
+/// A request, as far as that tells whether it was sent before.
+fn request(asked: &Asked) -> Request {
+    Request {
+        body: asked.body,
+        disconnect: asked.options.disconnect,
+        is_repeat: asked.is_repeat,
+        key: asked.key.clone(),
+        principal: Arc::clone(&asked.principal),
+    }
+}
+
+/// What opens a turn for a request.
+struct Opens<'a> {
+    asked: &'a Asked,
+    engine: &'a Engine,
+}
+
+impl Opens<'_> {
+    async fn open(&self, belongs: Belongs) -> Result<Begun, ServeError> {
+        let Belongs {
+            before,
+            located,
+            setup,
+        } = belongs;
+        match located {
+            Located::Answer {
+                results,
+                session,
+                turn,
+            } => self.answer(results, session, turn).await,
+            Located::Collect {
+                segment,
+                session,
+                turn,
+            } => self.attend(&session, &turn, segment).await,
+            Located::Continue { known, session } => {
+                self.begin(session, self.opening(&before, known)?, None)
+                    .await
+            }
+            Located::Fork { at, known, session } => {
+                let opening = self.opening(&before, known)?;
+                let session = self.fork(&session, &at).await?;
+                self.begin(session, opening, None).await
+            }
+            Located::Late {
+                at,
+                results,
+                session,
+            } => {
+                let session = match at {
+                    Some(at) => self.fork(&session, &at).await?,
+                    None => session,
+                };
+                // Whoever brings results need not say again which tools there were.
+                self.begin(session, Opening::ClientResults(results), setup)
+                    .await
+            }
+            Located::New => {
+                let session = new_session()?;
+                self.begin(session, self.opening(&[], 0)?, None).await
+            }
+            Located::Refused(refused) => Err(refusal(refused)),
+        }
+    }
+
+    /// What the next turn begins with behind what is known of the history.
+    fn opening(&self, before: &[Arc<Message>], known: usize) -> Result<Opening, ServeError> {
+        let history = &self.asked.incoming.messages;
+        let new = history.get(known..).unwrap_or_default();
+        locate::opening(before, new)
+            .map_err(|error| ServeError::new(ServeErrorKind::Invalid, error.to_string()))
+    }
+
+    async fn begin(
+        &self,
+        session: SessionId,
+        opening: Opening,
+        tools_of: Option<Arc<Setup>>,
+    ) -> Result<Begun, ServeError> {
+        let mut options = self.asked.options.clone();
+        options.caller = Some(Arc::new(self.caller()));
+        if let (true, Some(setup)) = (options.client_tools.is_empty(), tools_of) {
+            let entries = setup.catalog.iter();
+            let client = entries.filter(|tool| tool.origin.toolbox.as_str() == CLIENT);
+            options.client_tools = client.map(|tool| Arc::clone(&tool.definition)).collect();
+        }
+        let message = SendMessage {
+            opening,
+            options,
+            session,
+        };
+        let begun = self.engine.begin(message).await;
+        begun.map_err(|error| of_engine(&error))
+    }
+
+    async fn answer(
+        &self,
+        results: Vec<Arc<ToolOutcome>>,
+        session: SessionId,
+        turn: TurnId,
+    ) -> Result<Begun, ServeError> {
+        let results = results
+            .iter()
+            .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
+        let answers = AnswerCalls {
+            by: Arc::clone(&self.asked.principal),
+            disconnect: self.asked.options.disconnect,
+            policy: self.asked.options.policy.clone(),
+            results: results.collect(),
+            session,
+            turn,
+        };
+        let answered = self.engine.answer(answers).await;
+        Ok(answered.map_err(|error| of_engine(&error))?.begun)
+    }
+
+    async fn attend(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+    ) -> Result<Begun, ServeError> {
+        let disconnect = self.asked.options.disconnect;
+        let begun = self.engine.attend(session, turn, segment, disconnect).await;
+        begun.map_err(|error| of_engine(&error))
+    }
+
+    async fn fork(&self, session: &SessionId, at: &ForkPlace) -> Result<SessionId, ServeError> {
+        let fork = new_session()?;
+        let forked = self.engine.fork(session, at, &fork).await;
+        forked.map_err(|error| of_engine(&error))?;
+        Ok(fork)
+    }
+
+    fn caller(&self) -> Caller {
+        let Asked {
+            about,
+            body,
+            dialect,
+            incoming,
+            key,
+            principal,
+            shows_tools,
+            ..
+        } = self.asked;
+        let keeps_history = incoming.previous.is_none();
+        let view = locate::chain(&incoming.messages).last().copied();
+        Caller {
+            body: Some(*body),
+            dialect: (*dialect).into(),
+            display: Display {
+                server_tools: *shows_tools,
+            },
+            echo: Some(Value::Object(about.echo.clone()).to_string().into()),
+            key: key.clone(),
+            model: Arc::clone(&incoming.model),
+            principal: Arc::clone(principal),
+            view: view.filter(|_| keeps_history),
+        }
+    }
+}
+
+fn new_session() -> Result<SessionId, ServeError> {
+    ids::session().map_err(|error| failures::internal(&error))
+}
+
+/// Why results are not taken, with the ids of the calls.
+fn refusal(refused: Refused) -> ServeError {
+    let (kind, message) = match refused {
+        Refused::Conflict { call } => (
+            ServeErrorKind::Conflict,
+            format!("the call {call} has another result already, and keeps it"),
+        ),
+        Refused::Missing { calls } => {
+            let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
+            let message = format!(
+                "results are missing: send those of {} in the same request; the turn waits for them",
+                calls.join(", ")
+            );
+            (ServeErrorKind::ResultsMissing, message)
+        }
+        Refused::Unknown { call } => (
+            ServeErrorKind::NoSuchCall,
+            format!("there is a result for {call}, and the turn made no such call"),
+        ),
+    };
+    ServeError::new(kind, message)
 }

@@ -29,6 +29,7 @@ use jackfield_domain::view::{SegmentEnd, Shown};
 /// What failed before the first piece.
 pub(crate) async fn answer(
     mut told: Telling,
+    mut encoder: Box<dyn EncodeReply>,
     held: Held,
     keep_alive: Duration,
     ledger: Option<Ledger>,
@@ -42,7 +43,6 @@ pub(crate) async fn answer(
         held.connection.written();
         return Err(failures::of_end(end));
     }
-    let mut encoder = told.encoder();
     let mut text = String::new();
     write(&mut text, &encoder.begin());
     let mut sending = Sending {

@@ -1,1 +1,3 @@
-//! The gateway, without a socket where none is needed.
+//! The gateway over sockets of its own, with nothing behind it.
+
+mod connections;
