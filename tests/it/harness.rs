@@ -1,11 +1,13 @@
 //! The real binary, in a world of its own: an empty home, an empty project, no environment.
 
+mod gateway;
 mod mcp;
 mod ran;
 mod running;
 mod signals;
 mod terminal;
 
+pub(crate) use self::gateway::{Answer, Gateway, Kept, Sent};
 pub(crate) use self::mcp::{LONGEST_AFTERLIFE, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;

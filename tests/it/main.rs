@@ -24,6 +24,8 @@ mod coming_back;
 mod containers;
 mod doctor;
 mod events;
+mod gateway;
+mod gateway_guarded;
 mod harness;
 mod interrupting;
 mod languages;

@@ -1,0 +1,279 @@
+//! `jackfield serve` as a process, and a client that speaks nothing but HTTP.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+
+use super::{Jackfield, Running, jackfield};
+
+/// Where the sessions of one gateway after the other are kept.
+pub(crate) struct Kept(TempDir);
+
+impl Kept {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().expect("a folder can be made"))
+    }
+
+    /// The file.
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.path().join("kept.db")
+    }
+
+    /// The binary with these arguments, on this file.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Jackfield {
+        let run = jackfield([]).more(arguments);
+        run.env("JACKFIELD_DB", self.file())
+    }
+
+    /// A gateway before it runs, on a free port.
+    pub(crate) fn gateway(&self) -> Jackfield {
+        self.run(&["serve", "--bind", "127.0.0.1:0"])
+    }
+}
+
+/// A gateway that listens.
+pub(crate) struct Gateway {
+    address: String,
+    pub(crate) running: Running,
+}
+
+impl Gateway {
+    /// Waits until it listens.
+    pub(crate) async fn listening(mut running: Running) -> Self {
+        running.err.until("listening on http://").await;
+        let said = running.err.so_far();
+        let (_, behind) = said.split_once("listening on http://").expect("it listens");
+        let end = behind.find([';', '\n']).unwrap_or(behind.len());
+        let address = behind[..end].trim().to_owned();
+        Self { address, running }
+    }
+
+    /// Where it listens.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
+    /// Asks something.
+    pub(crate) fn post(&self, path: &str, body: &Value) -> Asking {
+        self.raw("POST", path).body(body.to_string())
+    }
+
+    /// Looks at something.
+    pub(crate) fn get(&self, path: &str) -> Asking {
+        self.raw("GET", path)
+    }
+
+    /// A request of this method.
+    pub(crate) fn raw(&self, method: &str, path: &str) -> Asking {
+        Asking {
+            address: self.address.clone(),
+            body: Vec::new(),
+            head: format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n"),
+            host: self.address.clone(),
+        }
+    }
+
+    /// Ends it in order.
+    pub(crate) async fn end(self) {
+        self.running.terminate();
+        let ran = self.running.end().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+    }
+}
+
+/// A request, before it is sent.
+#[must_use]
+pub(crate) struct Asking {
+    address: String,
+    body: Vec<u8>,
+    head: String,
+    host: String,
+}
+
+impl Asking {
+    /// Has this header.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.head.push_str(&format!("{name}: {value}\r\n"));
+        self
+    }
+
+    /// Has this body.
+    pub(crate) fn body(mut self, body: impl Into<Vec<u8>>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Names another host.
+    pub(crate) fn host(mut self, host: &str) -> Self {
+        host.clone_into(&mut self.host);
+        self
+    }
+
+    /// Sends it, and waits for nothing.
+    pub(crate) async fn sent(self) -> Sent {
+        let mut stream = TcpStream::connect(&self.address).await.expect("it listens");
+        let length = self.body.len();
+        let head = format!(
+            "{}host: {}\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n",
+            self.head, self.host
+        );
+        stream.write_all(head.as_bytes()).await.expect("it reads");
+        // Who is refused early need not be heard to the end.
+        let _refused = stream.write_all(&self.body).await;
+        Sent {
+            read: Vec::new(),
+            stream,
+        }
+    }
+
+    /// Sends it, and reads the whole answer.
+    pub(crate) async fn answered(self) -> Answer {
+        self.sent().await.answered().await
+    }
+}
+
+/// A request that was sent.
+pub(crate) struct Sent {
+    read: Vec<u8>,
+    stream: TcpStream,
+}
+
+impl Sent {
+    /// Reads until this has come.
+    pub(crate) async fn until(&mut self, text: &str) {
+        let reading = async {
+            while !String::from_utf8_lossy(&self.read).contains(text) {
+                let mut piece = [0; 4096];
+                let length = self.stream.read(&mut piece).await.expect("it answers");
+                assert!(
+                    length > 0,
+                    "it ended: {}",
+                    String::from_utf8_lossy(&self.read)
+                );
+                self.read.extend_from_slice(&piece[..length]);
+            }
+        };
+        let came = tokio::time::timeout(PATIENCE, reading).await;
+        assert!(
+            came.is_ok(),
+            "never {text:?}: {}",
+            String::from_utf8_lossy(&self.read)
+        );
+    }
+
+    /// Reads the whole answer.
+    pub(crate) async fn answered(mut self) -> Answer {
+        let reading = self.stream.read_to_end(&mut self.read);
+        let read = tokio::time::timeout(PATIENCE, reading).await;
+        // Who was refused early is reset by some systems.
+        let _length = read.expect("it answers in time");
+        Answer::parse(&self.read)
+    }
+}
+
+/// An answer.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) body: String,
+    pub(crate) headers: BTreeMap<String, String>,
+    pub(crate) status: u16,
+}
+
+impl Answer {
+    fn parse(bytes: &[u8]) -> Self {
+        let place = bytes.windows(4).position(|four| four == b"\r\n\r\n");
+        let (head, rest) = bytes.split_at(place.expect("an answer has a head"));
+        let body = &rest[4..];
+        let head = String::from_utf8_lossy(head);
+        let mut lines = head.lines();
+        let status = lines.next().and_then(|line| line.split(' ').nth(1));
+        let headers: BTreeMap<String, String> = lines
+            .filter_map(|line| line.split_once(": "))
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let chunked = headers
+            .get("transfer-encoding")
+            .is_some_and(|how| how == "chunked");
+        let body = if chunked {
+            unchunked(body)
+        } else {
+            body.to_vec()
+        };
+        Self {
+            body: String::from_utf8(body).expect("an answer is text"),
+            headers,
+            status: status
+                .and_then(|status| status.parse().ok())
+                .expect("a status"),
+        }
+    }
+
+    /// It has this status; its body as JSON.
+    #[track_caller]
+    pub(crate) fn is(&self, status: u16) -> Value {
+        assert_eq!(self.status, status, "{self:?}");
+        serde_json::from_str(&self.body).unwrap_or_else(|fault| panic!("{fault}: {self:?}"))
+    }
+
+    /// The value of a header.
+    #[track_caller]
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let value = self.headers.get(name);
+        value.unwrap_or_else(|| panic!("no header {name}: {self:?}"))
+    }
+
+    /// The data of its events, the last one included.
+    #[track_caller]
+    pub(crate) fn events(&self) -> Vec<String> {
+        assert_eq!(self.status, 200, "{self:?}");
+        let lines = self.body.lines();
+        lines
+            .filter_map(|line| line.strip_prefix("data: "))
+            .map(str::to_owned)
+            .collect()
+    }
+
+    /// The JSON of its events.
+    #[track_caller]
+    pub(crate) fn json_events(&self) -> Vec<Value> {
+        let events = self.events();
+        let events = events.iter().filter(|data| *data != "[DONE]");
+        events
+            .map(|data| {
+                serde_json::from_str(data).unwrap_or_else(|fault| panic!("{fault}: {data}"))
+            })
+            .collect()
+    }
+}
+
+/// A body of chunks; one that breaks off is what came of it.
+fn unchunked(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(line) = rest.windows(2).position(|two| two == b"\r\n") {
+        let size = std::str::from_utf8(&rest[..line]).expect("a size");
+        let size = usize::from_str_radix(size.trim(), 16).expect("a size");
+        rest = &rest[line + 2..];
+        if size == 0 || rest.len() < size {
+            break;
+        }
+        body.extend_from_slice(&rest[..size]);
+        rest = &rest[(size + 2).min(rest.len())..];
+    }
+    body
+}
+
+/// Whether a file has these bytes in it.
+pub(crate) fn holds(file: &Path, text: &str) -> bool {
+    let bytes = std::fs::read(file).unwrap_or_default();
+    bytes
+        .windows(text.len())
+        .any(|bytes| bytes == text.as_bytes())
+}
+
+/// How long anything may take.
+const PATIENCE: Duration = Duration::from_secs(60);
