@@ -63,6 +63,33 @@ impl Engine {
         Ok(())
     }
 
+    /// Checks that the journal takes what is written, by making a session of no meaning and deleting it.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if it does not.
+    pub async fn check_writable(&self) -> Result<(), EngineError> {
+        let journal = &self.shared.journal;
+        let Ok(session) = SessionId::parse(PROBE) else {
+            return Ok(());
+        };
+        match Owned::take(journal, &session).await {
+            Ok(mut owned) => {
+                owned.release().await;
+                match journal.delete(&session).await {
+                    // Somebody else tries the same.
+                    Ok(())
+                    | Err(JournalError::Owned { .. } | JournalError::UnknownSession { .. }) => {
+                        Ok(())
+                    }
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Err(JournalError::Owned { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     /// Deletes a session with everything of it.
     ///
     /// # Errors
@@ -182,3 +209,6 @@ impl Engine {
 fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
     loaded.steps.iter().flat_map(|step| &step.facts)
 }
+
+/// The session by which it is tried whether the journal takes what is written.
+const PROBE: &str = "probe-of-the-journal";
