@@ -107,6 +107,8 @@ pub enum ToolsUsed {
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct TokenConfig {
+    /// Whether it sees the conversations of all.
+    pub admin: bool,
     /// Where it is configured.
     pub place: Place,
     /// Whose conversations it sees; its own name if nothing is said.

@@ -14,6 +14,8 @@ use crate::gateway::Gateway;
 /// Somebody who may ask.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Asker {
+    /// Whether it sees the conversations of all.
+    pub(crate) admin: bool,
     /// The name of the token.
     pub(crate) name: Arc<str>,
     /// Whose conversations it sees.
@@ -41,6 +43,7 @@ impl Tokens {
         for (name, token) in &config.tokens {
             let principal = token.principal.as_ref().unwrap_or(name);
             let asker = Asker {
+                admin: token.admin,
                 name: Arc::clone(name),
                 principal: Arc::clone(principal),
                 tools: token.tools.as_ref().unwrap_or(&config.tools).clone(),
@@ -49,6 +52,8 @@ impl Tokens {
         }
         let anybody = known.is_empty().then(|| {
             Arc::new(Asker {
+                // Whoever reaches it is the one whose machine it is.
+                admin: true,
                 name: ANYBODY.into(),
                 principal: ANYBODY.into(),
                 tools: config.tools.clone(),

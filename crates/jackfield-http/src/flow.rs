@@ -5,7 +5,7 @@ mod opening;
 pub(crate) mod previous;
 mod stream;
 mod telling;
-mod tools;
+pub(crate) mod tools;
 mod whole;
 
 use axum::body::Body;

@@ -12,11 +12,11 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
-use crate::dialects;
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
 use crate::router::Refusal;
+use crate::{api, dialects};
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -34,6 +34,7 @@ pub(crate) async fn answer(
         path = request.uri().path(),
     );
     let dialect = dialects::of(request.uri().path(), request.headers());
+    let is_own = api::is_its(request.uri().path());
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
@@ -45,7 +46,11 @@ pub(crate) async fn answer(
                 Err(never) => match never {},
             },
         };
-        let response = Refusal::write(response, dialect, &id.0);
+        let response = if is_own {
+            Refusal::write_problem(response)
+        } else {
+            Refusal::write(response, dialect, &id.0)
+        };
         let (status, took) = (response.status().as_u16(), begun.elapsed());
         if response.status().is_server_error() {
             tracing::warn!(request = %id.0, status, ?took, "failed");

@@ -5,13 +5,15 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackfield_assembly::{
-    ApprovalsMode, Assembled, Config, ConfigError, Environment, OpenJournal, Server, ToolsUsed,
+    ApprovalsMode, Assembled, Config, ConfigError, Environment, OpenJournal, ProviderState, Server,
+    ToolsUsed,
 };
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
 use jackfield_engine::{Engine, Passing, TurnOptions};
 use tokio::sync::Semaphore;
 
+use crate::api::{Keys, Written};
 use crate::auth::Tokens;
 use crate::listing::Listed;
 
@@ -23,6 +25,8 @@ pub struct Gateway {
 
 pub(crate) struct Shared {
     pub(crate) config: Config,
+    /// Requests with an idempotency key, which begin one turn at a time.
+    pub(crate) keys: Keys,
     /// On the journal that lasts.
     pub(crate) kept: Engine,
     /// Whether there are any tools of this side.
@@ -32,6 +36,7 @@ pub(crate) struct Shared {
     pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
     /// What may run, whichever model asks.
     pub(crate) policy: Policy,
+    pub(crate) providers: BTreeMap<Arc<str>, ProviderState>,
     /// The providers that lack no key.
     pub(crate) reachable: Vec<Arc<str>>,
     pub(crate) servers: Vec<Server>,
@@ -40,6 +45,8 @@ pub(crate) struct Shared {
     pub(crate) tokens: Tokens,
     /// On memory, for requests that leave nothing behind.
     pub(crate) unkept: Engine,
+    /// Whether the journal can be written, as it was seen last.
+    pub(crate) written: Written,
 }
 
 impl fmt::Debug for Gateway {
@@ -88,16 +95,19 @@ impl Gateway {
         Ok(Self {
             shared: Arc::new(Shared {
                 config,
+                keys: Keys::default(),
                 kept: assembled.engine,
                 has_tools,
                 listed: Listed::default(),
                 options,
                 policy: assembled.options.policy,
+                providers: assembled.providers,
                 reachable,
                 servers: assembled.servers,
                 slots,
                 tokens,
                 unkept,
+                written: Written::default(),
             }),
         })
     }

@@ -26,11 +26,34 @@ pub(crate) fn session() -> Result<SessionId, InvalidId> {
     SessionId::parse(&random(24))
 }
 
+/// A session of this principal: its id tells so as long as nothing has happened in it. It begins with what
+/// nobody can guess, and ends with a digest of that and the principal.
+///
+/// # Errors
+///
+/// None: letters, digits and `-` are an id.
+pub(crate) fn session_of(principal: &str) -> Result<SessionId, InvalidId> {
+    let random = random(24);
+    SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
+}
+
+/// Whether a session has the id of one that was made for this principal.
+pub(crate) fn is_of(session: &SessionId, principal: &str) -> bool {
+    let parts = session.as_str().rsplit_once('-');
+    parts.is_some_and(|(random, told)| told == tag(random, principal))
+}
+
+fn tag(random: &str, principal: &str) -> String {
+    let mut tag = Digest::of_parts(["session", principal, random]).to_hex();
+    tag.truncate(12);
+    tag
+}
+
 /// So many random hexadecimal digits, at most 64.
 ///
 /// The states are keyed by the operating system's random numbers, once a thread; what tells two numbers of
 /// a process apart is counted.
-fn random(digits: usize) -> String {
+pub(crate) fn random(digits: usize) -> String {
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
     let words = [0_u8, 1, 2, 3].map(|word| RandomState::new().hash_one((word, nth)));
     let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_be_bytes).collect();

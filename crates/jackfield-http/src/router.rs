@@ -10,11 +10,12 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::gateway::Gateway;
-use crate::{counting, dialects, flow, listing, stored};
+use crate::{api, counting, dialects, flow, listing, stored};
 
 /// Everything that the gateway answers.
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
+        .merge(api::router())
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
@@ -107,6 +108,14 @@ impl Refusal {
         match response.extensions_mut().remove::<Self>() {
             None => response,
             Some(refusal) => refusal.written(response, dialect, request_id),
+        }
+    }
+
+    /// The same as a problem document, which the own API has for refusals.
+    pub(crate) fn write_problem(mut response: Response) -> Response {
+        match response.extensions_mut().remove::<Self>() {
+            None => response,
+            Some(refusal) => api::refused(refusal.error),
         }
     }
 

@@ -72,6 +72,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
         }
         let mut section = Section::of(&names, &entry);
         let mut token = TokenConfig {
+            admin: false,
             place: entry.place,
             principal: None,
             source: None,
@@ -95,6 +96,7 @@ fn tokens(serve: &mut ServeConfig, section: Section<'_>) {
             let problem = Problem::new(token.place.clone(), message);
             section.problem(problem.with_help(SOURCES));
         }
+        section.set("admin", flag, &mut token.admin);
         section.set("principal", principal, &mut token.principal);
         section.set("tools", tools, &mut token.tools);
         section.finish();

@@ -276,6 +276,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "Whether clients are shown the calls of tools that run here",
     ),
     entry(
+        "serve.tokens.NAME.admin",
+        Flag,
+        "Whether the token sees the conversations of all",
+    ),
+    entry(
         "serve.tokens.NAME.env",
         Text("TEAM_TOKEN"),
         "The environment variable that holds the token",

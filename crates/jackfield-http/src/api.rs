@@ -1,0 +1,112 @@
+//! The API of Jackfield's own, `/api/v1`: sessions, turns and their events, approvals, what there is and
+//! what was used. And whether the gateway is well.
+//!
+//! A session belongs to the principal of the token that made it, and no other token sees it; one that is
+//! marked as admin sees all, and so does everybody where no token is needed.
+//! This surface can take text back: what was told of a reply that is asked for again is told to be
+//! superseded.
+
+mod approvals;
+mod asking;
+mod document;
+mod events;
+mod extract;
+mod health;
+mod keys;
+mod listing;
+mod owner;
+mod page;
+mod problem;
+mod sessions;
+mod story;
+mod telling;
+mod turns;
+mod usage;
+mod wire;
+
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::response::{IntoResponse as _, Response};
+use axum::routing::{get, post};
+use jackfield_dialect_kit::serve::ServeError;
+
+pub(crate) use self::health::Written;
+pub(crate) use self::keys::Keys;
+use self::problem::{Kind, Problem};
+use crate::gateway::Gateway;
+
+/// Whether a path is one of the API's, or of the gateway's health.
+pub(crate) fn is_its(path: &str) -> bool {
+    let behind = path.strip_prefix("/api");
+    behind.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        || path == "/healthz"
+        || path == "/readyz"
+}
+
+/// A refusal in the form of the API.
+pub(crate) fn refused(error: ServeError) -> Response {
+    Problem::from(error).into_response()
+}
+
+/// The routes.
+pub(crate) fn router() -> Router<Gateway> {
+    let api = Router::new()
+        .route("/approvals", get(approvals::list))
+        .route("/approvals/{approval}", get(approvals::get))
+        .route("/approvals/{approval}/allow", post(approvals::allow))
+        .route("/approvals/{approval}/deny", post(approvals::deny))
+        .route("/docs", get(page::html))
+        .route("/docs/page.css", get(page::css))
+        .route("/docs/page.js", get(page::js))
+        .route("/models", get(listing::models))
+        .route("/openapi.json", get(document::json))
+        .route("/providers", get(listing::providers))
+        .route("/servers", get(listing::servers))
+        .route("/sessions", get(sessions::list).post(sessions::create))
+        .route(
+            "/sessions/{session}",
+            get(sessions::get).delete(sessions::delete),
+        )
+        .route("/sessions/{session}/events", get(events::watch))
+        .route("/sessions/{session}/export", get(sessions::export))
+        .route("/sessions/{session}/fork", post(sessions::fork))
+        .route(
+            "/sessions/{session}/turns",
+            get(sessions::turns).post(turns::post),
+        )
+        .route("/sessions/{session}/turns/{turn}", get(turns::get))
+        .route(
+            "/sessions/{session}/turns/{turn}/cancel",
+            post(turns::cancel),
+        )
+        .route(
+            "/sessions/{session}/turns/{turn}/results",
+            post(turns::results),
+        )
+        .route("/tools", get(listing::tools))
+        .route("/usage", get(usage::usage))
+        .fallback(no_such_address)
+        .method_not_allowed_fallback(wrong_method);
+    Router::new()
+        .route("/healthz", get(health::alive))
+        .route("/readyz", get(health::ready))
+        .nest(document::ROOT, api)
+}
+
+async fn no_such_address(request: Request<Body>) -> Response {
+    let detail = format!(
+        "there is nothing at {}; /api/v1/docs shows what there is",
+        request.uri().path()
+    );
+    Problem::new(Kind::NotFound, detail).into_response()
+}
+
+async fn wrong_method(request: Request<Body>) -> Response {
+    let detail = format!(
+        "{} does not take {}",
+        request.uri().path(),
+        request.method()
+    );
+    Problem::new(Kind::MethodNotAllowed, detail).into_response()
+}

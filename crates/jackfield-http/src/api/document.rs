@@ -1,0 +1,90 @@
+//! The document of the API: OpenAPI 3.1, made of the code that it is about.
+
+use std::sync::OnceLock;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::HeaderValue;
+use http::header::CONTENT_TYPE;
+use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
+use utoipa::{Modify, OpenApi};
+
+use super::{approvals, events, health, listing, sessions, turns, usage};
+
+/// The API under `/api/v1`.
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Jackfield API",
+        description = "Sessions and turns of Jackfield: conversations that are kept, tools of both sides, \
+                       events that miss nothing.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0")
+    ),
+    modifiers(&Token),
+    security(("token" = [])),
+    tags(
+        (name = "sessions", description = "Conversations."),
+        (name = "turns", description = "Messages and their answers."),
+        (name = "events", description = "What happens, as it happens."),
+        (name = "approvals", description = "Questions to people."),
+        (name = "tools", description = "Tools and the servers that they are of."),
+        (name = "models", description = "Models and their providers."),
+        (name = "usage", description = "What was used."),
+        (name = "health", description = "Whether the gateway is well."),
+    ),
+    paths(
+        approvals::allow, approvals::deny, approvals::get, approvals::list,
+        events::watch,
+        listing::models, listing::providers, listing::servers, listing::tools,
+        sessions::create, sessions::delete, sessions::export, sessions::fork, sessions::get,
+        sessions::list, sessions::turns,
+        turns::cancel, turns::get, turns::post, turns::results,
+        usage::usage,
+    )
+)]
+struct Document;
+
+/// What is not under `/api/v1`.
+#[derive(OpenApi)]
+#[openapi(paths(health::alive, health::ready))]
+struct Health;
+
+/// The token that requests need.
+struct Token;
+
+impl Modify for Token {
+    fn modify(&self, document: &mut utoipa::openapi::OpenApi) {
+        let scheme = SecurityScheme::Http(Http::new(HttpAuthScheme::Bearer));
+        let components = document.components.get_or_insert_default();
+        components.add_security_scheme("token", scheme);
+    }
+}
+
+/// The document, as it is served.
+pub(crate) fn document() -> utoipa::openapi::OpenApi {
+    let mut api = Document::openapi();
+    let paths = std::mem::take(&mut api.paths.paths);
+    let under = paths.into_iter();
+    api.paths.paths = under
+        .map(|(path, item)| (format!("{ROOT}{path}"), item))
+        .collect();
+    api.merge(Health::openapi());
+    api
+}
+
+/// Answers with the document, which is made once.
+pub(crate) async fn json() -> Response {
+    static WRITTEN: OnceLock<Bytes> = OnceLock::new();
+    let written = WRITTEN.get_or_init(|| {
+        let text = document().to_json().unwrap_or_default();
+        Bytes::from(text)
+    });
+    let mut response = Response::new(Body::from(written.clone()));
+    let kind = HeaderValue::from_static("application/json");
+    response.headers_mut().insert(CONTENT_TYPE, kind);
+    response
+}
+
+/// Under which all paths of the API are.
+pub(crate) const ROOT: &str = "/api/v1";

@@ -1,0 +1,226 @@
+//! Sessions and turns as server-sent events (WHATWG HTML, section 9.2), each with its cursor as its id.
+
+use std::fmt;
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
+use jackfield_domain::cursor::Cursor;
+use jackfield_domain::ids::TurnId;
+use jackfield_engine::{Connection, EngineError, Watcher};
+use serde::Deserialize;
+use tokio::time::{Instant, timeout};
+use utoipa::ToSchema;
+
+use super::extract::{Own, Parameters};
+use super::problem::{Problem, ProblemView};
+use super::telling::Events;
+use super::wire::events::EventView;
+use crate::gateway::Gateway;
+
+/// From where on, and how long.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Watched {
+    /// Only what comes behind this cursor; `Last-Event-ID` says the same, and counts before this.
+    after: Option<String>,
+    /// When the stream ends by itself.
+    #[serde(rename = "until")]
+    #[param(inline)]
+    until: Option<Until>,
+}
+
+/// When a stream ends by itself.
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, ToSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Until {
+    /// When no turn is open, and everything was told.
+    Rest,
+}
+
+/// A session as it goes on, from any cursor on, whoever drives it. Ends only with the connection, unless
+/// `until` says otherwise.
+#[utoipa::path(
+    get, path = "/sessions/{session}/events", tag = "events",
+    params(("session" = String, Path), Watched,
+        ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen.")),
+    responses((status = 200, body = EventView, content_type = "text/event-stream"),
+        (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn watch(
+    own: Own,
+    State(gateway): State<Gateway>,
+    headers: HeaderMap,
+    Parameters(watched): Parameters<Watched>,
+) -> Result<Response, Problem> {
+    let cursor = cursor(&headers, watched.after.as_deref())?;
+    let engine = gateway.engine();
+    // Before what is known is read: nothing is missed in between.
+    let watcher = engine.watch(own.session.clone(), cursor).await?;
+    let steps = if cursor == Cursor::START {
+        Vec::new()
+    } else {
+        engine.load(&own.session).await?.steps
+    };
+    let told = Stream {
+        connection: None,
+        events: Events::behind(own.session, &steps, cursor),
+        gateway,
+        said: Instant::now(),
+        until: match watched.until {
+            Some(Until::Rest) => End::Rest,
+            None => End::Never,
+        },
+        watcher,
+    };
+    Ok(told.response())
+}
+
+/// The cursor that a client has: of the header, if it is there.
+fn cursor(headers: &HeaderMap, after: Option<&str>) -> Result<Cursor, Problem> {
+    let header = headers.get("last-event-id");
+    let (name, text) = match (header, after) {
+        (Some(header), _) => ("Last-Event-ID", header.to_str().unwrap_or("?").trim()),
+        (None, Some(after)) => ("after", after),
+        (None, None) => return Ok(Cursor::START),
+    };
+    text.parse()
+        .map_err(|error| Problem::parameter(name, format!("{error}")))
+}
+
+/// A stream of events, half told.
+pub(crate) struct Stream {
+    /// What says that a turn's answer is being written, where one is waited for.
+    pub(crate) connection: Option<Connection>,
+    /// What makes events of what is told.
+    pub(crate) events: Events,
+    /// The gateway.
+    pub(crate) gateway: Gateway,
+    /// When something was said last.
+    pub(crate) said: Instant,
+    /// When it ends.
+    pub(crate) until: End,
+    /// What is told.
+    pub(crate) watcher: Watcher,
+}
+
+/// When a stream ends.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum End {
+    /// Never by itself.
+    Never,
+    /// When no turn is open.
+    Rest,
+    /// When this turn is over, or only waits.
+    Turn(TurnId),
+}
+
+impl fmt::Debug for Stream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Stream")
+            .field("until", &self.until)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Stream {
+    /// The response whose body it is.
+    pub(crate) fn response(self) -> Response {
+        let told = stream::unfold(Some(self), |stream| async {
+            let mut stream = stream?;
+            let piece = stream.next().await?;
+            let rest = (!piece.is_last).then_some(stream);
+            Some((Ok::<_, EngineError>(Bytes::from(piece.text)), rest))
+        });
+        let mut response = Response::new(Body::from_stream(told));
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // A proxy that collects what is sent would keep it from its reader.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+
+    /// What comes next; nothing at its end.
+    async fn next(&mut self) -> Option<Piece> {
+        let keep_alive = self.gateway.shared.config.serve.keep_alive;
+        loop {
+            if self.is_over().await {
+                if let Some(connection) = self.connection.take() {
+                    connection.written();
+                }
+                return None;
+            }
+            let told = timeout(keep_alive.min(TICK), self.watcher.next()).await;
+            let (cursor, told) = match told {
+                Ok(Ok(told)) => told,
+                Ok(Err(error)) => return Some(Piece::problem(error)),
+                // Nobody waits for a stream when the gateway ends: whoever reads it comes back.
+                Err(_) if self.gateway.engine().is_draining() => return None,
+                Err(_) if self.said.elapsed() < keep_alive => continue,
+                Err(_) => {
+                    self.said = Instant::now();
+                    return Some(Piece::more(": still there\n\n".to_owned()));
+                }
+            };
+            if let Some(event) = self.events.tell(told) {
+                self.said = Instant::now();
+                return Some(Piece::event(&event, cursor));
+            }
+        }
+    }
+
+    async fn is_over(&mut self) -> bool {
+        match &self.until {
+            End::Never => false,
+            End::Rest => self.watcher.is_at_rest(),
+            End::Turn(turn) => {
+                // That it cannot be asked shows with what is told next.
+                self.events.is_at_rest(turn)
+                    && self.events.is_left(&self.gateway).await.unwrap_or(true)
+            }
+        }
+    }
+}
+
+/// A piece of a stream.
+struct Piece {
+    is_last: bool,
+    text: String,
+}
+
+impl Piece {
+    const fn more(text: String) -> Self {
+        Self {
+            is_last: false,
+            text,
+        }
+    }
+
+    fn event(event: &EventView, cursor: Cursor) -> Self {
+        // JSON in one line: a line break in a text is an escape there.
+        let data = serde_json::to_string(event).unwrap_or_default();
+        Self::more(format!(
+            "id: {cursor}\nevent: {}\ndata: {data}\n\n",
+            event.name()
+        ))
+    }
+
+    /// The session is gone, or cannot be read: the stream ends with that.
+    fn problem(error: EngineError) -> Self {
+        let problem = Problem::from(error).into_json();
+        Self {
+            is_last: true,
+            text: format!("event: problem\ndata: {problem}\n\n"),
+        }
+    }
+}
+
+/// How long a stream may not notice that the gateway ends.
+const TICK: Duration = Duration::from_secs(1);

@@ -1,0 +1,230 @@
+//! What handlers take: who asks, a session that is theirs, a body within bounds, parameters.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{FromRequest, FromRequestParts, Query, RawPathParams};
+use bytes::Bytes;
+use http::header::CONTENT_TYPE;
+use http::request::Parts;
+use http::{HeaderMap, Request};
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::{SessionId, TurnId};
+use serde::de::DeserializeOwned;
+
+use super::owner;
+use super::problem::{Kind, Problem};
+use crate::auth::Asker;
+use crate::body;
+use crate::gateway::Gateway;
+
+/// Who asks.
+#[derive(Clone, Debug)]
+pub(crate) struct Known(pub(crate) Arc<Asker>);
+
+impl FromRequestParts<Gateway> for Known {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+        Ok(Self(gateway.asker(&parts.headers)?))
+    }
+}
+
+/// The session of the address: there, and one that the asker sees. One that somebody else made is
+/// answered as if there were none.
+#[derive(Clone, Debug)]
+pub(crate) struct Own {
+    /// Who asks.
+    pub(crate) asker: Arc<Asker>,
+    /// The session.
+    pub(crate) session: SessionId,
+}
+
+impl FromRequestParts<Gateway> for Own {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+        let Known(asker) = Known::from_request_parts(parts, gateway).await?;
+        let text = path_parameter(parts, gateway, "session").await?;
+        let Ok(session) = SessionId::parse(&text) else {
+            return Err(Problem::no_session(&shortened(&text)));
+        };
+        if !owner::sees(gateway, &asker, &session).await? {
+            return Err(Problem::no_session(session.as_str()));
+        }
+        Ok(Self { asker, session })
+    }
+}
+
+/// The turn of the address; whether there is one shows when it is looked for.
+#[derive(Clone, Debug)]
+pub(crate) struct OfTurn(pub(crate) TurnId);
+
+impl FromRequestParts<Gateway> for OfTurn {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+        let text = path_parameter(parts, gateway, "turn").await?;
+        TurnId::parse(&text)
+            .map(Self)
+            .map_err(|_| no_turn(&shortened(&text)))
+    }
+}
+
+/// A text of the address.
+#[derive(Clone, Debug)]
+pub(crate) struct OfApproval(pub(crate) String);
+
+impl FromRequestParts<Gateway> for OfApproval {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, gateway: &Gateway) -> Result<Self, Problem> {
+        path_parameter(parts, gateway, "approval").await.map(Self)
+    }
+}
+
+/// The parameters behind the `?` of the address.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Parameters<T>(pub(crate) T);
+
+impl<T: DeserializeOwned> FromRequestParts<Gateway> for Parameters<T> {
+    type Rejection = Problem;
+
+    async fn from_request_parts(parts: &mut Parts, _gateway: &Gateway) -> Result<Self, Problem> {
+        match Query::<T>::try_from_uri(&parts.uri) {
+            Ok(Query(parameters)) => Ok(Self(parameters)),
+            Err(rejection) => {
+                let why = causes(&rejection);
+                Err(Problem::new(
+                    Kind::Invalid,
+                    format!("the parameters of the address cannot be read: {why}"),
+                ))
+            }
+        }
+    }
+}
+
+/// A body of JSON, and the digest of its bytes.
+#[derive(Clone, Debug)]
+pub(crate) struct Given<T> {
+    /// The digest of the bytes.
+    pub(crate) digest: Digest,
+    /// What it says.
+    pub(crate) value: T,
+}
+
+impl<T: DeserializeOwned> FromRequest<Gateway> for Given<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Problem> {
+        let bytes = read(request, gateway).await?;
+        parse(&bytes)
+    }
+}
+
+/// The same where nothing at all may be said, too.
+#[derive(Clone, Debug)]
+pub(crate) struct Perhaps<T>(pub(crate) T);
+
+impl<T: Default + DeserializeOwned> FromRequest<Gateway> for Perhaps<T> {
+    type Rejection = Problem;
+
+    async fn from_request(request: Request<Body>, gateway: &Gateway) -> Result<Self, Problem> {
+        let bytes = read(request, gateway).await?;
+        if bytes.is_empty() {
+            return Ok(Self(T::default()));
+        }
+        parse(&bytes).map(|given| Self(given.value))
+    }
+}
+
+/// There is no turn of this id.
+pub(crate) fn no_turn(id: &str) -> Problem {
+    Problem::new(
+        Kind::NotFound,
+        format!("there is no turn `{id}` in this session"),
+    )
+}
+
+async fn path_parameter(
+    parts: &mut Parts,
+    gateway: &Gateway,
+    name: &str,
+) -> Result<String, Problem> {
+    let wrong = || Problem::new(Kind::Invalid, "the address is not UTF-8");
+    let parameters = RawPathParams::from_request_parts(parts, gateway).await;
+    let parameters = parameters.map_err(|_| wrong())?;
+    let mut parameters = parameters.iter();
+    let found = parameters.find(|(known, _)| *known == name);
+    found.map(|(_, text)| text.to_owned()).ok_or_else(wrong)
+}
+
+/// All bytes of a body, within its bounds.
+async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, Problem> {
+    let (parts, body) = request.into_parts();
+    check_kind(&parts.headers)?;
+    Ok(body::read(body, &gateway.shared.config.serve.limits).await?)
+}
+
+fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
+    let kind = headers
+        .get(CONTENT_TYPE)
+        .map(|kind| kind.to_str().unwrap_or("?"));
+    let Some(kind) = kind else {
+        return Ok(());
+    };
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if kind.eq_ignore_ascii_case("application/json") {
+        return Ok(());
+    }
+    let detail = format!(
+        "the body has to be `application/json`, not `{}`",
+        shortened(kind)
+    );
+    Err(Problem::new(Kind::UnsupportedMediaType, detail))
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<Given<T>, Problem> {
+    let mut reader = serde_json::Deserializer::from_slice(bytes);
+    let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
+        let place = pointer(error.path());
+        Problem::field(place, error.into_inner().to_string())
+    })?;
+    reader
+        .end()
+        .map_err(|error| Problem::field("", error.to_string()))?;
+    Ok(Given {
+        digest: Digest::of(bytes),
+        value,
+    })
+}
+
+/// A path as a JSON Pointer (RFC 6901).
+fn pointer(path: &serde_path_to_error::Path) -> String {
+    use serde_path_to_error::Segment;
+    let mut pointer = String::new();
+    for segment in path {
+        match segment {
+            Segment::Seq { index } => pointer.push_str(&format!("/{index}")),
+            Segment::Map { key } | Segment::Enum { variant: key } => {
+                pointer.push('/');
+                pointer.push_str(&key.replace('~', "~0").replace('/', "~1"));
+            }
+            Segment::Unknown => {}
+        }
+    }
+    pointer
+}
+
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut last = error;
+    while let Some(cause) = last.source() {
+        last = cause;
+    }
+    last.to_string()
+}
+
+/// The beginning of a text of somebody else's, to be said back.
+fn shortened(text: &str) -> String {
+    text.chars().take(80).collect()
+}

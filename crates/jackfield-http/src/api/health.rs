@@ -1,0 +1,87 @@
+//! Whether the gateway lives, and whether it can take requests: for whoever watches over it. Neither needs a
+//! token, and neither says anything of what is kept.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::StatusCode;
+use jackfield_engine::Engine;
+use serde::Serialize;
+use tokio::sync::Mutex;
+use tokio::time::Instant;
+use utoipa::ToSchema;
+
+use super::problem::{Kind, Problem, ProblemView};
+use crate::failures::chain;
+use crate::gateway::Gateway;
+
+/// How the gateway is.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Health)]
+pub(crate) struct HealthView {
+    /// `ok`.
+    status: &'static str,
+    /// The version of the gateway.
+    version: &'static str,
+}
+
+/// Says that the process answers; nothing else is looked at.
+#[utoipa::path(
+    get, path = "/healthz", tag = "health", responses((status = 200, body = HealthView)), security(())
+)]
+pub(crate) async fn alive() -> Response {
+    ok()
+}
+
+/// Says whether requests can be taken: the journal can be written, and the gateway is not ending.
+#[utoipa::path(
+    get, path = "/readyz", tag = "health", security(()),
+    responses((status = 200, body = HealthView), (status = 503, body = ProblemView))
+)]
+pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
+    let engine = gateway.engine();
+    if engine.is_draining() {
+        let detail = "the gateway is ending: it takes no requests any more";
+        return Problem::new(Kind::Unavailable, detail).into_response();
+    }
+    if !gateway.shared.written.is_written(engine).await {
+        let detail = "the journal cannot be written; the log says why";
+        return Problem::new(Kind::Unavailable, detail).into_response();
+    }
+    ok()
+}
+
+/// Whether the journal took what was written to it a moment ago. Whoever asks often, which everybody may,
+/// has nothing written more often.
+#[derive(Debug, Default)]
+pub(crate) struct Written(Mutex<Option<(Instant, bool)>>);
+
+impl Written {
+    async fn is_written(&self, engine: &Engine) -> bool {
+        let mut last = self.0.lock().await;
+        if let Some((at, is_written)) = *last
+            && at.elapsed() < GOOD_FOR
+        {
+            return is_written;
+        }
+        let tried = engine.check_writable().await;
+        if let Err(error) = &tried {
+            tracing::warn!(error = %chain(error), "the journal cannot be written");
+        }
+        *last = Some((Instant::now(), tried.is_ok()));
+        tried.is_ok()
+    }
+}
+
+fn ok() -> Response {
+    let health = HealthView {
+        status: "ok",
+        version: env!("CARGO_PKG_VERSION"),
+    };
+    (StatusCode::OK, Json(health)).into_response()
+}
+
+/// For how long it is taken to be as it was.
+const GOOD_FOR: Duration = Duration::from_secs(2);

@@ -1,0 +1,93 @@
+//! What there is: tools, servers, providers, models.
+
+use axum::Json;
+use axum::extract::State;
+
+use super::extract::Known;
+use super::problem::{Problem, ProblemView};
+use super::wire::listing::{
+    MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerView,
+    ToolList, ToolView,
+};
+use super::wire::words;
+use super::{asking, owner};
+use crate::gateway::Gateway;
+
+/// The tools of the gateway that the token may use, and what policy says of each.
+#[utoipa::path(
+    get, path = "/tools", tag = "tools",
+    responses((status = 200, body = ToolList), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn tools(
+    Known(asker): Known,
+    State(gateway): State<Gateway>,
+) -> Result<Json<ToolList>, Problem> {
+    let config = &gateway.shared.config;
+    let provider = &config.options.model.provider;
+    let mut options = match gateway.shared.options.get(provider) {
+        Some(options) => options.clone(),
+        None => config.options.clone(),
+    };
+    options.server_tools = owner::server_tools(&asker, None, false)?;
+    asking::people(gateway.engine(), &mut options).await;
+    let offered = gateway.engine().tools(&options).await;
+    Ok(Json(ToolList {
+        tools: offered.catalog.iter().map(ToolView::of).collect(),
+        problems: offered.problems.iter().map(MissingView::from).collect(),
+    }))
+}
+
+/// The MCP servers, and how they are.
+#[utoipa::path(
+    get, path = "/servers", tag = "tools",
+    responses((status = 200, body = ServerList), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn servers(
+    Known(_asker): Known,
+    State(gateway): State<Gateway>,
+) -> Json<ServerList> {
+    let servers = gateway.shared.servers.iter().map(ServerView::of);
+    Json(ServerList {
+        servers: servers.collect(),
+    })
+}
+
+/// The providers of models, and how they stand. None is asked.
+#[utoipa::path(
+    get, path = "/providers", tag = "models",
+    responses((status = 200, body = ProviderList), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn providers(
+    Known(_asker): Known,
+    State(gateway): State<Gateway>,
+) -> Json<ProviderList> {
+    let engine = gateway.engine();
+    let providers = gateway.shared.providers.iter();
+    let providers =
+        providers.map(|(name, state)| ProviderView::of(name, state, engine.capabilities(name)));
+    Json(ProviderList {
+        providers: providers.collect(),
+    })
+}
+
+/// The models that can be asked for: aliases, and what the providers with a key say that they have. What a
+/// provider does not list, it may have all the same.
+#[utoipa::path(
+    get, path = "/models", tag = "models",
+    responses((status = 200, body = ModelList), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn models(
+    Known(_asker): Known,
+    State(gateway): State<Gateway>,
+) -> Json<ModelList> {
+    let config = &gateway.shared.config;
+    let listed = gateway.listed().await;
+    let models = listed.iter().map(|model| {
+        let alias_of = config.aliases.get(&model.id).map(words::model);
+        ModelView::of(model, alias_of)
+    });
+    Json(ModelList {
+        default: words::model(&config.options.model),
+        models: models.collect(),
+    })
+}

@@ -1,0 +1,357 @@
+//! Problem documents: what the API answers instead of what was asked for (RFC 9457).
+//!
+//! Programs go by `type`, which is one of a few and never changes; people read `detail`.
+
+use std::time::Duration;
+
+use axum::response::{IntoResponse, Response};
+use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderValue, StatusCode};
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::ids::ToolCallId;
+use jackfield_engine::{EngineError, JournalError};
+use serde::Serialize;
+use serde_json::{Map, Value};
+use utoipa::ToSchema;
+
+use crate::failures::chain;
+
+/// Why a request is not done.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Problem {
+    detail: String,
+    /// Fields that only this kind has.
+    more: Map<String, Value>,
+    kind: Kind,
+    retry_after: Option<Duration>,
+}
+
+/// What kind of problem it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Kind {
+    /// The session is at work on a turn.
+    Busy,
+    /// It contradicts what was said before.
+    Conflict,
+    /// The caller may not do this.
+    Forbidden,
+    /// The gateway itself failed.
+    Internal,
+    /// The request is none, or breaks a rule.
+    Invalid,
+    /// There is no such model.
+    NoSuchModel,
+    /// There is nothing of this name for this caller.
+    NotFound,
+    /// The address does not take this method.
+    MethodNotAllowed,
+    /// What was to be answered has been, or is not wanted any more.
+    Closed,
+    /// Results are missing.
+    ResultsMissing,
+    /// A part of the request is too large.
+    TooLarge,
+    /// There are too many requests.
+    TooMany,
+    /// The request did not come in time.
+    TooSlow,
+    /// No token, or a wrong one.
+    Unauthenticated,
+    /// Nothing can be served now.
+    Unavailable,
+    /// The body is not JSON by its media type.
+    UnsupportedMediaType,
+}
+
+impl Kind {
+    /// The last part of its `type`.
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::Busy => "busy",
+            Self::Closed => "closed",
+            Self::Conflict => "conflict",
+            Self::Forbidden => "forbidden",
+            Self::Internal => "internal",
+            Self::Invalid => "invalid",
+            Self::MethodNotAllowed => "method_not_allowed",
+            Self::NoSuchModel => "no_such_model",
+            Self::NotFound => "not_found",
+            Self::ResultsMissing => "results_missing",
+            Self::TooLarge => "too_large",
+            Self::TooMany => "too_many",
+            Self::TooSlow => "too_slow",
+            Self::Unauthenticated => "unauthenticated",
+            Self::Unavailable => "unavailable",
+            Self::UnsupportedMediaType => "unsupported_media_type",
+        }
+    }
+
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::Busy | Self::Closed | Self::Conflict => StatusCode::CONFLICT,
+            Self::Forbidden => StatusCode::FORBIDDEN,
+            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::Invalid | Self::ResultsMissing => StatusCode::BAD_REQUEST,
+            Self::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
+            Self::NoSuchModel | Self::NotFound => StatusCode::NOT_FOUND,
+            Self::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
+            Self::TooSlow => StatusCode::REQUEST_TIMEOUT,
+            Self::Unauthenticated => StatusCode::UNAUTHORIZED,
+            Self::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
+            Self::UnsupportedMediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        }
+    }
+
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Busy => "The session is at work on a turn",
+            Self::Closed => "That is answered or over",
+            Self::Conflict => "That contradicts what was said before",
+            Self::Forbidden => "That is not allowed",
+            Self::Internal => "The gateway failed",
+            Self::Invalid => "The request is not valid",
+            Self::MethodNotAllowed => "The address does not take this method",
+            Self::NoSuchModel => "There is no such model",
+            Self::NotFound => "There is no such thing",
+            Self::ResultsMissing => "Results are missing",
+            Self::TooLarge => "The request is too large",
+            Self::TooMany => "There are too many requests",
+            Self::TooSlow => "The request did not come in time",
+            Self::Unauthenticated => "A token is needed",
+            Self::Unavailable => "Nothing can be served now",
+            Self::UnsupportedMediaType => "The body has to be JSON",
+        }
+    }
+}
+
+/// A problem document, as it is written.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Problem)]
+pub(crate) struct ProblemView {
+    /// Which problem it is: `urn:jackfield:problem:` and a word that never changes.
+    #[serde(rename = "type")]
+    #[schema(example = "urn:jackfield:problem:invalid")]
+    kind: String,
+    /// The same in a few words.
+    title: &'static str,
+    /// The HTTP status.
+    status: u16,
+    /// What happened and what to do.
+    detail: String,
+    /// The field of the request that it is about, as a JSON Pointer, or the name of a parameter.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pointer: Option<Value>,
+    #[serde(flatten)]
+    #[schema(ignore)]
+    more: Map<String, Value>,
+}
+
+impl Problem {
+    /// A problem of this kind.
+    pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
+        Self {
+            detail: detail.into(),
+            more: Map::new(),
+            kind,
+            retry_after: None,
+        }
+    }
+
+    /// A field that cannot be what it is; the place is a JSON Pointer (RFC 6901).
+    pub(crate) fn field(place: impl Into<String>, why: impl Into<String>) -> Self {
+        let (place, why) = (place.into(), why.into());
+        Self::new(Kind::Invalid, format!("{place}: {why}")).with("pointer", place)
+    }
+
+    /// A parameter of the address that cannot be what it is.
+    pub(crate) fn parameter(name: &str, why: impl Into<String>) -> Self {
+        let why = why.into();
+        Self::new(Kind::Invalid, format!("{name}: {why}")).with("parameter", name)
+    }
+
+    /// There is no session of this id for the caller.
+    pub(crate) fn no_session(id: &str) -> Self {
+        let detail = format!(
+            "there is no session `{id}`; `GET /api/v1/sessions` lists those that there are"
+        );
+        Self::new(Kind::NotFound, detail)
+    }
+
+    /// The same with one more field.
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Value>) -> Self {
+        self.more.insert(name.to_owned(), value.into());
+        self
+    }
+
+    /// The same with the time after which to come again.
+    pub(crate) const fn after(mut self, wait: Duration) -> Self {
+        self.retry_after = Some(wait);
+        self
+    }
+
+    /// The document, in one line.
+    pub(crate) fn into_json(self) -> String {
+        let Self {
+            detail,
+            mut more,
+            kind,
+            ..
+        } = self;
+        let document = ProblemView {
+            kind: format!("{TYPE}{}", kind.code()),
+            title: kind.title(),
+            status: kind.status().as_u16(),
+            detail,
+            pointer: more.shift_remove("pointer"),
+            more,
+        };
+        serde_json::to_string(&document).unwrap_or_default()
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let (kind, status, retry_after) = (self.kind, self.kind.status(), self.retry_after);
+        let body = self.into_json();
+        let mut response = (status, body).into_response();
+        let headers = response.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
+        if matches!(kind, Kind::TooLarge | Kind::TooSlow) {
+            // What is still to come of the body is not read.
+            headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        if let Some(wait) = retry_after {
+            // Whole seconds, and never too early.
+            let seconds = wait.as_millis().div_ceil(1_000);
+            let seconds = u64::try_from(seconds).unwrap_or(u64::MAX).max(1);
+            headers.insert(RETRY_AFTER, seconds.into());
+        }
+        response
+    }
+}
+
+impl From<ServeError> for Problem {
+    fn from(error: ServeError) -> Self {
+        let ServeError {
+            kind,
+            message,
+            param,
+        } = error;
+        let (kind, wait) = match kind {
+            ServeErrorKind::Busy => (Kind::Busy, None),
+            ServeErrorKind::Cancelled
+            | ServeErrorKind::ClientExpired
+            | ServeErrorKind::LimitReached => (Kind::Closed, None),
+            ServeErrorKind::Conflict => (Kind::Conflict, None),
+            ServeErrorKind::Forbidden => (Kind::Forbidden, None),
+            ServeErrorKind::Internal => (Kind::Internal, None),
+            ServeErrorKind::Invalid | ServeErrorKind::Strict | ServeErrorKind::Unsupported => {
+                (Kind::Invalid, None)
+            }
+            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => (Kind::Unavailable, None),
+            ServeErrorKind::NoSuchAddress
+            | ServeErrorKind::NoSuchCall
+            | ServeErrorKind::NoSuchReply
+            | ServeErrorKind::NoSuchSession => (Kind::NotFound, None),
+            ServeErrorKind::NoSuchModel => (Kind::NoSuchModel, None),
+            ServeErrorKind::ResultsMissing => (Kind::ResultsMissing, None),
+            ServeErrorKind::TooLarge => (Kind::TooLarge, None),
+            ServeErrorKind::TooMany { retry_after } => (Kind::TooMany, Some(retry_after)),
+            ServeErrorKind::TooSlow => (Kind::TooSlow, None),
+            ServeErrorKind::Unauthenticated => (Kind::Unauthenticated, None),
+        };
+        let mut problem = Self::new(kind, message);
+        if let Some(place) = param {
+            problem = problem.with("pointer", format!("/{}", place.replace('.', "/")));
+        }
+        match wait {
+            Some(seconds) => problem.after(Duration::from_secs(seconds)),
+            None => problem,
+        }
+    }
+}
+
+impl From<EngineError> for Problem {
+    fn from(error: EngineError) -> Self {
+        let detail = error.to_string();
+        match error {
+            EngineError::Busy { turn, .. } => {
+                let detail = format!(
+                    "{detail}; post again with `if_busy` as `queue` or `cancel`, or cancel the turn"
+                );
+                Self::new(Kind::Busy, detail).with("turn", turn.as_str())
+            }
+            EngineError::LeftOpen { session, turn } => {
+                let detail = format!(
+                    "session {session} has a turn that its process left ({turn}); it is taken up by itself: \
+                     come again, or cancel it"
+                );
+                Self::new(Kind::Busy, detail)
+                    .with("turn", turn.as_str())
+                    .after(Duration::from_secs(1))
+            }
+            EngineError::Draining => {
+                Self::new(Kind::Unavailable, detail).after(Duration::from_secs(1))
+            }
+            EngineError::Exists { .. } => Self::new(Kind::Conflict, detail),
+            EngineError::ForeignCursor(_) => Self::parameter("Last-Event-ID", detail),
+            EngineError::Journal(JournalError::UnknownSession { session }) => {
+                Self::no_session(session.as_str())
+            }
+            EngineError::Journal(JournalError::Owned { .. }) => Self::new(Kind::Busy, detail),
+            EngineError::Journal(JournalError::Newer { .. }) => Self::new(Kind::Conflict, detail),
+            EngineError::Journal(_) => Self::unavailable(&error),
+            EngineError::NoSuchCall { calls, .. } => {
+                Self::new(Kind::NotFound, detail).with("calls", ids(&calls))
+            }
+            EngineError::NotWaiting { calls, .. } => {
+                Self::new(Kind::Closed, detail).with("calls", ids(&calls))
+            }
+            EngineError::ResultConflict { calls, .. } => {
+                Self::new(Kind::Conflict, detail).with("calls", ids(&calls))
+            }
+            EngineError::ResultsMissing { calls, .. } => {
+                Self::new(Kind::ResultsMissing, detail).with("calls", ids(&calls))
+            }
+            EngineError::NoSuchPlace { .. } => Self::field("/turn", detail),
+            EngineError::NotCommitted { .. } | EngineError::OwnershipLost { .. } => {
+                Self::unavailable(&error)
+            }
+            EngineError::NothingOpen { .. } => Self::new(Kind::Closed, detail),
+            EngineError::Parked { .. } => Self::new(Kind::Conflict, detail),
+            EngineError::UnknownProvider { .. } => {
+                Self::new(Kind::NoSuchModel, detail).with("pointer", "/model")
+            }
+            EngineError::Unpriced { .. } => Self::field("/model", detail),
+            EngineError::UnknownTool { .. } => Self::new(Kind::NotFound, detail),
+            EngineError::KeyConflict { .. } => Self::new(Kind::Conflict, detail),
+            EngineError::NoSuchTurn { .. } => Self::new(Kind::NotFound, detail),
+            _ => Self::internal(&error),
+        }
+    }
+}
+
+impl Problem {
+    /// What is the gateway's own fault: the cause goes to the log, and not to the client.
+    fn internal(error: &EngineError) -> Self {
+        tracing::error!(error = %chain(error), "a request of the API failed");
+        Self::new(Kind::Internal, "the gateway failed; its log says why")
+    }
+
+    /// The journal does not do what is asked of it.
+    fn unavailable(error: &EngineError) -> Self {
+        tracing::error!(error = %chain(error), "the journal fails");
+        let detail = "the journal cannot be read or written now: come again";
+        Self::new(Kind::Unavailable, detail).after(Duration::from_secs(1))
+    }
+}
+
+fn ids(calls: &[ToolCallId]) -> Vec<String> {
+    calls.iter().map(ToString::to_string).collect()
+}
+
+/// What every `type` begins with.
+const TYPE: &str = "urn:jackfield:problem:";
+/// The media type of a problem document.
+pub(crate) const MEDIA_TYPE: &str = "application/problem+json";

@@ -1,0 +1,296 @@
+//! Sessions: made, listed, looked at, forked, deleted, exported.
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::{CONTENT_DISPOSITION, LOCATION};
+use http::{HeaderValue, StatusCode};
+use jackfield_domain::history::History;
+use jackfield_domain::ids::SessionId;
+use jackfield_domain::time::WallTime;
+use jackfield_engine::{SessionQuery, SessionRow};
+use serde::Deserialize;
+
+use super::extract::{Known, Own, Parameters, Perhaps};
+use super::owner;
+use super::problem::{Problem, ProblemView};
+use super::story;
+use super::wire::blocks::MessageView;
+use super::wire::request::{CreateSession, Fork};
+use super::wire::session::{ExportView, ForkedView, SessionPage, SessionView, TurnPage};
+use super::wire::turn::TurnView;
+use crate::gateway::Gateway;
+
+/// Which sessions are listed.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Listed {
+    /// At most this many.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<usize>,
+    /// Those that come after a page: what that page said as `next`.
+    page: Option<String>,
+    /// Only those with this in the text of a message, in whatever case.
+    #[param(max_length = 1000)]
+    search: Option<String>,
+}
+
+/// Which turns are listed.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Turns {
+    /// Only those behind the turn of this number.
+    after: Option<u32>,
+    /// At most this many.
+    #[param(minimum = 1, maximum = 200, default = 50)]
+    limit: Option<usize>,
+}
+
+/// Lists the sessions of the token, the one that was changed last first; an admin's lists all.
+#[utoipa::path(
+    get, path = "/sessions", tag = "sessions", params(Listed),
+    responses((status = 200, body = SessionPage), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn list(
+    Known(asker): Known,
+    State(gateway): State<Gateway>,
+    Parameters(listed): Parameters<Listed>,
+) -> Result<Json<SessionPage>, Problem> {
+    let limit = limit(listed.limit)?;
+    let search = listed.search.filter(|search| !search.trim().is_empty());
+    if search
+        .as_ref()
+        .is_some_and(|search| search.len() > LONGEST_SEARCH)
+    {
+        let why = format!("at most {LONGEST_SEARCH} bytes can be searched for");
+        return Err(Problem::parameter("search", why));
+    }
+    let mut before = listed.page.as_deref().map(place).transpose()?;
+    let (mut rows, mut looked_at) = (Vec::new(), 0);
+    let mut next = None;
+    'pages: loop {
+        let query = SessionQuery {
+            before: before.clone(),
+            most: PAGE,
+            text: search.clone(),
+            ..SessionQuery::default()
+        };
+        let found = gateway.engine().sessions(&query).await?;
+        let is_last = found.len() < PAGE;
+        for row in found {
+            if rows.len() == limit || looked_at == MOST_LOOKED_AT {
+                next = before.as_ref().map(written);
+                break 'pages;
+            }
+            looked_at += 1;
+            before = Some((row.changed, row.session.clone()));
+            if owner::sees_row(&asker, &row) {
+                rows.push(row);
+            }
+        }
+        if is_last {
+            break;
+        }
+    }
+    Ok(Json(SessionPage {
+        sessions: rows.iter().map(SessionView::from).collect(),
+        next,
+    }))
+}
+
+/// Makes a session in which nothing was said yet.
+#[utoipa::path(
+    post, path = "/sessions", tag = "sessions", request_body = Option<CreateSession>,
+    responses((status = 201, body = SessionView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn create(
+    Known(asker): Known,
+    State(gateway): State<Gateway>,
+    Perhaps(CreateSession {}): Perhaps<CreateSession>,
+) -> Result<Response, Problem> {
+    let session = owner::new_session(&asker)?;
+    gateway.engine().create(&session).await?;
+    made(&gateway, &session).await
+}
+
+/// One session.
+#[utoipa::path(
+    get, path = "/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 200, body = SessionView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn get(
+    own: Own,
+    State(gateway): State<Gateway>,
+) -> Result<Json<SessionView>, Problem> {
+    view(&gateway, &own.session).await.map(Json)
+}
+
+/// Deletes a session with everything of it, for good. One that is at work is busy: cancel its turn first.
+#[utoipa::path(
+    delete, path = "/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 204), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn delete(
+    own: Own,
+    State(gateway): State<Gateway>,
+) -> Result<StatusCode, Problem> {
+    gateway.engine().delete(&own.session).await?;
+    Ok(StatusCode::NO_CONTENT)
+}
+
+/// Begins a session with what was said in this one up to a place. This one stays as it is.
+#[utoipa::path(
+    post, path = "/sessions/{session}/fork", tag = "sessions", params(("session" = String, Path)),
+    request_body = Option<Fork>,
+    responses((status = 201, body = SessionView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn fork(
+    own: Own,
+    State(gateway): State<Gateway>,
+    Perhaps(Fork { turn, round }): Perhaps<Fork>,
+) -> Result<Response, Problem> {
+    if turn.is_none() && round.is_some() {
+        return Err(Problem::field("/turn", "say which turn the round is of"));
+    }
+    let engine = gateway.engine();
+    let places = engine.fork_places(&own.session).await?;
+    let mut places = places.into_iter().rev().map(|forkable| forkable.place);
+    let place = places.find(|place| match turn {
+        Some(turn) => place.ordinal == turn && place.round == round,
+        None => place.round.is_none(),
+    });
+    let Some(place) = place else {
+        let why = match (turn, round) {
+            (Some(turn), Some(round)) => format!("there is no closed round {round} in turn {turn}"),
+            (Some(turn), None) => format!("there is no turn {turn} that has ended"),
+            (None, _) => "no turn of this session has ended".to_owned(),
+        };
+        return Err(Problem::field("/turn", why));
+    };
+    let session = owner::new_session(&own.asker)?;
+    engine.fork(&own.session, &place, &session).await?;
+    made(&gateway, &session).await
+}
+
+/// The turns of a session, in order.
+#[utoipa::path(
+    get, path = "/sessions/{session}/turns", tag = "turns",
+    params(("session" = String, Path), Turns),
+    responses((status = 200, body = TurnPage), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn turns(
+    own: Own,
+    State(gateway): State<Gateway>,
+    Parameters(Turns { after, limit }): Parameters<Turns>,
+) -> Result<Json<TurnPage>, Problem> {
+    let limit = self::limit(limit)?;
+    let loaded = gateway.engine().load(&own.session).await?;
+    let after = after.unwrap_or(0);
+    let stories = story::turns(&loaded.steps);
+    let mut behind = stories.iter().filter(|story| story.ordinal > after);
+    let turns = behind.by_ref().take(limit);
+    let turns: Vec<TurnView> = turns.map(|story| story.view(&own.session)).collect();
+    let next = behind
+        .next()
+        .and_then(|_| turns.last())
+        .map(|turn| turn.number);
+    Ok(Json(TurnPage { turns, next }))
+}
+
+/// A whole session in one document.
+#[utoipa::path(
+    get, path = "/sessions/{session}/export", tag = "sessions", params(("session" = String, Path)),
+    responses((status = 200, body = ExportView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn export(own: Own, State(gateway): State<Gateway>) -> Result<Response, Problem> {
+    let loaded = gateway.engine().load(&own.session).await?;
+    let forked = History::of(&loaded.steps).forked;
+    let stories = story::turns(&loaded.steps);
+    let document = ExportView {
+        format: "jackfield.session.api",
+        version: 1,
+        session: own.session.to_string(),
+        forked_from: forked.as_ref().map(ForkedView::from),
+        before: forked
+            .iter()
+            .flat_map(|forked| forked.messages.iter())
+            .map(|message| MessageView::of(message))
+            .collect(),
+        turns: stories
+            .iter()
+            .map(|story| story.view(&own.session))
+            .collect(),
+    };
+    let mut response = Json(document).into_response();
+    // An id has no character that would need quoting.
+    let name = format!("attachment; filename=\"{}.json\"", own.session);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        response.headers_mut().insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+/// A session that was just made.
+async fn made(gateway: &Gateway, session: &SessionId) -> Result<Response, Problem> {
+    let view = view(gateway, session).await?;
+    let mut response = (StatusCode::CREATED, Json(view)).into_response();
+    if let Ok(location) = HeaderValue::from_str(&format!("/api/v1/sessions/{session}")) {
+        response.headers_mut().insert(LOCATION, location);
+    }
+    Ok(response)
+}
+
+async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Problem> {
+    let engine = gateway.engine();
+    let row = row(gateway, session).await?;
+    let mut view = SessionView::from(&row);
+    if row.unreadable.is_none() {
+        let loaded = engine.load(session).await?;
+        let forked = History::of(&loaded.steps).forked;
+        view.forked_from = forked.as_ref().map(ForkedView::from);
+    }
+    Ok(view)
+}
+
+/// The row of a session.
+pub(crate) async fn row(gateway: &Gateway, session: &SessionId) -> Result<SessionRow, Problem> {
+    let found = gateway.engine().session(session).await?;
+    found.ok_or_else(|| Problem::no_session(session.as_str()))
+}
+
+fn limit(given: Option<usize>) -> Result<usize, Problem> {
+    match given {
+        None => Ok(USUAL_LIMIT),
+        Some(limit @ 1..=MOST) => Ok(limit),
+        Some(limit) => {
+            let why = format!("a number from 1 to {MOST} is expected, not {limit}");
+            Err(Problem::parameter("limit", why))
+        }
+    }
+}
+
+/// Where a page begins, as it is written.
+fn written((changed, session): &(WallTime, SessionId)) -> String {
+    format!("{}.{session}", changed.as_millis())
+}
+
+fn place(text: &str) -> Result<(WallTime, SessionId), Problem> {
+    let wrong = || Problem::parameter("page", "this is nothing that a page said as `next`");
+    let (changed, session) = text.split_once('.').ok_or_else(wrong)?;
+    let changed: i64 = changed.parse().map_err(|_| wrong())?;
+    let session = SessionId::parse(session).map_err(|_| wrong())?;
+    Ok((WallTime::from_millis(changed), session))
+}
+
+/// The longest text that is searched for.
+const LONGEST_SEARCH: usize = 1_000;
+/// The most of a page.
+const MOST: usize = 200;
+/// How many sessions are looked at for one page, where most of them are somebody else's.
+const MOST_LOOKED_AT: usize = 2_000;
+/// How many rows are read at once.
+const PAGE: usize = 200;
+/// How many are on a page if nothing is said.
+const USUAL_LIMIT: usize = 50;

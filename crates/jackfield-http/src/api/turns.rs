@@ -1,0 +1,448 @@
+//! Turns: begun by a message, gone on with by results, cancelled, looked at.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::State;
+use axum::response::{IntoResponse as _, Response};
+use http::header::LOCATION;
+use http::{HeaderMap, HeaderValue, StatusCode};
+use jackfield_assembly::Disconnect as OnDisconnect;
+use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::cursor::Cursor;
+use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::setup::Opening;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
+use jackfield_engine::{
+    AnswerCalls, Begun, Connection, Disconnect, Engine, EngineError, SecondMessage, SendMessage,
+    TurnOptions, Watcher,
+};
+use tokio::time::{Instant, timeout};
+
+use super::events::{End, Stream};
+use super::extract::{Given, OfTurn, Own, no_turn};
+use super::problem::{Kind, Problem, ProblemView};
+use super::story;
+use super::telling::Events;
+use super::wire::events::EventView;
+use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
+use super::wire::turn::TurnView;
+use super::{asking, owner};
+use crate::auth::Asker;
+use crate::gateway::Gateway;
+use crate::ids;
+
+/// Posts a message, and gets it answered: as `mode` says when the turn has ended, as events, or later.
+///
+/// A turn that needs somebody outside is answered with the status `waiting` and what it waits for. With an
+/// `Idempotency-Key` the same request is answered by the same turn, however often it is sent.
+#[utoipa::path(
+    post, path = "/sessions/{session}/turns", tag = "turns",
+    params(("session" = String, Path),
+        ("Idempotency-Key" = Option<String>, Header, description = "What makes a repetition safe: 1 to 255 characters.")),
+    request_body = PostTurn,
+    responses((status = 200, content((TurnView = "application/json"), (EventView = "text/event-stream"))),
+        (status = 202, body = TurnView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn post(
+    own: Own,
+    State(gateway): State<Gateway>,
+    headers: HeaderMap,
+    Given { digest, value }: Given<PostTurn>,
+) -> Result<Response, Problem> {
+    let mut asked = value;
+    let mode = asked.mode;
+    let key = key(&headers)?;
+    let user = user(asked.user.take())?;
+    let principal = owner::principal(&own.asker, user.as_deref());
+    let opening = Opening::UserMessage(Arc::new(asked.take_message()?));
+    let mut options = options(&gateway, &own.asker, asked, mode).await?;
+    let engine = gateway.engine();
+    // Two requests with one key at once: the second one finds the turn of the first.
+    let _first = match &key {
+        Some(_) => Some(gateway.shared.keys.first(&own.session).await),
+        None => None,
+    };
+    if let Some(key) = &key
+        && let Some(turn) = earlier(engine, &own.session, &principal, key, digest).await?
+    {
+        return collect(gateway.clone(), own.session, turn, mode).await;
+    }
+    options.caller = Some(Arc::new(Caller {
+        body: Some(digest),
+        dialect: DIALECT.into(),
+        display: Display { server_tools: true },
+        echo: None,
+        key: key.map(Into::into),
+        model: super::wire::words::model(&options.model).into(),
+        principal,
+        view: None,
+    }));
+    let begun = engine
+        .begin(SendMessage {
+            opening,
+            options,
+            session: own.session,
+        })
+        .await?;
+    ToTell::from(begun).answer(gateway, mode).await
+}
+
+/// Posts the results of the client's own tools; the turn goes on when all of them are there.
+///
+/// The same results again are answered with what came of them.
+#[utoipa::path(
+    post, path = "/sessions/{session}/turns/{turn}/results", tag = "turns",
+    params(("session" = String, Path), ("turn" = String, Path)),
+    request_body = PostResults,
+    responses((status = 200, content((TurnView = "application/json"), (EventView = "text/event-stream"))),
+        (status = 202, body = TurnView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn results(
+    own: Own,
+    OfTurn(turn): OfTurn,
+    State(gateway): State<Gateway>,
+    Given { value, .. }: Given<PostResults>,
+) -> Result<Response, Problem> {
+    let mode = value.mode;
+    let results = value.take()?;
+    let engine = gateway.engine();
+    find(engine, &own.session, &turn).await?;
+    let mut policy = gateway.shared.config.options.policy.clone();
+    policy.can_ask = true;
+    let answered = engine.answer(AnswerCalls {
+        by: Arc::clone(&own.asker.principal),
+        disconnect: disconnect(&gateway, mode),
+        policy,
+        results,
+        session: own.session,
+        turn,
+    });
+    let begun = answered.await?.begun;
+    ToTell::from(begun).answer(gateway, mode).await
+}
+
+/// One turn.
+#[utoipa::path(
+    get, path = "/sessions/{session}/turns/{turn}", tag = "turns",
+    params(("session" = String, Path), ("turn" = String, Path)),
+    responses((status = 200, body = TurnView), (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn get(
+    own: Own,
+    OfTurn(turn): OfTurn,
+    State(gateway): State<Gateway>,
+) -> Result<Json<TurnView>, Problem> {
+    let found = find(gateway.engine(), &own.session, &turn).await?;
+    Ok(Json(found))
+}
+
+/// Ends a turn now, in one step and with an outcome for each of its calls. One that is over stays as it
+/// ended.
+#[utoipa::path(
+    post, path = "/sessions/{session}/turns/{turn}/cancel", tag = "turns",
+    params(("session" = String, Path), ("turn" = String, Path)),
+    responses((status = 200, body = TurnView), (status = 202, body = TurnView),
+        (status = "4XX", body = ProblemView))
+)]
+pub(crate) async fn cancel(
+    own: Own,
+    OfTurn(turn): OfTurn,
+    State(gateway): State<Gateway>,
+) -> Result<Response, Problem> {
+    let engine = gateway.engine();
+    let found = find(engine, &own.session, &turn).await?;
+    if found.end.is_some() {
+        return Ok(Json(found).into_response());
+    }
+    let id = delivery_id(&format!("cancel-{turn}"))?;
+    let body = DeliveryBody::Cancel {
+        cause: CancelCause::Asked,
+        turn: turn.clone(),
+    };
+    let by = Arc::clone(&own.asker.principal);
+    // That it is there already is as good.
+    let _delivered = engine.deliver(&own.session, id, by, body).await?;
+    let mut watcher = engine.watch(own.session.clone(), Cursor::START).await?;
+    let mut events = Events::of_turn(own.session.clone());
+    let over = async {
+        while !events
+            .turn()
+            .is_some_and(|story| story.turn == turn && story.is_over())
+        {
+            let (_, told) = watcher.next().await?;
+            events.tell(told);
+        }
+        Ok::<_, EngineError>(())
+    };
+    let status = match timeout(PATIENCE, over).await {
+        Ok(over) => {
+            over?;
+            StatusCode::OK
+        }
+        // Another process is at it: it hears of it in its own time.
+        Err(_) => StatusCode::ACCEPTED,
+    };
+    let found = find(engine, &own.session, &turn).await?;
+    Ok((status, Json(found)).into_response())
+}
+
+/// How a turn is sent.
+async fn options(
+    gateway: &Gateway,
+    asker: &Asker,
+    mut asked: PostTurn,
+    mode: Mode,
+) -> Result<TurnOptions, Problem> {
+    let config = &gateway.shared.config;
+    let model = match asked.model.as_deref() {
+        None => config.options.model.clone(),
+        Some(name) => gateway.model(name)?,
+    };
+    let known = gateway.shared.options.get(&model.provider);
+    let mut options = known.cloned().ok_or_else(|| {
+        let detail = format!("there is no provider `{}`", model.provider);
+        Problem::new(Kind::NoSuchModel, detail).with("pointer", "/model")
+    })?;
+    options.model = model;
+    options.can_supersede = true;
+    options.client_tools = asked.take_tools()?;
+    options.disconnect = disconnect(gateway, mode);
+    options.second = match asked.if_busy {
+        IfBusy::Cancel => SecondMessage::Cancel,
+        IfBusy::Queue => SecondMessage::Queue,
+        IfBusy::Refuse => SecondMessage::Refuse,
+    };
+    options.server_tools = owner::server_tools(
+        asker,
+        asked.server_tools.as_deref(),
+        !options.client_tools.is_empty(),
+    )?;
+    if let Some(choice) = asked.tool_choice {
+        options.choice = choice.choice()?;
+    }
+    if let Some(text) = asked.system {
+        let text = text.trim();
+        let part = SystemPart {
+            origin: PartOrigin::Flag,
+            text: text.into(),
+        };
+        options.system = SystemPrompt {
+            parts: if text.is_empty() {
+                Vec::new()
+            } else {
+                vec![part]
+            },
+        };
+    }
+    asked.settings.over(&mut options.settings)?;
+    asking::people(gateway.engine(), &mut options).await;
+    Ok(options)
+}
+
+/// What becomes of a turn whose client goes away: one that was never waited for goes on.
+fn disconnect(gateway: &Gateway, mode: Mode) -> Disconnect {
+    match (mode, gateway.shared.config.serve.disconnect) {
+        (Mode::Stream | Mode::Wait, OnDisconnect::Cancel) => Disconnect::Cancel(Duration::ZERO),
+        (Mode::Background, _) | (_, OnDisconnect::Finish) => Disconnect::Finish,
+    }
+}
+
+/// The turn that an earlier request with this key began in the session.
+async fn earlier(
+    engine: &Engine,
+    session: &SessionId,
+    principal: &str,
+    key: &str,
+    body: Digest,
+) -> Result<Option<TurnId>, Problem> {
+    let loaded = engine.load(session).await?;
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let mut callers = facts.filter_map(|fact| {
+        if let Fact::TurnOpened { setup, turn, .. } = fact {
+            Some((setup.caller.as_ref()?, turn))
+        } else {
+            None
+        }
+    });
+    let is_its =
+        |caller: &Caller| caller.key.as_deref() == Some(key) && *caller.principal == *principal;
+    match callers.find(|(caller, _)| is_its(caller)) {
+        None => Ok(None),
+        Some((caller, turn)) if caller.body == Some(body) => Ok(Some(turn.clone())),
+        Some((_, turn)) => {
+            let detail = format!(
+                "the idempotency key `{key}` was used with another request: use a new key for a new message"
+            );
+            Err(Problem::new(Kind::Conflict, detail).with("turn", turn.as_str()))
+        }
+    }
+}
+
+/// Answers with a turn that is there already.
+async fn collect(
+    gateway: Gateway,
+    session: SessionId,
+    turn: TurnId,
+    mode: Mode,
+) -> Result<Response, Problem> {
+    let engine = gateway.engine();
+    let loaded = engine.load(&session).await?;
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let opens =
+        |fact: &&Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if *opened == turn);
+    let before = facts.take_while(|fact| !opens(fact)).count() as u64;
+    let cursor = Cursor::behind_facts(before);
+    let watcher = engine.watch(session.clone(), cursor).await?;
+    let told = ToTell {
+        connection: None,
+        session,
+        turn,
+        watcher,
+    };
+    let mut response = told.answer(gateway, mode).await?;
+    let headers = response.headers_mut();
+    headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+    Ok(response)
+}
+
+/// A turn that is to be told.
+struct ToTell {
+    /// What says that its answer is being written, where that is owed.
+    connection: Option<Connection>,
+    session: SessionId,
+    turn: TurnId,
+    /// Tells it from its opening on, or from the results on that it goes on with.
+    watcher: Watcher,
+}
+
+impl From<Begun> for ToTell {
+    fn from(begun: Begun) -> Self {
+        Self {
+            connection: Some(begun.connection),
+            session: begun.session,
+            turn: begun.turn,
+            watcher: begun.watcher,
+        }
+    }
+}
+
+impl ToTell {
+    /// Answers with the turn, in the way that its client wants.
+    async fn answer(self, gateway: Gateway, mode: Mode) -> Result<Response, Problem> {
+        let Self {
+            connection,
+            session,
+            turn,
+            mut watcher,
+        } = self;
+        let location = format!("/api/v1/sessions/{session}/turns/{turn}");
+        let mut events = Events::of_turn(session.clone());
+        let mut response = match mode {
+            Mode::Background => {
+                if let Some(connection) = connection {
+                    connection.written();
+                }
+                let found = find(gateway.engine(), &session, &turn).await?;
+                (StatusCode::ACCEPTED, Json(found)).into_response()
+            }
+            Mode::Stream => Stream {
+                connection,
+                events,
+                gateway,
+                said: Instant::now(),
+                until: End::Turn(turn),
+                watcher,
+            }
+            .response(),
+            Mode::Wait => {
+                rest(&gateway, &mut watcher, &mut events, &turn).await?;
+                let view = events.turn().map(|story| story.view(&session));
+                if let Some(connection) = connection {
+                    connection.written();
+                }
+                Json(view.ok_or_else(|| no_turn(turn.as_str()))?).into_response()
+            }
+        };
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            response.headers_mut().insert(LOCATION, location);
+        }
+        Ok(response)
+    }
+}
+
+/// Watches until a turn is over or only waits.
+async fn rest(
+    gateway: &Gateway,
+    watcher: &mut Watcher,
+    events: &mut Events,
+    turn: &TurnId,
+) -> Result<(), Problem> {
+    loop {
+        while let Some((_, told)) = watcher.next_so_far() {
+            events.tell(told);
+        }
+        if events.is_at_rest(turn) && events.is_left(gateway).await? {
+            return Ok(());
+        }
+        // Who asks the approver is told by nobody.
+        if let Ok(told) = timeout(MOMENT, watcher.next()).await {
+            let (_, told) = told?;
+            events.tell(told);
+        }
+    }
+}
+
+/// A turn of a session as it is now.
+async fn find(engine: &Engine, session: &SessionId, turn: &TurnId) -> Result<TurnView, Problem> {
+    let loaded = engine.load(session).await?;
+    let stories = story::turns(&loaded.steps);
+    let story = stories.iter().find(|story| story.turn == *turn);
+    let view = story.map(|story| story.view(session));
+    view.ok_or_else(|| no_turn(turn.as_str()))
+}
+
+/// The idempotency key, if there is one.
+fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(key) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    let key = key.to_str().unwrap_or_default().trim();
+    if key.is_empty() || key.len() > LONGEST_KEY {
+        let why = format!("1 to {LONGEST_KEY} visible ASCII characters are expected");
+        return Err(Problem::parameter("Idempotency-Key", why));
+    }
+    Ok(Some(key.to_owned()))
+}
+
+/// Who asks behind a token.
+fn user(user: Option<String>) -> Result<Option<String>, Problem> {
+    match user {
+        Some(user) if user.trim().is_empty() || user.len() > LONGEST_USER => {
+            let why = format!("1 to {LONGEST_USER} bytes are expected");
+            Err(Problem::field("/user", why))
+        }
+        user => Ok(user),
+    }
+}
+
+/// An id for something that is delivered from here.
+pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, Problem> {
+    DeliveryId::parse(&format!("api-{}-{what}", ids::random(12)))
+        .map_err(|error| Problem::new(Kind::Internal, error.to_string()))
+}
+
+/// The dialect of turns that the API began.
+const DIALECT: &str = "api";
+/// The longest idempotency key.
+const LONGEST_KEY: usize = 255;
+/// The longest name of somebody behind a token.
+const LONGEST_USER: usize = 128;
+/// How long it may go unnoticed that a question was left to a person.
+const MOMENT: Duration = Duration::from_millis(250);
+/// How long a cancel waits for the turn's end.
+const PATIENCE: Duration = Duration::from_secs(5);

@@ -1,0 +1,86 @@
+//! Questions about calls as they are told.
+
+use jackfield_domain::wait::WaitEnd;
+use jackfield_engine::Asked;
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::blocks::arguments;
+use super::words;
+
+/// A question about a call that a person can say yes or no to.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Approval)]
+pub(crate) struct ApprovalView {
+    /// Its id.
+    pub(crate) id: String,
+    /// What is asked: `approval` (may it run?) or `unknown_outcome` (may it run again, although nobody knows
+    /// whether it took effect?).
+    pub(crate) kind: String,
+    /// The session.
+    pub(crate) session: String,
+    /// The turn.
+    pub(crate) turn: Option<String>,
+    /// The call.
+    pub(crate) call: String,
+    /// The tool, by the name that the model used.
+    pub(crate) tool: Option<String>,
+    /// The server that the tool is of.
+    pub(crate) server: Option<String>,
+    /// What the tool says of itself.
+    pub(crate) description: Option<String>,
+    /// What it would be run with: an object, or the text that is none.
+    pub(crate) arguments: Option<Value>,
+    /// When it ends unanswered.
+    pub(crate) expires: String,
+    /// How it ended, if it has.
+    pub(crate) ended: Option<AnsweredView>,
+}
+
+/// How a question ended.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Answered)]
+pub(crate) struct AnsweredView {
+    /// When.
+    pub(crate) at: String,
+    /// `answered`, `cancelled`, `expired` or `superseded`.
+    pub(crate) how: String,
+    /// By whom, if somebody answered.
+    pub(crate) by: Option<String>,
+}
+
+/// The questions that nobody has answered.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ApprovalList)]
+pub(crate) struct ApprovalList {
+    /// The questions, the one asked last at the end.
+    pub(crate) approvals: Vec<ApprovalView>,
+}
+
+impl ApprovalView {
+    /// A question.
+    pub(crate) fn of(asked: &Asked) -> Self {
+        let tool = asked.tool.as_ref();
+        Self {
+            id: asked.wait.id.to_string(),
+            kind: words::wait_kind(&asked.wait.kind).to_owned(),
+            session: asked.session.to_string(),
+            turn: asked.turn.as_ref().map(ToString::to_string),
+            call: asked.wait.call.to_string(),
+            tool: tool.map(|tool| tool.definition.name.to_string()),
+            server: tool.map(|tool| tool.origin.toolbox.to_string()),
+            description: tool.map(|tool| tool.definition.description.to_string()),
+            arguments: asked.input.as_ref().map(arguments),
+            expires: asked.wait.deadline.to_rfc3339(),
+            ended: asked.end.as_ref().map(|(at, end)| AnsweredView {
+                at: at.to_rfc3339(),
+                how: words::wait_end(end.kind()).to_owned(),
+                by: match end {
+                    WaitEnd::Answered { by, .. } => Some(by.to_string()),
+                    WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => None,
+                },
+            }),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What a stream of events tells: one event for each thing that a watcher is told, under its cursor.
+
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::blocks::{BlockView, MessageView};
+use super::session::ForkedView;
+use super::turn::{CallView, FailureView, NoteView, TurnView, UsageView, WaitView};
+
+/// One event. Its kind is the name of the server-sent event, too, and the id of that is the cursor behind
+/// it: whoever comes back with it is told everything that comes after, and nothing twice.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = Event)]
+#[serde(tag = "event", rename_all = "snake_case")]
+pub(crate) enum EventView {
+    /// A block of a reply is whole.
+    BlockEnded(BlockEnded),
+    /// A block of a reply begins; its text follows, if it has any.
+    BlockStarted(BlockStarted),
+    /// A call goes on elsewhere: its tool has accepted it.
+    CallAccepted(CallMoved),
+    /// A call has its outcome.
+    CallEnded(CallEnded),
+    /// A try at a call ended without an outcome.
+    CallLost(CallLost),
+    /// A call runs.
+    CallStarted(CallMoved),
+    /// The session began as a fork of another one.
+    Forked(ForkedView),
+    /// A reply is whole: everything that was told of it, once more and complete.
+    Reply(ReplyTold),
+    /// A reply came to no end, and is not asked for again. What was told of it holds.
+    ReplyFailed(ReplyBroken),
+    /// A model is asked.
+    RoundStarted(RoundStarted),
+    /// A reply came to no end: nothing holds of what was told of this round and attempt, and it is asked
+    /// for again.
+    Superseded(ReplyBroken),
+    /// More of a reply.
+    Text(TextTold),
+    /// The turn is over.
+    TurnEnded(TurnEnded),
+    /// A process took up a turn that another one had left.
+    TurnResumed(TurnResumed),
+    /// A turn begins.
+    TurnStarted(TurnStarted),
+    /// A question to somebody outside ended.
+    WaitEnded(WaitEnded),
+    /// Somebody outside is asked.
+    WaitStarted(WaitView),
+}
+
+/// See the event `block_ended`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BlockEnded {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// The block's place in the reply.
+    pub(crate) block: u32,
+}
+
+/// See the event `block_started`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct BlockStarted {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// The block's place in the reply.
+    pub(crate) block: u32,
+    /// What begins: `text`, `thinking`, `refusal`, `tool_call` or `whole`.
+    pub(crate) kind: String,
+    /// The call, if it is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) call: Option<String>,
+    /// The tool, if it is a call.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) name: Option<String>,
+    /// The block, if it comes whole.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) whole: Option<BlockView>,
+}
+
+/// See the events `call_accepted` and `call_started`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CallMoved {
+    /// The call.
+    pub(crate) call: String,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+}
+
+/// See the event `call_ended`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CallEnded {
+    /// The call, with what came of it.
+    pub(crate) call: CallView,
+}
+
+/// See the event `call_lost`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct CallLost {
+    /// The call.
+    pub(crate) call: String,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// What happened, in a word, such as `timeout`.
+    pub(crate) kind: String,
+    /// The same in a sentence.
+    pub(crate) message: String,
+    /// What is known of its effects: `not_sent`, `landed` or `unknown`.
+    pub(crate) disposition: String,
+    /// What is done about it: `ask` (a person), `repeat`, or `report` (to the model).
+    pub(crate) then: String,
+}
+
+/// See the event `reply`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ReplyTold {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// What was said.
+    pub(crate) message: MessageView,
+    /// What it used.
+    pub(crate) usage: Option<UsageView>,
+    /// What was lost or changed on the way to the provider.
+    pub(crate) notes: Vec<NoteView>,
+}
+
+/// See the events `reply_failed` and `superseded`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct ReplyBroken {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// `cancelled`, `failed`, or `lost` (with the process that waited for it).
+    pub(crate) why: String,
+    /// What went wrong.
+    pub(crate) failure: Option<FailureView>,
+    /// How long it takes until it is asked for again.
+    pub(crate) after_ms: Option<u64>,
+    /// What is kept of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) partial: Option<MessageView>,
+}
+
+/// See the event `round_started`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct RoundStarted {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// Whether tools may be used in it.
+    pub(crate) tools_allowed: bool,
+    /// Why not, if not: `first_round_only`, or the limit that was met.
+    pub(crate) why_not: Option<String>,
+}
+
+/// See the event `text`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TextTold {
+    /// The round, from 1.
+    pub(crate) round: u32,
+    /// The try at it, from 1.
+    pub(crate) attempt: u32,
+    /// The block's place in the reply.
+    pub(crate) block: u32,
+    /// What the text is: `text`, `thinking`, `refusal`, or the raw `arguments` of a call.
+    pub(crate) kind: String,
+    /// The text, which follows what came before.
+    pub(crate) text: String,
+}
+
+/// See the event `turn_ended`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TurnEnded {
+    /// The turn, as it is from now on.
+    pub(crate) turn: TurnView,
+}
+
+/// See the event `turn_resumed`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TurnResumed {
+    /// How often that has happened to it.
+    pub(crate) times: u32,
+}
+
+/// See the event `turn_started`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct TurnStarted {
+    /// The turn.
+    pub(crate) turn: String,
+    /// Its place in the session, from 1.
+    pub(crate) number: u32,
+    /// The model, as `provider/model`.
+    pub(crate) model: String,
+    /// The tools that it is offered.
+    pub(crate) tools: Vec<String>,
+    /// What it begins with.
+    pub(crate) messages: Vec<MessageView>,
+}
+
+/// See the event `wait_ended`.
+#[derive(Debug, Serialize, ToSchema)]
+pub(crate) struct WaitEnded {
+    /// The question.
+    pub(crate) id: String,
+    /// How it ended: `answered`, `cancelled`, `expired` or `superseded`.
+    pub(crate) how: String,
+    /// By whom, if somebody answered.
+    pub(crate) by: Option<String>,
+}
+
+impl EventView {
+    /// Its kind, which is the name of the server-sent event.
+    pub(crate) const fn name(&self) -> &'static str {
+        match self {
+            Self::BlockEnded(_) => "block_ended",
+            Self::BlockStarted(_) => "block_started",
+            Self::CallAccepted(_) => "call_accepted",
+            Self::CallEnded(_) => "call_ended",
+            Self::CallLost(_) => "call_lost",
+            Self::CallStarted(_) => "call_started",
+            Self::Forked(_) => "forked",
+            Self::Reply(_) => "reply",
+            Self::ReplyFailed(_) => "reply_failed",
+            Self::RoundStarted(_) => "round_started",
+            Self::Superseded(_) => "superseded",
+            Self::Text(_) => "text",
+            Self::TurnEnded(_) => "turn_ended",
+            Self::TurnResumed(_) => "turn_resumed",
+            Self::TurnStarted(_) => "turn_started",
+            Self::WaitEnded(_) => "wait_ended",
+            Self::WaitStarted(_) => "wait_started",
+        }
+    }
+}

@@ -1,0 +1,282 @@
+//! A turn as it is told: its answer, its calls, what it waits for and what it used.
+
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::ModelFailure;
+use jackfield_domain::note::Note;
+use jackfield_domain::price::Cost;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{Wait, WaitKind};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use super::blocks::{MessageView, ResultView};
+use super::words;
+
+/// A turn: everything from one message to its answer.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Turn)]
+pub(crate) struct TurnView {
+    /// Its id.
+    pub(crate) id: String,
+    /// The session.
+    pub(crate) session: String,
+    /// Its place in the session, from 1.
+    pub(crate) number: u32,
+    /// Where it is: `running`, `waiting` for somebody outside alone, or `ended`.
+    pub(crate) status: String,
+    /// How it ended, once it has.
+    pub(crate) end: Option<EndView>,
+    /// The text of the answer, as far as there is one.
+    pub(crate) answer: String,
+    /// The model, as `provider/model`.
+    pub(crate) model: String,
+    /// When it began.
+    pub(crate) began: String,
+    /// When it ended.
+    pub(crate) ended: Option<String>,
+    /// How many rounds it took so far.
+    pub(crate) rounds: u32,
+    /// How often it was taken up after the process that drove it had gone.
+    pub(crate) resumed: u32,
+    /// What was said, beginning with what the turn began with.
+    pub(crate) messages: Vec<MessageView>,
+    /// Its tool calls, in the order in which the model made them.
+    pub(crate) calls: Vec<CallView>,
+    /// What it waits for.
+    pub(crate) waits: Vec<WaitView>,
+    /// What it used so far.
+    pub(crate) usage: UsageView,
+    /// What that cost, if the model has a price.
+    pub(crate) cost: Option<CostView>,
+    /// What was lost or changed on the way to the provider.
+    pub(crate) notes: Vec<NoteView>,
+}
+
+/// How a turn ended.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = TurnEnd)]
+pub(crate) struct EndView {
+    /// `answered`, `cancelled`, `client_expired` (a client sent no result in time), `failed`,
+    /// `interrupted` (the reply broke off; the text so far is kept) or `limited`.
+    pub(crate) kind: String,
+    /// Why the answer ended, if there is one: `stop`, `length`, …
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) finish: Option<String>,
+    /// What went wrong with the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) failure: Option<FailureView>,
+    /// Which limit was met: `rounds`, `tokens`, `cost`, `active_time` or `no_progress`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) limit: Option<String>,
+}
+
+/// A model call that failed.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Failure)]
+pub(crate) struct FailureView {
+    /// What happened, in a word, such as `rate_limited`.
+    pub(crate) kind: String,
+    /// The same in a sentence.
+    pub(crate) message: String,
+}
+
+/// A tool call, and what came of it.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Call)]
+pub(crate) struct CallView {
+    /// Its id.
+    pub(crate) id: String,
+    /// The tool, by the name that the model used.
+    pub(crate) name: String,
+    /// Where the tool comes from.
+    pub(crate) source: OriginView,
+    /// The round that it was made in, from 1.
+    pub(crate) round: u32,
+    /// The arguments that the model wrote: an object, or the text that is none.
+    pub(crate) arguments: Value,
+    /// What it was run with, if somebody changed the arguments.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) edited_arguments: Option<Value>,
+    /// Where it is: `queued`, `waiting` (somebody is asked), `running`, and then `done`, `failed`,
+    /// `denied`, `not_run`, `cancelled` or `unknown` (nobody knows whether it took effect).
+    pub(crate) status: String,
+    /// Whether it ran and did not fail; null until it has its outcome.
+    pub(crate) success: Option<bool>,
+    /// How often it was started.
+    pub(crate) attempts: u32,
+    /// The time from its last start to its outcome, if one process saw both.
+    pub(crate) duration_ms: Option<u64>,
+    /// What came of it.
+    pub(crate) result: Option<ResultView>,
+}
+
+/// Where a tool comes from.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Origin)]
+pub(crate) struct OriginView {
+    /// Who runs it: `engine`, `client` or `provider`.
+    pub(crate) ran_by: String,
+    /// Its server, such as the id of an MCP server; null if there is no such tool.
+    pub(crate) server: Option<String>,
+    /// Its own name there.
+    pub(crate) tool: Option<String>,
+}
+
+/// A question to somebody outside.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Wait)]
+pub(crate) struct WaitView {
+    /// Its id.
+    pub(crate) id: String,
+    /// The call that it is about.
+    pub(crate) call: String,
+    /// What is asked: `approval`, `client_result`, `elicitation` (a tool's own question) or
+    /// `unknown_outcome` (nobody knows whether the call took effect).
+    pub(crate) kind: String,
+    /// When it ends unanswered.
+    pub(crate) expires: String,
+    /// A tool's own question, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) question: Option<String>,
+}
+
+/// Tokens. What nobody counted is part of the sums as an estimate, which is named.
+#[derive(Clone, Debug, Default, Serialize, ToSchema)]
+#[schema(as = Usage)]
+pub(crate) struct UsageView {
+    /// All input.
+    pub(crate) input_tokens: u64,
+    /// All output.
+    pub(crate) output_tokens: u64,
+    /// Input that was read from a cache; part of the input.
+    pub(crate) cache_read_tokens: u64,
+    /// Input that was written to a cache; part of the input.
+    pub(crate) cache_write_tokens: u64,
+    /// Output that was reasoning; part of the output.
+    pub(crate) reasoning_tokens: u64,
+    /// How much of the input is an estimate.
+    pub(crate) estimated_input_tokens: u64,
+    /// How much of the output is an estimate.
+    pub(crate) estimated_output_tokens: u64,
+}
+
+/// What something cost: exact decimal numbers, as texts.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Cost)]
+pub(crate) struct CostView {
+    /// The currency, such as `USD`.
+    pub(crate) currency: String,
+    /// How much, the estimate included.
+    pub(crate) amount: String,
+    /// How much of it is an estimate.
+    pub(crate) estimated: String,
+}
+
+/// Something that could not be said to the provider as it was.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+#[schema(as = Note)]
+pub(crate) struct NoteView {
+    /// What, in a word that does not change.
+    pub(crate) code: String,
+    /// What was done: `approximated`, `carried`, `dropped` or `refused`.
+    pub(crate) kind: String,
+    /// What suffers by it: `cosmetic`, `cost`, `quality` or `meaning`.
+    pub(crate) effect: String,
+    /// Where.
+    pub(crate) path: String,
+}
+
+impl EndView {
+    /// How a turn ended.
+    pub(crate) fn of(end: &TurnEnd) -> Self {
+        let kind = |kind: &str| Self {
+            kind: kind.to_owned(),
+            finish: None,
+            failure: None,
+            limit: None,
+        };
+        match end {
+            TurnEnd::Answered(reason) => Self {
+                finish: Some(words::finish(reason).to_owned()),
+                ..kind("answered")
+            },
+            TurnEnd::Cancelled(_) => kind("cancelled"),
+            TurnEnd::ClientExpired => kind("client_expired"),
+            TurnEnd::Failed(failure) => Self {
+                failure: Some(FailureView::of(failure)),
+                ..kind("failed")
+            },
+            TurnEnd::Interrupted(failure) => Self {
+                failure: Some(FailureView::of(failure)),
+                ..kind("interrupted")
+            },
+            TurnEnd::Limited { limit, .. } => Self {
+                limit: Some(words::limit(*limit).to_owned()),
+                ..kind("limited")
+            },
+        }
+    }
+}
+
+impl FailureView {
+    /// A failure.
+    pub(crate) fn of(failure: &ModelFailure) -> Self {
+        Self {
+            kind: words::model_failure(failure.kind).to_owned(),
+            message: failure.message.clone(),
+        }
+    }
+}
+
+impl WaitView {
+    /// A question.
+    pub(crate) fn of(wait: &Wait) -> Self {
+        let question = match &wait.kind {
+            WaitKind::Elicitation { question, .. } => Some(question.message.to_string()),
+            WaitKind::Approval { .. } | WaitKind::ClientResult | WaitKind::UnknownOutcome => None,
+        };
+        Self {
+            id: wait.id.to_string(),
+            call: wait.call.to_string(),
+            kind: words::wait_kind(&wait.kind).to_owned(),
+            expires: wait.deadline.to_rfc3339(),
+            question,
+        }
+    }
+}
+
+impl From<&Usage> for UsageView {
+    fn from(usage: &Usage) -> Self {
+        Self {
+            input_tokens: usage.input,
+            output_tokens: usage.output,
+            cache_read_tokens: usage.cache_read,
+            cache_write_tokens: usage.cache_write,
+            reasoning_tokens: usage.reasoning,
+            estimated_input_tokens: usage.estimated_input,
+            estimated_output_tokens: usage.estimated_output,
+        }
+    }
+}
+
+impl From<&Cost> for CostView {
+    fn from(cost: &Cost) -> Self {
+        Self {
+            currency: cost.currency.to_string(),
+            amount: cost.amount.to_string(),
+            estimated: cost.estimated.to_string(),
+        }
+    }
+}
+
+impl From<&Note> for NoteView {
+    fn from(note: &Note) -> Self {
+        Self {
+            code: note.code.to_string(),
+            kind: words::note_kind(note.kind).to_owned(),
+            effect: words::note_effect(note.effect).to_owned(),
+            path: note.path.clone(),
+        }
+    }
+}
