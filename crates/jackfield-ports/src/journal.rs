@@ -24,7 +24,7 @@ use crate::chat_model::BoxError;
 /// # Contract
 ///
 /// - `own` MUST give a higher epoch than every one before it for that session; the older ones are
-///   stale from then on.
+///   stale from then on. Only one that ended with everybody who could have used it may come again.
 /// - A session exists from the moment that it was first owned. `load`, `deliver` and `inbox` of one
 ///   that never was MUST be an [`UnknownSession`](JournalError::UnknownSession).
 /// - `append` MUST be atomic: all of its steps or none. The steps MUST bear the numbers of their

@@ -2,6 +2,7 @@
 //! system calls in between.
 //!
 //! - `appender FILE append COUNT`: one after the other; an append without an answer is repeated once.
+//! - `appender FILE owned COUNT`: the same, and the session is taken before each of them and let go after it.
 //! - `appender FILE together COUNT`: all at once, each in a session of its own.
 //! - `appender FILE plain MODE COUNT`: rows of a table without a journal, one transaction each, with
 //!   `PRAGMA synchronous` of this mode. This is what the journal is compared with.
@@ -31,10 +32,13 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match *arguments {
         [file, "append", count] => append_each(Path::new(file), count.parse()?).await,
+        [file, "owned", count] => append_owned(Path::new(file), count.parse()?).await,
         [file, "together", count] => append_together(Path::new(file), count.parse()?).await,
         [file, "plain", mode, count] => insert(Path::new(file), mode, count.parse()?),
         [file, "read"] => read(Path::new(file)).await,
-        _ => Err("usage: appender FILE append|together COUNT, plain MODE COUNT, or read".into()),
+        _ => Err(
+            "usage: appender FILE append|owned|together COUNT, plain MODE COUNT, or read".into(),
+        ),
     }
 }
 
@@ -59,6 +63,23 @@ async fn append_each(file: &Path, count: u32) -> Result<(), Box<dyn Error>> {
                 Appended::Unknown(why) => say(&format!("unknown {nth}: {why}")),
             }
         }
+    }
+    journal.close().await;
+    Ok(())
+}
+
+async fn append_owned(file: &Path, count: u32) -> Result<(), Box<dyn Error>> {
+    let journal = SqliteJournal::open(file, Options::default())?;
+    let session = SessionId::parse("one")?;
+    for nth in 0..count {
+        let epoch = journal.own(&session).await?;
+        let append = marked(&session, epoch, u64::from(nth), nth)?;
+        match journal.append(&append).await {
+            Appended::Committed => say(&format!("acknowledged {nth}")),
+            Appended::Refused(refusal) => say(&format!("refused {nth}: {refusal}")),
+            Appended::Unknown(why) => say(&format!("unknown {nth}: {why}")),
+        }
+        journal.release(&session, epoch).await?;
     }
     journal.close().await;
     Ok(())

@@ -208,7 +208,8 @@ impl Journal for SqliteJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
         let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
-        match self.writer.ask(work).await.map_err(unreachable)? {
+        // Its first append syncs it, too. Lost before, it was of use to nobody who is still alive.
+        match self.writer.ask_lightly(work).await.map_err(unreachable)? {
             Ok(epoch) => Ok(epoch),
             Err(why) => Err(not_had(session, why)),
         }
@@ -217,7 +218,8 @@ impl Journal for SqliteJournal {
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
         let (us, session) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::release(connection, &session, epoch, &us);
-        self.writer.ask(work).await.map_err(unreachable)
+        // Whoever loses power lets go of everything.
+        self.writer.ask_lightly(work).await.map_err(unreachable)
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
@@ -283,8 +285,15 @@ impl Journal for SqliteJournal {
             session: session.clone(),
         };
         let clock = Arc::clone(&self.clock);
+        // That a reply was written may be forgotten: then it is owed, and given again.
+        let forgettable = matches!(delivering.body, DeliveryBody::Written { .. });
         let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
-        let delivered = self.writer.ask(work).await.map_err(unreachable)?;
+        let delivered = if forgettable {
+            self.writer.ask_lightly(work).await
+        } else {
+            self.writer.ask(work).await
+        };
+        let delivered = delivered.map_err(unreachable)?;
         let delivered = delivered.map_err(|why| not_had(session, why))?;
         if delivered == Delivered::Accepted {
             self.arrivals.tell(session, For::Deliveries);

@@ -33,11 +33,16 @@ impl Writer {
         file: Located,
         patience: Duration,
     ) -> std::io::Result<Self> {
-        let file = File { file, patience };
+        let file = File {
+            connection,
+            patience,
+            place: file,
+            synced: true,
+        };
         let (sender, jobs) = mpsc::channel(WAITING);
         let thread = std::thread::Builder::new()
             .name("jackfield-journal".to_owned())
-            .spawn(move || run(&connection, &file, jobs))?;
+            .spawn(move || run(file, jobs))?;
         Ok(Self {
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
@@ -51,7 +56,17 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(work, false).await
+        self.ask_for(work, Lasting::Synced).await
+    }
+
+    /// The same for what a loss of power may take, as long as nothing that was asked for later is there: it
+    /// is not synced by itself.
+    pub(crate) async fn ask_lightly<T, F>(&self, work: F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    {
+        self.ask_for(work, Lasting::Unsynced).await
     }
 
     /// The same for what overwrites something: then nothing of that is left in the log, either.
@@ -60,10 +75,10 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(work, true).await
+        self.ask_for(work, Lasting::Wiped).await
     }
 
-    async fn ask_for<T, F>(&self, work: F, wipes: bool) -> Result<T, Failed>
+    async fn ask_for<T, F>(&self, work: F, lasting: Lasting) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -82,8 +97,8 @@ impl Writer {
         let (reply, answer) = oneshot::channel();
         let task = Task {
             answer: None,
+            lasting,
             reply,
-            wipes,
             work,
         };
         jobs.send(Box::new(task))
@@ -112,13 +127,24 @@ impl Writer {
     }
 }
 
+/// What has to have become of a transaction when those who asked for it are answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Lasting {
+    /// It is synced.
+    Synced,
+    /// It is written.
+    Unsynced,
+    /// It is synced, the log was taken into the file, and nothing is left in it.
+    Wiped,
+}
+
 /// Something to do within a transaction.
 trait Job: Send {
     /// Does it. If the transaction comes to nothing, it is done again from the beginning.
     fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
 
-    /// Whether the log is to be taken into the file and emptied afterwards.
-    fn wipes(&self) -> bool;
+    /// What has to have become of it when it is answered.
+    fn lasting(&self) -> Lasting;
 
     /// Tells whoever asked.
     fn tell(self: Box<Self>, ended: Result<(), Failed>);
@@ -126,8 +152,8 @@ trait Job: Send {
 
 struct Task<T, F> {
     answer: Option<T>,
+    lasting: Lasting,
     reply: oneshot::Sender<Result<T, Failed>>,
-    wipes: bool,
     work: F,
 }
 
@@ -141,8 +167,8 @@ where
         Ok(())
     }
 
-    fn wipes(&self) -> bool {
-        self.wipes
+    fn lasting(&self) -> Lasting {
+        self.lasting
     }
 
     fn tell(self: Box<Self>, ended: Result<(), Failed>) {
@@ -159,27 +185,28 @@ where
     }
 }
 
-fn run(connection: &Connection, file: &File, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
+fn run(mut file: File, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
     let mut batch = Vec::new();
     // As many as wait, and at least one.
     while jobs.blocking_recv_many(&mut batch, AT_ONCE) > 0 {
-        perform(connection, file, std::mem::take(&mut batch));
+        perform(&mut file, std::mem::take(&mut batch));
     }
 }
 
 /// Does these as one transaction.
-fn perform(connection: &Connection, file: &File, mut batch: Vec<Box<dyn Job>>) {
-    match transact(connection, file, &mut batch) {
+fn perform(file: &mut File, mut batch: Vec<Box<dyn Job>>) {
+    let done = transact(file, &mut batch);
+    match done {
         Ok(()) => {
-            if batch.iter().any(|job| job.wipes()) {
-                wipe(connection, file.patience);
+            if batch.iter().any(|job| job.lasting() == Lasting::Wiped) {
+                file.wipe();
             }
             tell(batch, &Ok(()));
         }
         // One of them is at fault: each for itself, and only that one fails.
         Err(failed) if batch.len() > 1 && failed.of_one => {
             for job in batch {
-                perform(connection, file, vec![job]);
+                perform(file, vec![job]);
             }
         }
         Err(failed) => {
@@ -195,19 +222,21 @@ fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
     }
 }
 
-fn transact(
-    connection: &Connection,
-    file: &File,
-    batch: &mut [Box<dyn Job>],
-) -> Result<(), Failed> {
+fn transact(file: &mut File, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
     // What is written to a file that has no name any more is lost with this process.
-    if !file.file.is_there() {
+    if !file.place.is_there() {
         return Err(Failed {
             fault: Fault::Gone,
             of_one: false,
             perhaps_done: false,
         });
     }
+    // A sync of the log takes with it what was written there before without one.
+    let synced = batch.iter().any(|job| job.lasting() != Lasting::Unsynced);
+    let begun = file
+        .sync(synced)
+        .and_then(|()| file.perform("BEGIN IMMEDIATE"));
+    let connection = &file.connection;
     let failed = |error: &rusqlite::Error, of_one, perhaps_done| {
         roll_back(connection);
         Failed {
@@ -217,35 +246,14 @@ fn transact(
         }
     };
     // Whoever holds the file holds it for all of them.
-    let begun = connection.execute_batch("BEGIN IMMEDIATE");
     begun.map_err(|error| failed(&error, false, false))?;
     for job in batch {
         let performed = job.perform(connection);
         performed.map_err(|error| failed(&error, true, false))?;
     }
     // A sync that failed may have written what a recovery finds.
-    let committed = connection.execute_batch("COMMIT");
+    let committed = file.perform("COMMIT");
     committed.map_err(|error| failed(&error, false, true))
-}
-
-/// Takes the log into the file and empties it, unless somebody reads for longer: then it is done when the
-/// log is begun anew, or by the last one that has the file open.
-fn wipe(connection: &Connection, patience: Duration) {
-    let wiped = connection
-        .busy_timeout(patience.min(WIPING))
-        .and_then(|()| {
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| {
-                row.get::<_, bool>(0)
-            })
-        });
-    match wiped {
-        Ok(false) => {}
-        Ok(true) => tracing::debug!("somebody reads what was deleted; the log is emptied later"),
-        Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
-    }
-    if let Err(error) = connection.busy_timeout(patience) {
-        tracing::warn!(%error, "the next write may wait too short a time");
-    }
 }
 
 /// Ends a transaction that some errors have ended already.
@@ -259,9 +267,53 @@ fn roll_back(connection: &Connection) {
 
 /// The file that is written to.
 struct File {
-    file: Located,
+    connection: Connection,
     /// How long a write waits while another process writes.
     patience: Duration,
+    place: Located,
+    /// Whether a commit is synced now.
+    synced: bool,
+}
+
+impl File {
+    fn perform(&self, statement: &str) -> rusqlite::Result<()> {
+        let mut statement = self.connection.prepare_cached(statement)?;
+        statement.execute(())?;
+        Ok(())
+    }
+
+    /// Says whether the next commits are synced.
+    fn sync(&mut self, synced: bool) -> rusqlite::Result<()> {
+        if self.synced != synced {
+            let mode = if synced { "full" } else { "normal" };
+            self.connection.pragma_update(None, "synchronous", mode)?;
+            self.synced = synced;
+        }
+        Ok(())
+    }
+
+    /// Takes the log into the file and empties it, unless somebody reads for longer: then it is done when
+    /// the log is begun anew, or by the last one that has the file open.
+    fn wipe(&self) {
+        let wiped = self
+            .connection
+            .busy_timeout(self.patience.min(WIPING))
+            .and_then(|()| {
+                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
+                self.connection
+                    .query_row(checkpoint, (), |row| row.get::<_, bool>(0))
+            });
+        match wiped {
+            Ok(false) => {}
+            Ok(true) => {
+                tracing::debug!("somebody reads what was deleted; the log is emptied later");
+            }
+            Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
+        }
+        if let Err(error) = self.connection.busy_timeout(self.patience) {
+            tracing::warn!(%error, "the next write may wait too short a time");
+        }
+    }
 }
 
 /// How long others' reads are waited for before the log is emptied.

@@ -21,6 +21,23 @@ fn every_append_is_synced_before_it_is_acknowledged() {
 }
 
 #[test]
+fn whoever_takes_a_session_or_lets_it_go_needs_no_sync_of_its_own() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let traced = traced(&folder.path().join("a.db"), &["owned", "20"], &[]);
+    let verdict = judge(&traced.calls);
+    assert_eq!(
+        verdict.told.len(),
+        20,
+        "{}{}",
+        traced.said,
+        traced.says_wrong
+    );
+    // The append in between has its own all the same.
+    assert_eq!(verdict.not_durable, [0; 0]);
+    assert!((20..=22).contains(&verdict.syncs), "{verdict:?}");
+}
+
+#[test]
 fn appends_side_by_side_share_their_syncs_and_each_has_one() {
     let folder = tempfile::tempdir().expect("a folder");
     let traced = traced(&folder.path().join("a.db"), &["together", "64"], &[]);
