@@ -361,17 +361,11 @@ async fn a_client_that_went_away_gets_its_answer_and_nothing_is_begun_twice() {
     gate.reached().await;
     drop(asking);
     gate.open();
-    // It does not even say that it is a repeat.
-    let answer = loop {
-        let answer = gateway
-            .post(CHAT, &body)
-            .header("x-stainless-retry-count", "1");
-        let answer = answer.answered().await;
-        if answer.body.contains("Here it is.") {
-            break answer;
-        }
-        panic!("another turn was begun: {answer:?}");
-    };
+    let again = gateway
+        .post(CHAT, &body)
+        .header("x-stainless-retry-count", "1");
+    let answer = again.answered().await;
+    assert!(answer.body.contains("Here it is."), "{answer:?}");
     assert_eq!(claude.requests().len(), 1);
     // Once it was whole, the same words are another question.
     let next = gateway.post(CHAT, &body).answered().await;
@@ -439,13 +433,12 @@ async fn what_gets_lost_is_noted_or_refused_by_name() {
     let noted = gateway.post(CHAT, &body).answered().await;
     noted.is(200);
     let notes: Value = serde_json::from_str(noted.header("x-jackfield-notes")).expect("JSON");
-    let paths: Vec<&str> = notes
+    let mut paths = notes
         .as_array()
         .expect("a list")
         .iter()
-        .filter_map(|note| note["path"].as_str())
-        .collect();
-    assert!(paths.contains(&"settings.seed"), "{notes}");
+        .map(|note| &note["path"]);
+    assert!(paths.any(|path| path == "settings.seed"), "{notes}");
     let refused = gateway
         .post(CHAT, &body)
         .header("x-jackfield-strict", "cosmetic");

@@ -26,6 +26,7 @@ mod doctor;
 mod events;
 mod gateway;
 mod gateway_guarded;
+mod gateway_tools;
 mod harness;
 mod interrupting;
 mod languages;

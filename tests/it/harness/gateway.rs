@@ -1,7 +1,7 @@
 //! `jackfield serve` as a process, and a client that speaks nothing but HTTP.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde_json::Value;
@@ -265,14 +265,6 @@ fn unchunked(mut rest: &[u8]) -> Vec<u8> {
         rest = &rest[(size + 2).min(rest.len())..];
     }
     body
-}
-
-/// Whether a file has these bytes in it.
-pub(crate) fn holds(file: &Path, text: &str) -> bool {
-    let bytes = std::fs::read(file).unwrap_or_default();
-    bytes
-        .windows(text.len())
-        .any(|bytes| bytes == text.as_bytes())
 }
 
 /// How long anything may take.
