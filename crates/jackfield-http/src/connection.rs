@@ -36,12 +36,16 @@ pub(crate) async fn serve(
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
         async move { Ok::<_, Infallible>(front::answer(request, &gateway, ledger, router).await) }
     });
-    let connection = http1::Builder::new()
+    let mut builder = http1::Builder::new();
+    builder
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
-        .max_buf_size(BUFFER)
-        .max_headers(limits.headers)
-        .serve_connection(io, service);
+        .max_buf_size(BUFFER);
+    if limits.headers != HEADERS {
+        // As many as it takes by itself, it keeps in place.
+        builder.max_headers(limits.headers);
+    }
+    let connection = builder.serve_connection(io, service);
     let mut connection = pin!(connection);
     let served = tokio::select! {
         served = connection.as_mut() => served,
@@ -109,6 +113,9 @@ impl Write for Counted {
         Pin::new(&mut self.io).poll_write_vectored(context, pieces)
     }
 }
+
+/// How many headers are taken where nothing is said.
+const HEADERS: usize = 100;
 
 /// The largest head of a request, and what is read of a body at once.
 const BUFFER: usize = 64 << 10;

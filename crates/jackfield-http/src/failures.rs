@@ -20,7 +20,16 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
         EngineError::ResultsMissing { .. } => ServeErrorKind::ResultsMissing,
         EngineError::UnknownProvider { .. } => ServeErrorKind::NoSuchModel,
         EngineError::Draining | EngineError::Parked { .. } => ServeErrorKind::Unavailable,
-        _ => return internal(error),
+        EngineError::Exists { .. }
+        | EngineError::ForeignCursor(_)
+        | EngineError::Journal(_)
+        | EngineError::NoSuchPlace { .. }
+        | EngineError::NotCommitted { .. }
+        | EngineError::NothingOpen { .. }
+        | EngineError::OwnershipLost { .. }
+        | EngineError::Unpriced { .. }
+        | EngineError::UnknownTool { .. }
+        | _ => return internal(error),
     };
     ServeError::new(kind, error.to_string())
 }

@@ -13,7 +13,7 @@ pub(crate) struct RequestId(pub(crate) String);
 
 impl RequestId {
     pub(crate) fn new() -> Self {
-        Self(format!("req_{}", random(24)))
+        Self(format!("req_{}", random()))
     }
 }
 
@@ -23,7 +23,7 @@ impl RequestId {
 ///
 /// None: letters and digits are an id.
 pub(crate) fn session() -> Result<SessionId, InvalidId> {
-    SessionId::parse(&random(24))
+    SessionId::parse(&random())
 }
 
 /// A session of this principal: its id tells so as long as nothing has happened in it. It begins with what
@@ -33,7 +33,7 @@ pub(crate) fn session() -> Result<SessionId, InvalidId> {
 ///
 /// None: letters, digits and `-` are an id.
 pub(crate) fn session_of(principal: &str) -> Result<SessionId, InvalidId> {
-    let random = random(24);
+    let random = random();
     SessionId::parse(&format!("{random}-{}", tag(&random, principal)))
 }
 
@@ -49,17 +49,14 @@ fn tag(random: &str, principal: &str) -> String {
     tag
 }
 
-/// So many random hexadecimal digits, at most 64.
+/// 24 random hexadecimal digits.
 ///
 /// The states are keyed by the operating system's random numbers, once a thread; what tells two numbers of
 /// a process apart is counted.
-pub(crate) fn random(digits: usize) -> String {
+pub(crate) fn random() -> String {
     let nth = NEXT.fetch_add(1, Ordering::Relaxed);
-    let words = [0_u8, 1, 2, 3].map(|word| RandomState::new().hash_one((word, nth)));
-    let bytes: Vec<u8> = words.into_iter().flat_map(u64::to_be_bytes).collect();
-    let mut text = Digest::of(&bytes).to_hex();
-    text.truncate(digits);
-    text
+    let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
+    format!("{one:016x}{:08x}", other >> 32)
 }
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

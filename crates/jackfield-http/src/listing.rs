@@ -104,11 +104,10 @@ impl Gateway {
             id: Arc::clone(alias),
             ..of(&model.provider, &model.model).unwrap_or_else(|| ListedModel::new(""))
         });
-        let aliases: Vec<ListedModel> = aliases.collect();
         let own = by_provider
             .iter()
             .flat_map(|(provider, models)| models.iter().map(|model| full(provider, model)));
-        let models: Arc<Vec<ListedModel>> = Arc::new(aliases.into_iter().chain(own).collect());
+        let models: Arc<Vec<ListedModel>> = Arc::new(aliases.chain(own).collect());
         *listed = Some((Instant::now(), Arc::clone(&models)));
         models
     }

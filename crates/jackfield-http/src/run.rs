@@ -78,6 +78,7 @@ impl Running {
         if !bind.ip().is_loopback() && config.serve.tokens.is_empty() {
             return Err(RunError::NeedsToken { address: bind });
         }
+        raise_open_files();
         let prepared = registry.prepare(&config, environment)?;
         let listener = TcpListener::bind(bind).await;
         let cannot = |source| RunError::CannotListen {
@@ -130,6 +131,26 @@ impl Running {
     }
 }
 
+/// Lets the process have as many files open as it may, within reason: each client is one, and so is what is
+/// asked for it.
+fn raise_open_files() {
+    #[cfg(unix)]
+    {
+        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let wanted = maximum.unwrap_or(MOST_OPEN).min(MOST_OPEN);
+        if current.is_some_and(|current| current < wanted) {
+            let limit = Rlimit {
+                current: Some(wanted),
+                maximum,
+            };
+            if let Err(error) = setrlimit(Resource::Nofile, limit) {
+                tracing::debug!(%error, "no more files can be open than before");
+            }
+        }
+    }
+}
+
 fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
     let policy = gateway.policy().clone();
     engine.keep(KeeperOptions::new(policy), |kept| {
@@ -146,11 +167,16 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
 /// Ends all servers at once. Those that take their time are left to their guards.
 async fn stop(servers: &[Server]) {
     let mut stopping = JoinSet::new();
-    for server in servers.iter().cloned() {
+    for server in servers {
+        let server = server.clone();
         stopping.spawn(async move { server.stop().await });
     }
     let _in_time = tokio::time::timeout(FAREWELL, stopping.join_all()).await;
 }
+
+/// How many files may be open at most.
+#[cfg(unix)]
+const MOST_OPEN: u64 = 65_536;
 
 /// How long the end waits for servers, and for the journal.
 const FAREWELL: Duration = Duration::from_secs(1);

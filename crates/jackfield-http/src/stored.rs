@@ -238,16 +238,22 @@ fn about_id(told: &Told) -> String {
 
 /// What a turn began with, with what, and when, in seconds since 1970.
 fn opening<'s>(steps: &'s [Envelope], turn: &TurnId) -> Option<(&'s Opening, &'s Arc<Setup>, u64)> {
-    steps.iter().find_map(|step| {
-        step.facts.iter().find_map(|fact| match fact {
-            Fact::TurnOpened {
-                opening,
-                setup,
-                turn: opened,
-                ..
-            } if opened == turn => Some((opening, setup, seconds(step))),
-            _ => None,
-        })
+    let mut facts = steps
+        .iter()
+        .flat_map(|step| step.facts.iter().map(move |fact| (step, fact)));
+    facts.find_map(|(step, fact)| {
+        if let Fact::TurnOpened {
+            opening,
+            setup,
+            turn: opened,
+            ..
+        } = fact
+            && opened == turn
+        {
+            Some((opening, setup, seconds(step)))
+        } else {
+            None
+        }
     })
 }
 

@@ -47,7 +47,7 @@ impl From<RunError> for Fault {
             }
             RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
                 .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),
-            error => Self::new(Exit::Internal, error.to_string()),
+            error @ (RunError::Opening(_) | _) => Self::new(Exit::Internal, error.to_string()),
         }
     }
 }

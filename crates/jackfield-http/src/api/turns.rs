@@ -432,7 +432,7 @@ fn user(user: Option<String>) -> Result<Option<String>, Problem> {
 
 /// An id for something that is delivered from here.
 pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, Problem> {
-    DeliveryId::parse(&format!("api-{}-{what}", ids::random(12)))
+    DeliveryId::parse(&format!("api-{}-{what}", ids::random()))
         .map_err(|error| Problem::new(Kind::Internal, error.to_string()))
 }
 

@@ -84,9 +84,7 @@ impl Sending {
     /// What is sent next; nothing when all of it was.
     async fn next(&mut self) -> Option<Bytes> {
         while self.text.is_empty() {
-            if self.encoder.is_none() {
-                return None;
-            }
+            self.encoder.as_ref()?;
             match timeout(self.keep_alive, self.told.next()).await {
                 Ok(Ok(shown)) => self.push(&shown),
                 Ok(Err(error)) => self.fail(&error),
