@@ -41,6 +41,13 @@ pub(crate) struct Life {
     pub(crate) wrong: String,
 }
 
+impl Life {
+    /// The same, killed by us or not.
+    pub(crate) fn killed(self, was_killed: bool) -> Self {
+        Self { was_killed, ..self }
+    }
+}
+
 /// A life that ended so.
 pub(crate) fn over(status: ExitStatus, told: Vec<Value>, wrong: String) -> Life {
     Life {

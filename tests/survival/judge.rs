@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::AddAssign;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
+use crate::client::Heard;
 use crate::deaths::{Life, When, live};
 use crate::kept::Kept;
 use crate::world::World;
@@ -12,9 +13,11 @@ use crate::world::World;
 /// What must be zero. Each with words for whoever has to find out why.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Verdict {
+    pub(crate) begun_twice: Vec<String>,
     pub(crate) facts_lost: Vec<String>,
     pub(crate) finished_run_again: Vec<String>,
     pub(crate) invalid: Vec<String>,
+    pub(crate) not_answered: Vec<String>,
     pub(crate) not_done: Vec<String>,
     pub(crate) run_twice: Vec<String>,
     pub(crate) turns_lost: Vec<String>,
@@ -22,13 +25,15 @@ pub(crate) struct Verdict {
 
 impl Verdict {
     /// What was promised, and how often it was broken.
-    pub(crate) fn counts(&self) -> [(&'static str, &Vec<String>); 6] {
+    pub(crate) fn counts(&self) -> [(&'static str, &Vec<String>); 8] {
         [
             ("turns lost", &self.turns_lost),
             ("facts lost", &self.facts_lost),
             ("finished calls run again", &self.finished_run_again),
             ("non-idempotent calls run twice", &self.run_twice),
             ("finished calls that did nothing", &self.not_done),
+            ("requests that began a second turn", &self.begun_twice),
+            ("answers owed and not given", &self.not_answered),
             ("transcripts invalid for a provider", &self.invalid),
         ]
     }
@@ -36,9 +41,11 @@ impl Verdict {
 
 impl AddAssign for Verdict {
     fn add_assign(&mut self, other: Self) {
+        self.begun_twice.extend(other.begun_twice);
         self.facts_lost.extend(other.facts_lost);
         self.finished_run_again.extend(other.finished_run_again);
         self.invalid.extend(other.invalid);
+        self.not_answered.extend(other.not_answered);
         self.not_done.extend(other.not_done);
         self.run_twice.extend(other.run_twice);
         self.turns_lost.extend(other.turns_lost);
@@ -71,11 +78,15 @@ impl Survived {
 /// Looks at one world, after each life and at the end.
 pub(crate) struct Judge<'w> {
     accepted: bool,
+    /// Whether it looks at all sessions, of which there is to be one.
+    all: bool,
     finished: BTreeSet<String>,
     label: String,
     lives: Vec<String>,
     seen: usize,
     survived: Survived,
+    /// What was told in this life by other means.
+    told: Vec<Value>,
     world: &'w World,
 }
 
@@ -83,12 +94,73 @@ impl<'w> Judge<'w> {
     pub(crate) fn new(world: &'w World, label: impl Into<String>) -> Self {
         Self {
             accepted: false,
+            all: false,
             finished: BTreeSet::new(),
             label: label.into(),
             lives: Vec::new(),
             seen: 0,
             survived: Survived::default(),
+            told: Vec::new(),
             world,
+        }
+    }
+
+    /// One that looks at all sessions of the world.
+    pub(crate) fn of_all(world: &'w World, label: impl Into<String>) -> Self {
+        Self {
+            all: true,
+            ..Self::new(world, label)
+        }
+    }
+
+    /// Looks at an answer, as far as it came, and at what had come of it before.
+    pub(crate) fn heard(&mut self, heard: &Heard, before: Option<&Heard>) {
+        let mut told = Vec::new();
+        if let Some(id) = &heard.id {
+            // The id of a reply is that of its turn, between what the dialect and the segment add.
+            let turn = id.find("turn_").map(|at| &id[at..]);
+            let turn = turn.and_then(|turn| turn.rsplit_once('_'));
+            told.push(json!({ "event": "turn_started", "turn": turn.map(|(turn, _)| turn) }));
+        }
+        let outcomes = heard
+            .shown
+            .iter()
+            .filter_map(|id| Some(&id[id.find("call_")?..]));
+        told.extend(outcomes.map(|id| json!({ "event": "tool_finished", "id": id })));
+        if heard.whole && heard.calls.is_empty() {
+            told.push(json!({ "event": "turn_ended" }));
+        }
+        self.told.extend(told);
+        if let Some(refused) = &heard.refused {
+            self.unanswered(&format!("it was answered {refused}"));
+        }
+        if let Some(before) = before
+            && let (Some(was), Some(is)) = (&before.id, &heard.id)
+        {
+            if was != is {
+                let twice = self.word(&format!("{was} is {is} when it is sent again"));
+                self.survived.verdict.begun_twice.push(twice);
+            }
+            if heard.whole && !heard.text.starts_with(&before.text) {
+                let (was, is) = (&before.text, &heard.text);
+                self.unanswered(&format!(
+                    "{was:?} was told, and {is:?} when it was sent again"
+                ));
+            }
+        }
+    }
+
+    /// An answer that was owed was not given.
+    pub(crate) fn unanswered(&mut self, what: &str) {
+        let word = self.word(what);
+        self.survived.verdict.not_answered.push(word);
+    }
+
+    async fn kept(&self) -> Kept {
+        if self.all {
+            Kept::read_all(&self.world.database()).await
+        } else {
+            Kept::read(&self.world.database()).await
         }
     }
 
@@ -105,7 +177,8 @@ impl<'w> Judge<'w> {
     }
 
     /// Looks at a life that is over.
-    pub(crate) async fn lives(&mut self, life: Life, when: When) -> (Life, Kept) {
+    pub(crate) async fn lives(&mut self, mut life: Life, when: When) -> (Life, Kept) {
+        life.told.append(&mut self.told);
         for effect in self.world.effects().into_iter().skip(self.seen) {
             self.seen += 1;
             let key = effect["key"].as_str().unwrap_or_default();
@@ -114,7 +187,7 @@ impl<'w> Judge<'w> {
                 self.survived.verdict.finished_run_again.push(again);
             }
         }
-        let kept = Kept::read(&self.world.database()).await;
+        let kept = self.kept().await;
         for told in life.told.iter().filter(|told| !kept.holds(told)) {
             let lost = self.word(&format!("{told} was told, and is not in the journal"));
             self.survived.verdict.facts_lost.push(lost);
@@ -156,7 +229,11 @@ impl<'w> Judge<'w> {
 
     /// The verdict, when everything is over.
     pub(crate) async fn verdict(mut self) -> Survived {
-        let kept = Kept::read(&self.world.database()).await;
+        let kept = self.kept().await;
+        if self.all && kept.turns() > 1 {
+            let twice = self.word(&format!("there are {} turns", kept.turns()));
+            self.survived.verdict.begun_twice.push(twice);
+        }
         if self.accepted && kept.end().is_none() {
             let lost = self.word(&format!("it stays in {}", kept.state()));
             self.survived.verdict.turns_lost.push(lost);

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::ids::{IdempotencyKey, ToolCallId};
+use jackfield_ports::journal::sessions::SessionQuery;
 use jackfield_ports::journal::{Journal as _, JournalError};
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use serde_json::Value;
@@ -35,6 +36,34 @@ impl Kept {
         }
         journal.close().await;
         kept
+    }
+
+    /// Reads those of all sessions, one after another.
+    pub(crate) async fn read_all(database: &Path) -> Self {
+        let mut kept = Self { facts: Vec::new() };
+        if !database.exists() {
+            return kept;
+        }
+        let journal = SqliteJournal::open(database, Options::default());
+        let journal = journal.expect("the journal opens, whatever befell the program");
+        let all = SessionQuery {
+            most: 100,
+            ..SessionQuery::default()
+        };
+        let rows = journal.sessions(&all).await.expect("a list");
+        for row in rows {
+            let loaded = journal.load(&row.session).await.expect("a session");
+            let steps = loaded.steps.into_iter();
+            kept.facts.extend(steps.flat_map(|step| step.facts));
+        }
+        journal.close().await;
+        kept
+    }
+
+    /// How many turns have begun.
+    pub(crate) fn turns(&self) -> usize {
+        let opened = |fact: &&Fact| matches!(fact, Fact::TurnOpened { .. });
+        self.facts.iter().filter(opened).count()
     }
 
     /// Whether there is a turn.

@@ -13,16 +13,19 @@
 
 mod approved;
 mod chance;
+mod client;
 mod controls;
 mod deaths;
 #[cfg(target_os = "linux")]
 mod faults;
+mod gateway;
 mod judge;
 mod kept;
 mod named;
 mod owners;
 mod parked;
 mod random;
+mod served;
 mod started;
 mod table;
 mod world;

@@ -25,6 +25,14 @@ impl World {
         Self::with("[policy.tools]\n\"bank/*\" = \"allow\"").await
     }
 
+    /// A world for the gateway, with this in the configuration.
+    pub(crate) async fn serving(configuration: &str) -> Self {
+        Self::with(&format!(
+            "{configuration}\n[policy.tools]\n\"bank/*\" = \"allow\""
+        ))
+        .await
+    }
+
     /// A world with this in the configuration.
     pub(crate) async fn with(configuration: &str) -> Self {
         let home = tempfile::tempdir().expect("a folder can be made");
@@ -185,12 +193,23 @@ fn answer(asked: &Asked<'_>) -> Option<Turn> {
     let replies = messages
         .iter()
         .filter(|message| message["role"] == "assistant");
-    Some(match replies.count() {
-        0 => Turn::text("I look at the balance, raise the limit, and pay.")
+    let first = || {
+        Turn::text("I look at the balance, raise the limit, and pay.")
             .and(call("balance", 1))
             .and(call("limit", 1))
             .and(call("pay", 1))
-            .and(call("pay", 2)),
+            .and(call("pay", 2))
+    };
+    let tools = asked.body["tools"].as_array();
+    let brings = tools.is_some_and(|tools| tools.iter().any(|tool| tool["name"] == "stamp"));
+    Some(match replies.count() {
+        // A client that brings a tool of its own is to use it, too.
+        0 if brings => first().and(Part::Call {
+            arguments: "{}".to_owned(),
+            id: None,
+            name: "stamp".to_owned(),
+        }),
+        0 => first(),
         1 => Turn::text("Now the rest.")
             .and(call("pay", 3))
             .and(call("balance", 2)),

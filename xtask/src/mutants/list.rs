@@ -368,4 +368,28 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-engine",
         test: "keeping::a_parked_session_is_told_once_and_does_not_keep_the_others_out",
     },
+    Mutant {
+        name: "the-same-body-starts-a-second-turn",
+        file: "crates/jackfield-engine/src/collect.rs",
+        from: "self.find(&request.principal, &marks, MOST_EQUAL)",
+        to: "self.find(&request.principal, &marks[..0], MOST_EQUAL)",
+        package: "jackfield-engine",
+        test: "collecting::an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun",
+    },
+    Mutant {
+        name: "a-reply-to-a-client-ends-within-a-step",
+        file: "crates/jackfield-domain/src/view/segments.rs",
+        from: "let ends = is_last",
+        to: "let ends = (is_last || self.now < u32::MAX)",
+        package: "jackfield-domain",
+        test: "loop_properties::requests_are_found_by_what_a_client_was_shown",
+    },
+    Mutant {
+        name: "anybodys-session-is-located",
+        file: "crates/jackfield-domain/src/locate.rs",
+        from: ".filter(|known| known.principal() == Some(principal))",
+        to: ".filter(|known| known.principal() != Some(\"\") || principal.is_empty())",
+        package: "jackfield-domain",
+        test: "locating::a_clients_own_history_goes_on",
+    },
 ];

@@ -1,0 +1,123 @@
+//! The gateway while it runs.
+
+use std::time::Duration;
+
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::net::TcpStream;
+use tokio::process::Child;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+use crate::deaths::{Life, PATIENCE, over};
+use crate::world::World;
+
+/// A gateway that listens.
+pub(crate) struct Gateway {
+    address: String,
+    child: Child,
+    wrong: JoinHandle<String>,
+}
+
+impl Gateway {
+    /// Starts it, and waits until it listens; a life that was over before is the error.
+    pub(crate) async fn start(world: &World, crash: Option<&str>) -> Result<Self, Life> {
+        let mut program = world.about(&["serve", "--bind", "127.0.0.1:0"], crash);
+        let mut child = program.spawn().expect("the program starts");
+        let err = child.stderr.take().expect("standard error is piped");
+        let mut lines = BufReader::new(err).lines();
+        let mut said = String::new();
+        let listening = async {
+            while let Ok(Some(line)) = lines.next_line().await {
+                said.push_str(&line);
+                said.push('\n');
+                if let Some((_, address)) = line.split_once("listening on http://") {
+                    let end = address.find(';').unwrap_or(address.len());
+                    return Some(address[..end].trim().to_owned());
+                }
+            }
+            None
+        };
+        let listening = timeout(PATIENCE, listening).await;
+        let Some(address) = listening.expect("it listens or ends") else {
+            let status = child.wait().await.expect("a child can be waited for");
+            return Err(over(status, Vec::new(), said));
+        };
+        let wrong = tokio::spawn(async move {
+            while let Ok(Some(line)) = lines.next_line().await {
+                said.push_str(&line);
+                said.push('\n');
+            }
+            said
+        });
+        Ok(Self {
+            address,
+            child,
+            wrong,
+        })
+    }
+
+    /// Sends a request, and reads what comes until the connection ends, or this time is over and it is
+    /// killed.
+    pub(crate) async fn post(
+        &mut self,
+        path: &str,
+        headers: &[(&str, String)],
+        body: &[u8],
+        kill: Option<Duration>,
+    ) -> Vec<u8> {
+        let mut heard = Vec::new();
+        let asking = async {
+            let mut stream = TcpStream::connect(&self.address).await.ok()?;
+            let mut head = format!(
+                "POST {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
+                 content-length: {}\r\n",
+                self.address,
+                body.len()
+            );
+            for (name, value) in headers {
+                head.push_str(&format!("{name}: {value}\r\n"));
+            }
+            head.push_str("\r\n");
+            stream.write_all(head.as_bytes()).await.ok()?;
+            stream.write_all(body).await.ok()?;
+            // A connection that breaks ends, too.
+            stream.read_to_end(&mut heard).await.ok()
+        };
+        let child = &mut self.child;
+        let end = async {
+            match kill {
+                Some(time) => {
+                    tokio::time::sleep(time).await;
+                    let _dead = child.start_kill();
+                }
+                None => std::future::pending().await,
+            }
+        };
+        let asked = timeout(PATIENCE, async {
+            tokio::pin!(asking);
+            tokio::select! {
+                _ = &mut asking => {}
+                () = end => { asking.await; }
+            }
+        });
+        asked.await.expect("it answers, or dies");
+        heard
+    }
+
+    /// Whether it has died by now, or does so at once.
+    pub(crate) async fn has_died(&mut self) -> bool {
+        // Whoever is killed with an answer half written is gone before its socket is.
+        timeout(MOMENT, self.child.wait()).await.is_ok()
+    }
+
+    /// Kills it, unless it has died, and waits for that.
+    pub(crate) async fn end(mut self) -> Life {
+        let _dead = self.child.start_kill();
+        let status = self.child.wait().await.expect("a child can be waited for");
+        let wrong = self.wrong.await.unwrap_or_default();
+        over(status, Vec::new(), wrong)
+    }
+}
+
+/// How long the death of a process may take to be seen.
+const MOMENT: Duration = Duration::from_millis(50);
