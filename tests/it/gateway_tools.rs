@@ -149,7 +149,7 @@ async fn one_reply_has_calls_of_both_sides_and_each_is_run_once() {
 }
 
 #[tokio::test]
-async fn results_that_come_too_late_go_on_in_a_turn_of_their_own() {
+async fn s3_07_results_that_come_too_late_go_on_in_a_turn_of_their_own() {
     let claude = ScriptedClaude::start([
         Turn::call("mine", &json!({})),
         Turn::text("Late, but well."),
