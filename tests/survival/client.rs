@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::served::Asking;
+
 /// What a client speaks, and how it says that it sends something again.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Speaks {
@@ -16,7 +18,7 @@ pub(crate) enum Speaks {
 impl Speaks {
     pub(crate) const ALL: [Self; 3] = [Self::Chat, Self::Messages, Self::Responses];
 
-    pub(crate) const fn path(self) -> &'static str {
+    const fn path(self) -> &'static str {
         match self {
             Self::Chat => "/v1/chat/completions",
             Self::Messages => "/v1/messages",
@@ -62,30 +64,25 @@ impl Client {
         }
     }
 
-    pub(crate) const fn path(&self) -> &'static str {
-        self.speaks.path()
-    }
-
-    /// The headers of the next try.
-    pub(crate) fn headers(&self) -> Vec<(&'static str, String)> {
-        let mut headers = vec![("x-jackfield-tools", "all".to_owned())];
+    /// The next try at the request.
+    pub(crate) fn request(&self) -> Asking {
+        let request = Asking::post(self.speaks.path(), &self.body());
+        let request = request.header("x-jackfield-tools", "all");
         match self.speaks {
-            Speaks::Chat => headers.push(("idempotency-key", format!("bills-{}", self.answered))),
-            Speaks::Messages => {
-                headers.push(("x-stainless-retry-count", self.tries.to_string()));
-                headers.push(("anthropic-version", "2023-06-01".to_owned()));
-            }
-            Speaks::Responses => {}
+            Speaks::Chat => request.header("idempotency-key", &format!("bills-{}", self.answered)),
+            Speaks::Messages => request
+                .header("x-stainless-retry-count", &self.tries.to_string())
+                .header("anthropic-version", "2023-06-01"),
+            Speaks::Responses => request,
         }
-        headers
     }
 
     /// The body of the request, the same for each try.
-    pub(crate) fn body(&self) -> Vec<u8> {
+    fn body(&self) -> Value {
         let model = "claude/claude-sonnet-5";
         let schema = json!({ "type": "object" });
         let about = "Stamps a bill.";
-        let body = match self.speaks {
+        match self.speaks {
             Speaks::Chat => json!({
                 "model": model,
                 "messages": self.history,
@@ -109,8 +106,7 @@ impl Client {
                     "parameters": schema, "strict": false,
                 }],
             }),
-        };
-        body.to_string().into_bytes()
+        }
     }
 
     /// Understands an answer, as far as it came.

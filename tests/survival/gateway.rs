@@ -182,8 +182,7 @@ async fn listening(world: &World, crash: Option<&str>) -> Gateway {
 }
 
 async fn ask(gateway: &mut Gateway, client: &mut Client, kill: Option<Duration>) -> Heard {
-    let (path, headers, body) = (client.path(), client.headers(), client.body());
-    let bytes = gateway.post(path, &headers, &body, kill).await;
+    let bytes = gateway.ask(&client.request(), kill).await;
     client.heard(&bytes)
 }
 

@@ -15,6 +15,7 @@ mod approved;
 mod chance;
 mod client;
 mod controls;
+mod cursors;
 mod deaths;
 #[cfg(target_os = "linux")]
 mod faults;

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use serde_json::Value;
 use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
 use tokio::process::Child;
@@ -56,30 +57,20 @@ impl Gateway {
         })
     }
 
-    /// Sends a request, and reads what comes until the connection ends, or this time is over and it is
-    /// killed.
-    pub(crate) async fn post(
-        &mut self,
-        path: &str,
-        headers: &[(&str, String)],
-        body: &[u8],
-        kill: Option<Duration>,
-    ) -> Vec<u8> {
+    /// Sends a request, and reads what comes until the connection ends; or this time is over and the gateway
+    /// is killed.
+    pub(crate) async fn ask(&mut self, request: &Asking, kill: Option<Duration>) -> Vec<u8> {
         let mut heard = Vec::new();
         let asking = async {
             let mut stream = TcpStream::connect(&self.address).await.ok()?;
-            let mut head = format!(
-                "POST {path} HTTP/1.0\r\nhost: {}\r\ncontent-type: application/json\r\n\
-                 content-length: {}\r\n",
+            let head = format!(
+                "{}host: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                request.head,
                 self.address,
-                body.len()
+                request.body.len()
             );
-            for (name, value) in headers {
-                head.push_str(&format!("{name}: {value}\r\n"));
-            }
-            head.push_str("\r\n");
             stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(body).await.ok()?;
+            stream.write_all(&request.body).await.ok()?;
             // A connection that breaks ends, too.
             stream.read_to_end(&mut heard).await.ok()
         };
@@ -116,6 +107,34 @@ impl Gateway {
         let status = self.child.wait().await.expect("a child can be waited for");
         let wrong = self.wrong.await.unwrap_or_default();
         over(status, Vec::new(), wrong)
+    }
+}
+
+/// A request. As the first version of the protocol has it, its answer ends with the connection.
+pub(crate) struct Asking {
+    body: Vec<u8>,
+    head: String,
+}
+
+impl Asking {
+    pub(crate) fn get(path: &str) -> Self {
+        Self {
+            body: Vec::new(),
+            head: format!("GET {path} HTTP/1.0\r\n"),
+        }
+    }
+
+    pub(crate) fn post(path: &str, body: &Value) -> Self {
+        Self {
+            body: body.to_string().into_bytes(),
+            head: format!("POST {path} HTTP/1.0\r\n"),
+        }
+    }
+
+    /// With this header, too.
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.head.push_str(&format!("{name}: {value}\r\n"));
+        self
     }
 }
 
