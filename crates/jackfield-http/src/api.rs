@@ -6,6 +6,7 @@
 //! This surface can take text back: what was told of a reply that is asked for again is told to be
 //! superseded.
 
+mod answer;
 mod approvals;
 mod asking;
 mod document;

@@ -14,6 +14,7 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::ids::TurnId;
 use jackfield_engine::{Connection, EngineError, Watcher};
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
@@ -21,6 +22,7 @@ use super::extract::{Own, Parameters};
 use super::problem::{Problem, ProblemView};
 use super::telling::Events;
 use super::wire::events::EventView;
+use crate::flow;
 use crate::gateway::Gateway;
 
 /// From where on, and how long.
@@ -61,6 +63,7 @@ pub(crate) async fn watch(
 ) -> Result<Response, Problem> {
     let cursor = cursor(&headers, watched.after.as_deref())?;
     let engine = gateway.engine();
+    let slot = flow::slot(&gateway)?;
     // Before what is known is read: nothing is missed in between.
     let watcher = engine.watch(own.session.clone(), cursor).await?;
     let steps = if cursor == Cursor::START {
@@ -73,6 +76,7 @@ pub(crate) async fn watch(
         events: Events::behind(own.session, &steps, cursor),
         gateway,
         said: Instant::now(),
+        slot,
         until: match watched.until {
             Some(Until::Rest) => End::Rest,
             None => End::Never,
@@ -104,6 +108,9 @@ pub(crate) struct Stream {
     pub(crate) gateway: Gateway,
     /// When something was said last.
     pub(crate) said: Instant,
+    /// A place among the requests that are answered at once.
+    #[expect(dead_code, reason = "it is held until the last byte has left")]
+    pub(crate) slot: OwnedSemaphorePermit,
     /// When it ends.
     pub(crate) until: End,
     /// What is told.

@@ -139,7 +139,7 @@ pub(crate) struct ProblemView {
     status: u16,
     /// What happened and what to do.
     detail: String,
-    /// The field of the request that it is about, as a JSON Pointer, or the name of a parameter.
+    /// The field of the request that it is about, as a JSON Pointer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pointer: Option<Value>,
     #[serde(flatten)]

@@ -232,6 +232,12 @@ impl TurnStory {
         !self.is_over() && !self.is_asking && open().next().is_some() && open().all(is_asked)
     }
 
+    /// Whether a call has its outcome; one that is not there needs none.
+    pub(crate) fn is_closed(&self, id: &ToolCallId) -> bool {
+        let mut calls = self.calls.iter();
+        calls.all(|known| known.call.id != *id || known.closed.is_some())
+    }
+
     /// One call as it is told.
     pub(crate) fn call_of(&self, id: &ToolCallId) -> Option<CallView> {
         let known = self.calls.iter().rev().find(|known| known.call.id == *id);

@@ -3,7 +3,7 @@
 
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{AfterLoss, Envelope, Fact, ModelCallEnd};
-use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use jackfield_domain::telling::{Piece, Said, Started, TextKind, Told};
 use jackfield_domain::time::Now;
 use jackfield_domain::wait::WaitEnd;
@@ -28,6 +28,8 @@ pub(crate) struct Events {
     is_whole: bool,
     session: SessionId,
     turn: Option<TurnStory>,
+    /// What has to be closed before the turn can be at rest: what was just answered.
+    until_closed: Vec<ToolCallId>,
 }
 
 impl Events {
@@ -38,6 +40,7 @@ impl Events {
             is_whole: true,
             session,
             turn: None,
+            until_closed: Vec::new(),
         };
         let known = usize::try_from(cursor.facts()).unwrap_or(usize::MAX);
         let facts = steps
@@ -55,7 +58,14 @@ impl Events {
             is_whole: true,
             session,
             turn: None,
+            until_closed: Vec::new(),
         }
+    }
+
+    /// The same, where the turn is at rest only when these calls are closed.
+    pub(crate) fn until_closed(mut self, calls: Vec<ToolCallId>) -> Self {
+        self.until_closed = calls;
+        self
     }
 
     /// The turn that was told last.
@@ -67,7 +77,10 @@ impl Events {
     /// outside does something: it is over, or only waits.
     pub(crate) fn is_at_rest(&self, turn: &TurnId) -> bool {
         let its = self.turn.as_ref().filter(|story| story.turn == *turn);
-        its.is_some_and(|story| story.is_over() || (self.is_whole && story.only_waits()))
+        its.is_some_and(|story| {
+            let are_closed = || self.until_closed.iter().all(|call| story.is_closed(call));
+            story.is_over() || (self.is_whole && story.only_waits() && are_closed())
+        })
     }
 
     /// Whether a turn at rest is left to people. Where somebody is asked before a person is, its driver

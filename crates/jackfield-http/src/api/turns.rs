@@ -6,24 +6,22 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::LOCATION;
-use http::{HeaderMap, HeaderValue, StatusCode};
+use http::{HeaderMap, StatusCode};
 use jackfield_assembly::Disconnect as OnDisconnect;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, TurnId};
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::{
-    AnswerCalls, Begun, Connection, Disconnect, Engine, EngineError, SecondMessage, SendMessage,
-    TurnOptions, Watcher,
+    AnswerCalls, Disconnect, Engine, EngineError, SecondMessage, SendMessage, TurnOptions,
 };
-use tokio::time::{Instant, timeout};
+use tokio::time::timeout;
 
-use super::events::{End, Stream};
+use super::answer::{ToTell, collect};
 use super::extract::{Given, OfTurn, Own, no_turn};
 use super::problem::{Kind, Problem, ProblemView};
 use super::story;
@@ -33,6 +31,7 @@ use super::wire::request::{IfBusy, Mode, PostResults, PostTurn};
 use super::wire::turn::TurnView;
 use super::{asking, owner};
 use crate::auth::Asker;
+use crate::flow;
 use crate::gateway::Gateway;
 use crate::ids;
 
@@ -57,6 +56,7 @@ pub(crate) async fn post(
     let mut asked = value;
     let mode = asked.mode;
     let key = key(&headers)?;
+    let slot = flow::slot(&gateway)?;
     let user = user(asked.user.take())?;
     let principal = owner::principal(&own.asker, user.as_deref());
     let opening = Opening::UserMessage(Arc::new(asked.take_message()?));
@@ -70,7 +70,7 @@ pub(crate) async fn post(
     if let Some(key) = &key
         && let Some(turn) = earlier(engine, &own.session, &principal, key, digest).await?
     {
-        return collect(gateway.clone(), own.session, turn, mode).await;
+        return collect(gateway.clone(), slot, own.session, turn, mode).await;
     }
     options.caller = Some(Arc::new(Caller {
         body: Some(digest),
@@ -89,7 +89,7 @@ pub(crate) async fn post(
             session: own.session,
         })
         .await?;
-    ToTell::from(begun).answer(gateway, mode).await
+    ToTell::of(begun, slot).answer(gateway, mode).await
 }
 
 /// Posts the results of the client's own tools; the turn goes on when all of them are there.
@@ -110,20 +110,40 @@ pub(crate) async fn results(
 ) -> Result<Response, Problem> {
     let mode = value.mode;
     let results = value.take()?;
+    let slot = flow::slot(&gateway)?;
     let engine = gateway.engine();
-    find(engine, &own.session, &turn).await?;
-    let mut policy = gateway.shared.config.options.policy.clone();
-    policy.can_ask = true;
+    let loaded = engine.load(&own.session).await?;
+    let stories = story::turns(&loaded.steps);
+    if !stories.iter().any(|story| story.turn == turn) {
+        return Err(no_turn(turn.as_str()));
+    }
+    let calls: Vec<ToolCallId> = results.iter().map(|(call, _)| call.clone()).collect();
+    // What is told begins with the results: with those that are there, if they come again.
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let is_later =
+        |fact: &&Fact| matches!(fact, Fact::CallClosed { call, .. } if calls.contains(call));
+    let before = facts.take_while(|fact| !is_later(fact)).count() as u64;
+    let cursor = Cursor::behind_facts(before);
     let answered = engine.answer(AnswerCalls {
         by: Arc::clone(&own.asker.principal),
         disconnect: disconnect(&gateway, mode),
-        policy,
+        policy: gateway.policy().clone(),
         results,
-        session: own.session,
-        turn,
+        session: own.session.clone(),
+        turn: turn.clone(),
     });
     let begun = answered.await?.begun;
-    ToTell::from(begun).answer(gateway, mode).await
+    let watcher = engine.watch(own.session.clone(), cursor).await?;
+    let events = Events::behind(own.session.clone(), &loaded.steps, cursor).until_closed(calls);
+    let told = ToTell {
+        connection: Some(begun.connection),
+        events,
+        session: own.session,
+        slot,
+        turn,
+        watcher,
+    };
+    told.answer(gateway, mode).await
 }
 
 /// One turn.
@@ -283,122 +303,12 @@ async fn earlier(
     }
 }
 
-/// Answers with a turn that is there already.
-async fn collect(
-    gateway: Gateway,
-    session: SessionId,
-    turn: TurnId,
-    mode: Mode,
-) -> Result<Response, Problem> {
-    let engine = gateway.engine();
-    let loaded = engine.load(&session).await?;
-    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-    let opens =
-        |fact: &&Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if *opened == turn);
-    let before = facts.take_while(|fact| !opens(fact)).count() as u64;
-    let cursor = Cursor::behind_facts(before);
-    let watcher = engine.watch(session.clone(), cursor).await?;
-    let told = ToTell {
-        connection: None,
-        session,
-        turn,
-        watcher,
-    };
-    let mut response = told.answer(gateway, mode).await?;
-    let headers = response.headers_mut();
-    headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
-    Ok(response)
-}
-
-/// A turn that is to be told.
-struct ToTell {
-    /// What says that its answer is being written, where that is owed.
-    connection: Option<Connection>,
-    session: SessionId,
-    turn: TurnId,
-    /// Tells it from its opening on, or from the results on that it goes on with.
-    watcher: Watcher,
-}
-
-impl From<Begun> for ToTell {
-    fn from(begun: Begun) -> Self {
-        Self {
-            connection: Some(begun.connection),
-            session: begun.session,
-            turn: begun.turn,
-            watcher: begun.watcher,
-        }
-    }
-}
-
-impl ToTell {
-    /// Answers with the turn, in the way that its client wants.
-    async fn answer(self, gateway: Gateway, mode: Mode) -> Result<Response, Problem> {
-        let Self {
-            connection,
-            session,
-            turn,
-            mut watcher,
-        } = self;
-        let location = format!("/api/v1/sessions/{session}/turns/{turn}");
-        let mut events = Events::of_turn(session.clone());
-        let mut response = match mode {
-            Mode::Background => {
-                if let Some(connection) = connection {
-                    connection.written();
-                }
-                let found = find(gateway.engine(), &session, &turn).await?;
-                (StatusCode::ACCEPTED, Json(found)).into_response()
-            }
-            Mode::Stream => Stream {
-                connection,
-                events,
-                gateway,
-                said: Instant::now(),
-                until: End::Turn(turn),
-                watcher,
-            }
-            .response(),
-            Mode::Wait => {
-                rest(&gateway, &mut watcher, &mut events, &turn).await?;
-                let view = events.turn().map(|story| story.view(&session));
-                if let Some(connection) = connection {
-                    connection.written();
-                }
-                Json(view.ok_or_else(|| no_turn(turn.as_str()))?).into_response()
-            }
-        };
-        if let Ok(location) = HeaderValue::from_str(&location) {
-            response.headers_mut().insert(LOCATION, location);
-        }
-        Ok(response)
-    }
-}
-
-/// Watches until a turn is over or only waits.
-async fn rest(
-    gateway: &Gateway,
-    watcher: &mut Watcher,
-    events: &mut Events,
-    turn: &TurnId,
-) -> Result<(), Problem> {
-    loop {
-        while let Some((_, told)) = watcher.next_so_far() {
-            events.tell(told);
-        }
-        if events.is_at_rest(turn) && events.is_left(gateway).await? {
-            return Ok(());
-        }
-        // Who asks the approver is told by nobody.
-        if let Ok(told) = timeout(MOMENT, watcher.next()).await {
-            let (_, told) = told?;
-            events.tell(told);
-        }
-    }
-}
-
 /// A turn of a session as it is now.
-async fn find(engine: &Engine, session: &SessionId, turn: &TurnId) -> Result<TurnView, Problem> {
+pub(super) async fn find(
+    engine: &Engine,
+    session: &SessionId,
+    turn: &TurnId,
+) -> Result<TurnView, Problem> {
     let loaded = engine.load(session).await?;
     let stories = story::turns(&loaded.steps);
     let story = stories.iter().find(|story| story.turn == *turn);
@@ -442,7 +352,5 @@ const DIALECT: &str = "api";
 const LONGEST_KEY: usize = 255;
 /// The longest name of somebody behind a token.
 const LONGEST_USER: usize = 128;
-/// How long it may go unnoticed that a question was left to a person.
-const MOMENT: Duration = Duration::from_millis(250);
 /// How long a cancel waits for the turn's end.
 const PATIENCE: Duration = Duration::from_secs(5);

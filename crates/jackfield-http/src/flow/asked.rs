@@ -1,5 +1,6 @@
 //! What a request asks, with everything that holds for it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -67,6 +68,7 @@ impl Asked {
         let owner = owner_of(gateway, dialect.name(), body);
         let incoming = dialect.request(&header, body, &owner)?;
         let model = gateway.model(&incoming.model)?;
+        check_calls(&incoming, dialect.name())?;
         check_tools(&incoming, config.serve.limits.tools)?;
         let strict = strict(
             header("x-jackfield-strict").as_deref(),
@@ -138,6 +140,27 @@ pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, body: &[u8]) -> StateOw
             endpoint: "".into(),
             model: "".into(),
         })
+}
+
+/// Two calls of one reply that have the same id: nobody knows which result is whose.
+fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
+    let place = if dialect == "openai-responses" {
+        "input"
+    } else {
+        "messages"
+    };
+    for message in &incoming.messages {
+        let mut ids = BTreeSet::new();
+        for call in message.calls() {
+            let own = call.upstream.as_ref().map(|upstream| &*upstream.id);
+            let id = own.unwrap_or_else(|| call.id.as_str());
+            if !ids.insert(id) {
+                let message = format!("{place}: two calls of one reply have the id `{id}`");
+                return Err(ServeError::new(ServeErrorKind::Invalid, message).at(place));
+            }
+        }
+    }
+    Ok(())
 }
 
 fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {

@@ -1,3 +1,10 @@
 //! The gateway over sockets of its own, with nothing behind it.
 
+#![expect(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    reason = "a test that cannot go on has to fail"
+)]
+
+mod api_bytes;
 mod connections;

@@ -1,0 +1,152 @@
+//! A turn on its way to its client: told whole, as events, or left to itself.
+
+use std::time::Duration;
+
+use axum::Json;
+use axum::response::{IntoResponse as _, Response};
+use http::header::LOCATION;
+use http::{HeaderValue, StatusCode};
+use jackfield_domain::cursor::Cursor;
+use jackfield_domain::fact::Fact;
+use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_engine::{Begun, Connection, Watcher};
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::{Instant, timeout};
+
+use super::events::{End, Stream};
+use super::extract::no_turn;
+use super::problem::Problem;
+use super::telling::Events;
+use super::turns::find;
+use super::wire::request::Mode;
+use crate::gateway::Gateway;
+
+/// Answers with a turn that is there already.
+pub(super) async fn collect(
+    gateway: Gateway,
+    slot: OwnedSemaphorePermit,
+    session: SessionId,
+    turn: TurnId,
+    mode: Mode,
+) -> Result<Response, Problem> {
+    let engine = gateway.engine();
+    let loaded = engine.load(&session).await?;
+    let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let opens =
+        |fact: &&Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if *opened == turn);
+    let before = facts.take_while(|fact| !opens(fact)).count() as u64;
+    let cursor = Cursor::behind_facts(before);
+    let watcher = engine.watch(session.clone(), cursor).await?;
+    let told = ToTell {
+        connection: None,
+        events: Events::of_turn(session.clone()),
+        session,
+        slot,
+        turn,
+        watcher,
+    };
+    let mut response = told.answer(gateway, mode).await?;
+    let headers = response.headers_mut();
+    headers.insert("idempotent-replayed", HeaderValue::from_static("true"));
+    Ok(response)
+}
+
+/// A turn that is to be told.
+pub(super) struct ToTell {
+    /// What says that its answer is being written, where that is owed.
+    pub(super) connection: Option<Connection>,
+    /// What makes events of what is told.
+    pub(super) events: Events,
+    /// The session.
+    pub(super) session: SessionId,
+    /// A place among the requests that are answered at once.
+    pub(super) slot: OwnedSemaphorePermit,
+    /// The turn.
+    pub(super) turn: TurnId,
+    /// Tells it from its opening on, or from the results on that it goes on with.
+    pub(super) watcher: Watcher,
+}
+
+impl ToTell {
+    /// A turn that has just begun.
+    pub(super) fn of(begun: Begun, slot: OwnedSemaphorePermit) -> Self {
+        Self {
+            connection: Some(begun.connection),
+            events: Events::of_turn(begun.session.clone()),
+            session: begun.session,
+            slot,
+            turn: begun.turn,
+            watcher: begun.watcher,
+        }
+    }
+
+    /// Answers with the turn, in the way that its client wants.
+    pub(super) async fn answer(self, gateway: Gateway, mode: Mode) -> Result<Response, Problem> {
+        let Self {
+            connection,
+            mut events,
+            session,
+            slot,
+            turn,
+            mut watcher,
+        } = self;
+        let location = format!("/api/v1/sessions/{session}/turns/{turn}");
+        let mut response = match mode {
+            Mode::Background => {
+                if let Some(connection) = connection {
+                    connection.written();
+                }
+                let found = find(gateway.engine(), &session, &turn).await?;
+                (StatusCode::ACCEPTED, Json(found)).into_response()
+            }
+            Mode::Stream => Stream {
+                connection,
+                events,
+                gateway,
+                said: Instant::now(),
+                slot,
+                until: End::Turn(turn),
+                watcher,
+            }
+            .response(),
+            Mode::Wait => {
+                let _held = slot;
+                rest(&gateway, &mut watcher, &mut events, &turn).await?;
+                let view = events.turn().map(|story| story.view(&session));
+                if let Some(connection) = connection {
+                    connection.written();
+                }
+                Json(view.ok_or_else(|| no_turn(turn.as_str()))?).into_response()
+            }
+        };
+        if let Ok(location) = HeaderValue::from_str(&location) {
+            response.headers_mut().insert(LOCATION, location);
+        }
+        Ok(response)
+    }
+}
+
+/// Watches until a turn is over or only waits.
+async fn rest(
+    gateway: &Gateway,
+    watcher: &mut Watcher,
+    events: &mut Events,
+    turn: &TurnId,
+) -> Result<(), Problem> {
+    loop {
+        while let Some((_, told)) = watcher.next_so_far() {
+            events.tell(told);
+        }
+        if events.is_at_rest(turn) && events.is_left(gateway).await? {
+            return Ok(());
+        }
+        // Who asks the approver is told by nobody.
+        if let Ok(told) = timeout(MOMENT, watcher.next()).await {
+            let (_, told) = told?;
+            events.tell(told);
+        }
+    }
+}
+
+/// How long it may go unnoticed that a question was left to a person.
+const MOMENT: Duration = Duration::from_millis(250);
