@@ -8,6 +8,10 @@
     reason = "a slice that cannot go on has to fail the test"
 )]
 
+mod api;
+mod api_docs;
+mod api_events;
+mod api_owners;
 mod approvals;
 mod approvers;
 mod asking;
@@ -26,6 +30,7 @@ mod doctor;
 mod events;
 mod gateway;
 mod gateway_guarded;
+mod gateway_hostile;
 mod gateway_tools;
 mod harness;
 mod interrupting;
@@ -46,6 +51,7 @@ mod replaying;
 mod retrying;
 mod second_messages;
 mod sessions;
+mod soak;
 mod spending;
 mod streams;
 mod strict;

@@ -166,6 +166,11 @@ impl Sent {
         );
     }
 
+    /// What came so far.
+    pub(crate) fn so_far(&self) -> String {
+        String::from_utf8_lossy(&self.read).into_owned()
+    }
+
     /// Reads the whole answer.
     pub(crate) async fn answered(mut self) -> Answer {
         let reading = self.stream.read_to_end(&mut self.read);
