@@ -38,6 +38,11 @@ pub(crate) enum Verb {
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"
     )]
     Slices,
+    /// Put mixed traffic on the gateway for a while, with clients that go away, an upstream and tools that fail; afterwards no turn may be open, and memory and descriptors are as before.
+    #[command(
+        after_help = "A short one is among the slices.\n\nExample:\n  cargo xtask soak --minutes 5"
+    )]
+    Soak(Soak),
     /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.
     #[command(
         after_help = "On Linux it needs strace, which it installs with apt-get if it is missing.\n\nExample:\n  cargo xtask survival"
@@ -75,6 +80,14 @@ pub(crate) struct Mutants {
     /// Try this one alone.
     #[arg(long, value_name = "NAME")]
     pub(crate) only: Option<String>,
+}
+
+/// What a soak can be told.
+#[derive(ClapArgs, Debug)]
+pub(crate) struct Soak {
+    /// How long the traffic lasts.
+    #[arg(long, default_value_t = 5, value_name = "NUMBER")]
+    pub(crate) minutes: u64,
 }
 
 #[cfg(test)]

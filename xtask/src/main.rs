@@ -14,6 +14,7 @@ mod deny;
 mod mutants;
 mod run;
 mod slices;
+mod soak;
 mod survival;
 mod test;
 mod tidy;
@@ -43,6 +44,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Slices => slices::run(&root),
+        Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival => survival::run(&root),
         Verb::Test(test) => test::run(&root, &test.args),
         Verb::Tidy => tidy::run(&root),
