@@ -18,6 +18,7 @@ use crate::ids::{SessionId, ToolCallId, TurnId};
 use crate::message::{Message, Role};
 use crate::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use crate::rules::RuleViolation;
+use crate::server_tool::as_run;
 use crate::setup::{Opening, Transcript};
 
 pub(crate) mod key;
@@ -222,7 +223,8 @@ pub fn locate_after(
     })
 }
 
-/// What a turn begins with that goes on behind these messages with what is new of a history.
+/// What a turn begins with that goes on behind these messages with what is new of a history. What its
+/// client was shown as run by the server is told as it was run.
 ///
 /// # Errors
 ///
@@ -237,7 +239,7 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
         return Ok(Opening::UserMessage(Arc::new(one)));
     }
     let before = before.iter().map(|message| Message::clone(message));
-    let all = before.chain(new.iter().cloned()).collect();
+    let all = before.chain(as_run(new)).collect();
     Transcript::parse(all).map(Opening::Transcript)
 }
 

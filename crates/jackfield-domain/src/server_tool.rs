@@ -1,8 +1,14 @@
 //! Which tool of ours stands behind a call that a client is shown as run by its server.
 
+use std::sync::Arc;
+
 use serde_json::json;
 
+use crate::block::{Block, Content, RanBy, ToolCall};
+use crate::ids::ToolCallId;
+use crate::message::{Message, Role};
 use crate::opaque::{OpaqueState, StateOwner, StateScope};
+use crate::outcome::ToolOutcome;
 use crate::tool::ToolOrigin;
 
 /// A tool that Jackfield ran, as it hangs on the call and on the outcome that a client is shown.
@@ -50,3 +56,139 @@ impl<'a> ServerTool<'a> {
 /// Whose state this is: no dialect of a provider has this name.
 const OWNER: &str = "jackfield";
 const KIND: &str = "server_tool";
+
+/// A client's history as its models had it: calls that a client was shown as run by its server are calls of
+/// ours again, each answered behind the message that made it.
+///
+/// A call without an outcome stays as it was shown: of that nobody knows more.
+#[must_use]
+pub fn as_run(history: &[Message]) -> Vec<Message> {
+    let mut out = Vec::with_capacity(history.len());
+    // Of a message that goes on with calls of the client's: answered in one message with those.
+    let mut waiting: Vec<Block> = Vec::new();
+    for message in history {
+        let mut blocks = std::mem::take(&mut waiting);
+        if message.role == Role::Assistant {
+            answered(blocks, &mut out);
+            waiting = rounds(message, &mut out);
+        } else if message.role == Role::Tool && !blocks.is_empty() {
+            blocks.extend(message.blocks.iter().cloned());
+            out.push(Message {
+                blocks: in_order(blocks, out.last()),
+                ..message.clone()
+            });
+        } else {
+            answered(blocks, &mut out);
+            out.push(message.clone());
+        }
+    }
+    answered(waiting, &mut out);
+    out
+}
+
+/// Adds a message of these outcomes, if there are any.
+fn answered(answers: Vec<Block>, out: &mut Vec<Message>) {
+    if !answers.is_empty() {
+        let answers = in_order(answers, out.last());
+        out.push(Message::new(Role::Tool, answers));
+    }
+}
+
+/// Outcomes in the order of the calls of the message before them.
+fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
+    let calls = before.into_iter().flat_map(Message::calls);
+    let calls: Vec<&ToolCallId> = calls.map(|call| &call.id).collect();
+    answers.sort_by_key(|block| match &block.content {
+        Content::ToolOutcome(outcome) => calls.iter().position(|call| **call == outcome.call),
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_) => None,
+    });
+    answers
+}
+
+/// Adds the rounds of a message; gives the outcomes of the last one, which are not added.
+fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
+    let outcomes = message.blocks.iter().filter_map(outcome);
+    let known: Vec<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
+    let mut said: Vec<Block> = Vec::new();
+    let mut answers: Vec<Block> = Vec::new();
+    for block in &message.blocks {
+        match &block.content {
+            Content::ToolCall(call) if is_shown(call, block) && known.contains(&&call.id) => {
+                if !answers.is_empty() {
+                    out.push(Message::new(Role::Assistant, std::mem::take(&mut said)));
+                    answered(std::mem::take(&mut answers), out);
+                }
+                let call = Arc::new(ToolCall {
+                    ran_by: RanBy::Engine,
+                    ..ToolCall::clone(call)
+                });
+                said.push(without_name(block, Content::ToolCall(call)));
+            }
+            Content::ToolOutcome(answer) if outcome(block).is_some() => {
+                let answer = Content::ToolOutcome(Arc::clone(answer));
+                answers.push(without_name(block, answer));
+            }
+            // The client's calls stand behind what the server ran in the same round.
+            Content::ToolCall(call) if call.ran_by != RanBy::Provider => said.push(block.clone()),
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Refusal(_)
+            | Content::Text(_)
+            | Content::Thinking(_)
+            | Content::ToolCall(_)
+            | Content::ToolOutcome(_) => {
+                if !answers.is_empty() {
+                    out.push(Message::new(Role::Assistant, std::mem::take(&mut said)));
+                    answered(std::mem::take(&mut answers), out);
+                }
+                said.push(block.clone());
+            }
+        }
+    }
+    if !said.is_empty() {
+        out.push(Message {
+            blocks: said,
+            ..message.clone()
+        });
+    }
+    answers
+}
+
+/// What came of a call that was shown as run by the server.
+fn outcome(block: &Block) -> Option<&Arc<ToolOutcome>> {
+    match &block.content {
+        Content::ToolOutcome(outcome) => ServerTool::of(&block.opaque).map(|_| outcome),
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolCall(_) => None,
+    }
+}
+
+fn is_shown(call: &ToolCall, block: &Block) -> bool {
+    call.ran_by == RanBy::Provider && ServerTool::of(&block.opaque).is_some()
+}
+
+/// The block with other content, and without the state that names its tool.
+fn without_name(block: &Block, content: Content) -> Block {
+    let opaque = block.opaque.iter();
+    let opaque = opaque.filter(|state| !(*state.kind == *KIND && *state.owner.dialect == *OWNER));
+    Block {
+        cache: block.cache,
+        content,
+        opaque: opaque.cloned().collect(),
+    }
+}

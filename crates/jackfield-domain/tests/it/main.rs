@@ -20,6 +20,7 @@ mod replies;
 mod retries;
 mod rules;
 mod scene;
+mod server_tools;
 mod spending;
 mod talk;
 mod telling;
