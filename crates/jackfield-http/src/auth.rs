@@ -24,6 +24,17 @@ pub(crate) struct Asker {
     pub(crate) tools: ToolsUsed,
 }
 
+impl Asker {
+    /// Whose a request is that says that it is for this end user: neither sees what is the other's. The name of
+    /// a token has no `/`.
+    pub(crate) fn principal_for(&self, end_user: Option<&str>) -> Arc<str> {
+        match end_user {
+            None => Arc::clone(&self.principal),
+            Some(user) => format!("{}/{user}", self.principal).into(),
+        }
+    }
+}
+
 /// The tokens that there are.
 #[derive(Debug)]
 pub(crate) struct Tokens {

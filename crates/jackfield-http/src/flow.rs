@@ -20,6 +20,7 @@ pub(crate) use self::asked::owner_of;
 use self::opening::Opened;
 pub(crate) use self::stream::answer as stream;
 pub(crate) use self::telling::{Held, Telling};
+use crate::dialects::RESPONSES;
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
@@ -43,6 +44,11 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let body = body::read(body, &gateway.shared.config.serve.limits).await?;
     let ledger = head.extensions.get::<Ledger>().cloned();
+    let body = if dialect.name() == RESPONSES.name() {
+        stored::resolved(gateway, &asker, body).await?
+    } else {
+        body
+    };
     let asked = Asked::read(gateway, dialect, &asker, &head.headers, &body)?;
     drop(body);
     let Opened { begun, is_kept } = opening::open(gateway, &asked).await?;
@@ -59,8 +65,8 @@ pub(crate) async fn answer(
         about, incoming, ..
     } = asked;
     if incoming.background && !incoming.stream {
-        // It goes on without anybody who waits.
-        drop(connection);
+        // It goes on without anybody who waits: what its client gets of it now is all that is owed.
+        connection.written();
         let about = About {
             id: format!("{turn}_{segment}"),
             ..about

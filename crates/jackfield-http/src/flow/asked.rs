@@ -84,10 +84,11 @@ impl Asked {
             .transpose()?;
         let retried = header("x-stainless-retry-count");
         let asks_to_keep = incoming.store == Some(true) || incoming.background;
+        // What runs tools of this side survives, whether or not its reply can be looked at later.
         let is_kept = session.is_some()
             || incoming.previous.is_some()
-            || (incoming.store != Some(false)
-                && (asks_to_keep || gateway.offers(&used, &model.provider)));
+            || asks_to_keep
+            || gateway.offers(&used, &model.provider);
         let about = About {
             created: now(),
             dialect: gateway
@@ -107,7 +108,7 @@ impl Asked {
             is_kept,
             key: header("idempotency-key").map(Into::into),
             options: options(gateway, model, &incoming, used, strict),
-            principal: principal(asker, &incoming.settings),
+            principal: asker.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.serve.show_tools,
             incoming,
@@ -231,15 +232,6 @@ fn session_of(id: &str) -> Result<SessionId, ServeError> {
         let message = format!("the header `x-session-id`: {error}");
         ServeError::new(ServeErrorKind::NoSuchSession, message)
     })
-}
-
-/// The token's principal, and the end user of whom the request says that it is for: neither sees what is
-/// the other's. The name of a token has no `/`.
-fn principal(asker: &Asker, settings: &Settings) -> Arc<str> {
-    match &settings.end_user {
-        None => Arc::clone(&asker.principal),
-        Some(user) => format!("{}/{user}", asker.principal).into(),
-    }
 }
 
 fn options(

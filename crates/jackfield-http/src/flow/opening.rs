@@ -192,8 +192,15 @@ impl Opens<'_> {
     fn opening(&self, before: &[Arc<Message>], known: usize) -> Result<Opening, ServeError> {
         let history = &self.asked.incoming.messages;
         let new = history.get(known..).unwrap_or_default();
-        locate::opening(before, new)
-            .map_err(|error| ServeError::new(ServeErrorKind::Invalid, error.to_string()))
+        locate::opening(before, new).map_err(|error| match locate::results(new).first() {
+            // What it brings answers nothing that anybody asked.
+            Some(result) if !new.iter().any(|message| message.calls().next().is_some()) => {
+                refusal(Refused::Unknown {
+                    call: result.call.clone(),
+                })
+            }
+            Some(_) | None => ServeError::new(ServeErrorKind::Invalid, error.to_string()),
+        })
     }
 
     async fn begin(
