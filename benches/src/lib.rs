@@ -11,6 +11,7 @@ pub mod crowd;
 pub mod document;
 pub mod echo;
 pub mod floor;
+pub mod gateway;
 pub mod journal;
 pub mod measure;
 pub mod ours;

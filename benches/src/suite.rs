@@ -5,6 +5,8 @@ use std::time::Duration;
 use anyhow::ensure;
 use tokio::runtime::{Builder, Runtime};
 
+mod served;
+
 use crate::cold::Home;
 use crate::measure::{Series, ratio};
 use crate::plan::Plan;
@@ -22,7 +24,7 @@ pub enum Amount {
 }
 
 impl Amount {
-    const fn times(self, whole: usize) -> usize {
+    pub(crate) const fn times(self, whole: usize) -> usize {
         match self {
             Self::Quick => 1,
             Self::Whole => whole,
@@ -69,6 +71,11 @@ const CASES: &[(&str, Case)] = &[
     ("cold", cold),
     ("slow", slow),
     ("binary", binary),
+    ("gateway-chat", served::chat),
+    ("gateway-streams", served::streams),
+    ("gateway-slow", served::slow),
+    ("gateway-turn", served::turn),
+    ("gateway-crowd", served::crowd),
 ];
 
 fn turn(amount: Amount, report: &mut Report) -> anyhow::Result<()> {

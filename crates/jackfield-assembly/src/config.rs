@@ -92,6 +92,8 @@ pub struct Network {
     pub allow_private: Allowed,
     /// How long a connection may take to be made, if that is not the default.
     pub connect_timeout: Option<Duration>,
+    /// Whether connections to plain `http` addresses of providers are kept for the next request.
+    pub keep_http: bool,
     /// A proxy for everything but this machine, and where it is configured.
     pub proxy: Option<(Arc<str>, Place)>,
 }

@@ -152,6 +152,15 @@ impl OpenJournal {
         }
     }
 
+    /// The same, for sessions that are gone a moment later and that nobody lists or searches.
+    #[must_use]
+    pub fn in_passing() -> Self {
+        Self {
+            journal: Arc::new(MemoryJournal::new().passing()),
+            ..Self::in_memory()
+        }
+    }
+
     fn unkept(causes: Vec<String>) -> Self {
         let help = HELP;
         Self {

@@ -46,9 +46,15 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     if !args.command.has_a_log_of_its_own() {
         log::start();
     }
-    // Two workers, so that a tool that computes holds up neither Ctrl-C nor the answer.
+    // Two workers, so that a tool that computes holds up neither Ctrl-C nor the answer. A gateway has one
+    // for each core that it may use: more would only wake each other.
+    let workers = if args.command.has_a_log_of_its_own() {
+        std::thread::available_parallelism().map_or(2, usize::from)
+    } else {
+        2
+    };
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
+        .worker_threads(workers)
         .enable_all()
         .build();
     let exit = match runtime {

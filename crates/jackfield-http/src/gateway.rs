@@ -86,7 +86,7 @@ impl Gateway {
         }
         let has_key = |name: &&Arc<str>| !assembled.missing_keys.contains_key(*name);
         let reachable = options.keys().filter(has_key).cloned().collect();
-        let memory = OpenJournal::in_memory().journal;
+        let memory = OpenJournal::in_passing().journal;
         let unkept = assembled.engine.in_passing(memory, Passing::default());
         let has_tools = config.builtins
             || config.servers.values().any(|server| server.enabled)

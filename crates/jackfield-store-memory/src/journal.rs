@@ -20,7 +20,7 @@ use jackfield_ports::journal::{
 use jackfield_record::{DecodeError, EncodeError};
 
 use crate::marks::{Marks, shrink};
-use crate::record::{Record, Shared};
+use crate::record::{Coming, Kept, Record, Shared};
 use crate::session::Session;
 
 /// Keeps the facts and the inbox of every session in memory.
@@ -30,6 +30,8 @@ use crate::session::Session;
 /// that is its successor's to act upon.
 pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
+    /// Whether steps are kept as values.
+    in_passing: bool,
     sessions: Mutex<Sessions>,
 }
 
@@ -54,8 +56,30 @@ impl MemoryJournal {
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
             clock: Box::new(clock),
+            in_passing: false,
             sessions: Mutex::default(),
         }
+    }
+
+    /// The same for sessions in passing, which are gone a moment later and which nobody lists or searches:
+    /// it keeps each step as it is, and spares the writing and reading of it.
+    #[must_use]
+    pub fn passing(self) -> Self {
+        Self {
+            in_passing: true,
+            ..self
+        }
+    }
+
+    /// How steps are to be kept.
+    fn coming(&self, steps: &[Envelope]) -> Result<Coming, EncodeError> {
+        if self.in_passing {
+            return Ok(Coming::Values);
+        }
+        let records = steps
+            .iter()
+            .map(|step| jackfield_record::encode_envelope(step).map(jackfield_record::cut));
+        Ok(Coming::Records(records.collect::<Result<_, _>>()?))
     }
 
     /// Looks at a session, if there is one.
@@ -112,17 +136,13 @@ impl Journal for MemoryJournal {
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         let (steps, deliveries) = self.with(session, |found| found.records())?;
         Ok(Loaded {
-            steps: read(session, &steps, jackfield_record::decode_envelope)?,
-            deliveries: read(session, &deliveries, jackfield_record::decode_delivery)?,
+            steps: read(session, &steps, Kept::read)?,
+            deliveries: read(session, &deliveries, delivery)?,
         })
     }
 
     async fn append(&self, append: &Append) -> Appended {
-        let steps = append
-            .steps
-            .iter()
-            .map(|step| jackfield_record::encode_envelope(step).map(jackfield_record::cut));
-        let steps = match steps.collect::<Result<Vec<_>, EncodeError>>() {
+        let steps = match self.coming(&append.steps) {
             Ok(steps) => steps,
             Err(error) => {
                 let why = error.to_string().into();
@@ -171,7 +191,7 @@ impl Journal for MemoryJournal {
             let arrival = arrived.notified();
             let deliveries = self.with(session, |found| found.deliveries_from(from))?;
             if !deliveries.is_empty() {
-                return read(session, &deliveries, jackfield_record::decode_delivery);
+                return read(session, &deliveries, delivery);
             }
             arrival.await;
         }
@@ -183,7 +203,7 @@ impl Journal for MemoryJournal {
             let growth = grown.notified();
             let steps = self.with(session, |found| found.steps_from(from))?;
             if !steps.is_empty() {
-                return read(session, &steps, jackfield_record::decode_envelope);
+                return read(session, &steps, Kept::read);
             }
             growth.await;
         }
@@ -282,15 +302,16 @@ impl Journal for MemoryJournal {
     }
 }
 
-fn read<T>(
+fn delivery(record: &Record) -> Result<Delivery, DecodeError> {
+    jackfield_record::decode_delivery(&record.joined()?)
+}
+
+fn read<R, T>(
     session: &SessionId,
-    records: &[Record],
-    decode: impl Fn(&[u8]) -> Result<T, DecodeError>,
+    kept: &[R],
+    read: impl Fn(&R) -> Result<T, DecodeError>,
 ) -> Result<Vec<T>, JournalError> {
-    let read: Result<Vec<T>, _> = records
-        .iter()
-        .map(|record| decode(&record.joined()?))
-        .collect();
+    let read: Result<Vec<T>, _> = kept.iter().map(read).collect();
     read.map_err(|error| JournalError::Corrupt {
         session: session.clone(),
         source: error.into(),

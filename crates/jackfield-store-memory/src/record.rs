@@ -6,9 +6,37 @@ use std::convert::Infallible;
 use std::sync::{Arc, Weak};
 
 use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::Envelope;
 use jackfield_record::{Cut, DecodeError, Part};
 
 use crate::marks::shrink;
+
+/// A step as it is kept.
+#[derive(Clone)]
+pub(crate) enum Kept {
+    /// As it would be stored.
+    Record(Record),
+    /// As it was appended, in a journal that nobody reads later.
+    Value(Arc<Envelope>),
+}
+
+impl Kept {
+    /// The step.
+    pub(crate) fn read(&self) -> Result<Envelope, DecodeError> {
+        match self {
+            Self::Record(record) => jackfield_record::decode_envelope(&record.joined()?),
+            Self::Value(step) => Ok(Envelope::clone(step)),
+        }
+    }
+}
+
+/// Steps that are to be kept.
+pub(crate) enum Coming {
+    /// As they would be stored.
+    Records(Vec<Cut>),
+    /// As they are.
+    Values,
+}
 
 /// A record, as it would be stored.
 #[derive(Clone)]

@@ -12,11 +12,11 @@ use jackfield_ports::journal::sessions::SessionRow;
 use jackfield_ports::journal::summary::{self, AT_ONCE, Open, Summary};
 use jackfield_ports::journal::waits::{Taken, WaitRow};
 use jackfield_ports::journal::{Append, Delivered, Epoch, Refusal};
-use jackfield_record::{Cut, EncodeError};
+use jackfield_record::EncodeError;
 use tokio::sync::Notify;
 
 use crate::marks::Marks;
-use crate::record::{Record, Shared};
+use crate::record::{Coming, Kept, Record, Shared};
 use crate::waits::Waits;
 
 /// A session's rows.
@@ -48,7 +48,7 @@ pub(crate) struct Session {
 /// A step, and the epoch that wrote it.
 struct Step {
     epoch: Epoch,
-    record: Record,
+    kept: Kept,
 }
 
 impl Session {
@@ -102,11 +102,11 @@ impl Session {
         self.grown.notify_waiters();
     }
 
-    /// Appends steps, of which these are the records.
+    /// Appends steps, which are kept like this.
     pub(crate) fn append(
         &mut self,
         append: &Append,
-        records: Vec<Cut>,
+        coming: Coming,
         (shared, marks): (&mut Shared, &mut Marks),
         now: WallTime,
     ) -> Result<(), Refusal> {
@@ -118,25 +118,33 @@ impl Session {
             return Err(Refusal::Position);
         }
         if append.position != self.steps.len() as u64 {
-            return if self.is_repeated(append, &records) {
+            return if self.is_repeated(append, &coming) {
                 Ok(())
             } else {
                 Err(Refusal::Position)
             };
         }
         self.waits.check(append)?;
-        for (step, record) in append.steps.iter().zip(records) {
+        let mut records = match coming {
+            Coming::Records(records) => Some(records.into_iter()),
+            Coming::Values => None,
+        };
+        for step in &append.steps {
             self.waits.apply(step);
             let marked = marks::of(&self.summary, step);
             self.marked.extend(marked.iter().map(|mark| mark.place));
             marks.keep(&append.session, &marked);
             self.summary.apply(step);
-            self.words.extend(summary::words(step));
-            self.bytes += record.length as u64;
-            self.steps.push(Step {
-                epoch: append.epoch,
-                record: shared.keep(record),
-            });
+            let kept = match records.as_mut().and_then(Iterator::next) {
+                Some(record) => {
+                    self.words.extend(summary::words(step));
+                    self.bytes += record.length as u64;
+                    Kept::Record(shared.keep(record))
+                }
+                None => Kept::Value(Arc::new(step.clone())),
+            };
+            let epoch = append.epoch;
+            self.steps.push(Step { epoch, kept });
         }
         self.changed = now;
         self.seen = self.seen.max(append.seen);
@@ -145,16 +153,26 @@ impl Session {
     }
 
     /// Whether exactly this was appended before.
-    fn is_repeated(&self, append: &Append, records: &[Cut]) -> bool {
+    fn is_repeated(&self, append: &Append, coming: &Coming) -> bool {
         let begin = usize::try_from(append.position).unwrap_or(usize::MAX);
         let written = begin
-            .checked_add(records.len())
+            .checked_add(append.steps.len())
             .and_then(|end| self.steps.get(begin..end));
+        let mut records = match coming {
+            Coming::Records(records) => records.iter(),
+            Coming::Values => [].iter(),
+        };
         written.is_some_and(|written| {
-            let mut pairs = written.iter().zip(records);
-            !records.is_empty()
-                && pairs.all(|(step, record)| {
-                    step.epoch == append.epoch && step.record.bytes() == record.record
+            let mut pairs = written.iter().zip(&append.steps);
+            !append.steps.is_empty()
+                && pairs.all(|(step, again)| {
+                    let is_same = match &step.kept {
+                        Kept::Record(record) => records
+                            .next()
+                            .is_some_and(|new| record.bytes() == new.record),
+                        Kept::Value(step) => **step == *again,
+                    };
+                    is_same && step.epoch == append.epoch
                 })
         })
     }
@@ -187,9 +205,9 @@ impl Session {
         Ok(Delivered::Accepted)
     }
 
-    /// The records of all steps and all deliveries.
-    pub(crate) fn records(&self) -> (Vec<Record>, Vec<Record>) {
-        let steps = self.steps.iter().map(|step| step.record.clone());
+    /// All steps as they are kept, and the records of all deliveries.
+    pub(crate) fn records(&self) -> (Vec<Kept>, Vec<Record>) {
+        let steps = self.steps.iter().map(|step| step.kept.clone());
         (steps.collect(), self.deliveries.clone())
     }
 
@@ -199,11 +217,11 @@ impl Session {
         self.deliveries.get(place..).unwrap_or_default().to_vec()
     }
 
-    /// The records of the steps from this number on.
-    pub(crate) fn steps_from(&self, number: u64) -> Vec<Record> {
+    /// The steps from this number on, as they are kept.
+    pub(crate) fn steps_from(&self, number: u64) -> Vec<Kept> {
         let number = usize::try_from(number).unwrap_or(usize::MAX);
         let steps = self.steps.get(number..).unwrap_or_default();
-        steps.iter().map(|step| step.record.clone()).collect()
+        steps.iter().map(|step| step.kept.clone()).collect()
     }
 
     /// What is told of every arrival.

@@ -138,6 +138,7 @@ pub(crate) fn network(network: &mut Network, mut section: Section<'_>, trust: Tr
         network.allow_private = allowed;
     }
     section.set("connect_timeout", duration, &mut network.connect_timeout);
+    section.set("keep_http", flag, &mut network.keep_http);
     if let Some((proxy, place)) = section.take("proxy", filled) {
         if trust == Trust::Found {
             let help = trust_help(&place);

@@ -150,6 +150,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "How long a connection may take to be made",
     ),
     entry(
+        "network.keep_http",
+        Flag,
+        "Whether connections to plain http addresses are kept for the next request",
+    ),
+    entry(
         "network.proxy",
         Text("http://proxy.example:8080"),
         "A proxy for everything but this machine",

@@ -92,6 +92,55 @@ async fn what_has_no_form_is_refused_and_nothing_is_written() {
     assert_eq!(journal.load(&session).await.expect("the session").steps, []);
 }
 
+/// What a contract of the stored form does not say: a journal in passing gives back the very values.
+#[tokio::test]
+async fn in_passing_a_step_is_kept_as_it_is_and_told_again_when_it_is_repeated() {
+    let journal = MemoryJournal::new().passing();
+    let session = SessionId::parse("s").expect("a valid id");
+    let epoch = journal.own(&session).await.expect("an epoch");
+    let deep = Arc::new((0..500).fold(json!(null), |inner, _| json!([inner])));
+    let step = |number: u64, deep: &Arc<serde_json::Value>| Envelope {
+        facts: vec![Fact::CallAccepted {
+            attempt: ToolAttempt {
+                call: ToolCallId::parse("call").expect("a valid id"),
+                attempt: 1,
+            },
+            handle: JobHandle(Arc::clone(deep)),
+        }],
+        input: InputKind::ToolAccepted,
+        now: Now::default(),
+        step: number,
+        version: 1,
+    };
+    let append = |position: u64, deep| Append {
+        epoch,
+        position,
+        seen: 0,
+        session: session.clone(),
+        steps: vec![step(position, deep), step(position + 1, deep)],
+    };
+    let other = Arc::new(json!(1));
+    let appended = journal.append(&append(0, &deep)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+    let again = journal.append(&append(0, &deep)).await;
+    assert!(matches!(again, Appended::Committed), "{again:?}");
+    // What is not the same is no repetition.
+    for refused in [append(0, &other), append(1, &deep)] {
+        let refused = journal.append(&refused).await;
+        let at_odds = matches!(refused, Appended::Refused(Refusal::Position));
+        assert!(at_odds, "{refused:?}");
+    }
+    let loaded = journal.load(&session).await.expect("the session");
+    assert_eq!(loaded.steps, append(0, &deep).steps);
+    assert_eq!(
+        journal.follow(&session, 1).await.expect("steps"),
+        loaded.steps[1..]
+    );
+    journal.release(&session, epoch).await.expect("let go");
+    journal.delete(&session).await.expect("deleted");
+    assert!(journal.load(&session).await.is_err());
+}
+
 #[tokio::test]
 async fn an_append_to_a_session_that_nobody_owns_is_stale() {
     let journal = MemoryJournal::new();

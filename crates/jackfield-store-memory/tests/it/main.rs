@@ -1,3 +1,4 @@
 //! Integration tests of `jackfield-store-memory`.
 
 mod contract;
+mod passing;

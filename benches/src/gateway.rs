@@ -1,0 +1,243 @@
+//! The gateway, against nginx as a plain proxy and against a bare proxy that parses and writes everything
+//! again.
+//!
+//! What is measured has one core to itself, the load and the upstream share another one, where the system
+//! has a `taskset`. All of them take turns within one run; the ratios to nginx are what counts.
+
+pub mod load;
+pub mod proxy;
+pub mod subject;
+pub mod upstream;
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context as _, ensure};
+use tokio::process::Command;
+use tokio::runtime::Builder;
+
+use self::load::Streamed;
+use self::subject::{Kind, Subject, World};
+use crate::floor::{Asker, Bare};
+use crate::measure::Series;
+use crate::plan::Plan;
+use crate::process::beside;
+
+/// What requests took that one server answered.
+#[derive(Clone, Debug)]
+pub struct Answers {
+    /// What the server computed for each.
+    pub cpu: Series,
+    /// Which server.
+    pub kind: Kind,
+    /// The time of each.
+    pub wall: Series,
+}
+
+/// What streams took that one server passed on.
+#[derive(Clone, Debug)]
+pub struct Streams {
+    /// What the server computed for each.
+    pub cpu: Series,
+    /// The time to the first token.
+    pub first: Series,
+    /// Which server.
+    pub kind: Kind,
+}
+
+/// What slow streams took.
+#[derive(Clone, Copy, Debug)]
+pub struct Slow {
+    /// How many were whole.
+    pub complete: usize,
+    /// What the server has in memory before, in KiB.
+    pub idle: u64,
+    /// What each stream takes more, in KiB.
+    pub each: f64,
+}
+
+/// What turns took that the gateway ran, and the bare loop.
+#[derive(Clone, Debug, Default)]
+pub struct Turns {
+    /// The bare loop.
+    pub floor: Series,
+    /// The gateway, with its journal in memory.
+    pub in_memory: Series,
+    /// The gateway, with its journal in a file.
+    pub in_a_file: Series,
+}
+
+/// Requests of 2 KB with tools over 16 connections: rounds of so many, the servers turn about.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn chat(rounds: usize, requests: usize) -> anyhow::Result<Vec<Answers>> {
+    let world = World::new()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut all = Vec::new();
+        for kind in world.kinds() {
+            let answers = Answers {
+                cpu: Series::default(),
+                kind,
+                wall: Series::default(),
+            };
+            all.push((Subject::start(&world, kind).await?, answers));
+        }
+        let body = load::chat_body(false);
+        for nth in 0..=rounds {
+            for (subject, answers) in &mut all {
+                let before = subject.cpu()?;
+                let walls = load::requests(&subject.base_url, &body, CONNECTIONS, requests).await?;
+                let spent = subject.cpu()?.saturating_sub(before);
+                // The first round is not counted: everything is new in it.
+                if nth > 0 {
+                    let requests = u32::try_from(requests).unwrap_or(u32::MAX).max(1);
+                    answers.cpu.push(spent / requests);
+                    walls.into_iter().for_each(|wall| answers.wall.push(wall));
+                }
+            }
+        }
+        Ok(all.into_iter().map(|(_, answers)| answers).collect())
+    })
+}
+
+/// Streams of 100 tokens, one each 10 ms, 64 at once.
+///
+/// # Errors
+///
+/// If anything fails, or a stream is not whole.
+pub fn streams(rounds: usize) -> anyhow::Result<Vec<Streams>> {
+    let world = World::new()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut kinds = world.kinds();
+        kinds.insert(0, Kind::Upstream);
+        let mut all = Vec::new();
+        for kind in kinds {
+            let streams = Streams {
+                cpu: Series::default(),
+                first: Series::default(),
+                kind,
+            };
+            all.push((Subject::start(&world, kind).await?, streams));
+        }
+        for nth in 0..=rounds {
+            for (subject, streams) in &mut all {
+                let before = subject.cpu()?;
+                let body = load::stream_body(100, 10);
+                let told = load::streams(&subject.base_url, &body, AT_ONCE).await?;
+                let spent = subject.cpu()?.saturating_sub(before);
+                let whole = told.iter().filter(|told| told.tokens == 100).count();
+                ensure!(
+                    whole == AT_ONCE,
+                    "of {} only {whole} were whole",
+                    subject.kind
+                );
+                if nth > 0 {
+                    streams.cpu.push(spent / AT_ONCE as u32);
+                    told.iter().for_each(|told| streams.first.push(told.first));
+                }
+            }
+        }
+        Ok(all.into_iter().map(|(_, streams)| streams).collect())
+    })
+}
+
+/// So many slow streams at once, and what each takes of memory.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn slow(at_once: usize) -> anyhow::Result<Vec<(Kind, Slow)>> {
+    let world = World::new()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let mut all = Vec::new();
+        for kind in world.kinds() {
+            let subject = Subject::start(&world, kind).await?;
+            tokio::time::sleep(Duration::from_millis(300)).await;
+            let idle = subject.memory()?;
+            let body = load::stream_body(10, 500);
+            let base_url = subject.base_url.clone();
+            let streams =
+                tokio::spawn(async move { load::streams(&base_url, &body, at_once).await });
+            // By then all of them have begun, and none has ended.
+            tokio::time::sleep(Duration::from_millis(3_500)).await;
+            let busy = subject.memory()?;
+            let told: Vec<Streamed> = streams.await??;
+            let slow = Slow {
+                complete: told.iter().filter(|told| told.tokens == 10).count(),
+                each: busy.saturating_sub(idle) as f64 / at_once.max(1) as f64,
+                idle,
+            };
+            all.push((kind, slow));
+        }
+        Ok(all)
+    })
+}
+
+/// The comparable turn, run by the gateway for a client, against the bare loop.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn turns(times: usize) -> anyhow::Result<Turns> {
+    let world = World::new()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let memory = Subject::start(&world, Kind::Gateway).await?;
+        let file = Subject::start(&world, Kind::GatewayInAFile).await?;
+        let bare = Bare::start(Command::new(beside("bench-echo")?)).await?;
+        let mut asker = Asker::connect(&world.provider.base_url).await?;
+        let mut turns = Turns::default();
+        let body = load::turn_body(Plan::COMPARED);
+        for nth in 0..times + times.div_ceil(10) {
+            let of_memory = turn(&memory, &body).await?;
+            let of_file = turn(&file, &body).await?;
+            let began = Instant::now();
+            asker.turn(&bare, Plan::COMPARED).await?;
+            let of_floor = began.elapsed();
+            if nth >= times.div_ceil(10) {
+                turns.floor.push(of_floor);
+                turns.in_memory.push(of_memory);
+                turns.in_a_file.push(of_file);
+            }
+        }
+        bare.stop().await?;
+        Ok(turns)
+    })
+}
+
+/// So many turns at once, each with one round of 5 tools that take 200 ms.
+///
+/// # Errors
+///
+/// If anything fails.
+pub fn crowd(at_once: usize, times: usize) -> anyhow::Result<Series> {
+    let world = World::new()?;
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let gateway = Subject::start(&world, Kind::Gateway).await?;
+        let body = load::turn_body(Plan::one_round(5, 200));
+        let mut series = Series::default();
+        for nth in 0..=times {
+            let began = Instant::now();
+            load::requests(&gateway.base_url, &body, at_once, at_once).await?;
+            if nth > 0 {
+                series.push(began.elapsed());
+            }
+        }
+        Ok(series)
+    })
+}
+
+async fn turn(gateway: &Subject, body: &str) -> anyhow::Result<Duration> {
+    let walls = load::requests(&gateway.base_url, body, 1, 1).await?;
+    walls.first().copied().context("no turn")
+}
+
+/// How many connections send requests.
+const CONNECTIONS: usize = 16;
+/// How many streams there are at once.
+const AT_ONCE: usize = 64;
