@@ -62,8 +62,12 @@ impl Asked {
     ) -> Result<Self, ServeError> {
         let config = &gateway.shared.config;
         let header = |name: &str| {
-            let value = headers.get(name).and_then(|value| value.to_str().ok());
-            value.map(str::to_owned)
+            // A list may come in several lines, and what is no text is for its reader to refuse.
+            let values = headers.get_all(name).iter();
+            let values: Vec<_> = values
+                .map(|value| String::from_utf8_lossy(value.as_bytes()))
+                .collect();
+            (!values.is_empty()).then(|| values.join(","))
         };
         let owner = owner_of(gateway, dialect.name(), body);
         let incoming = dialect.request(&header, body, &owner)?;
