@@ -93,7 +93,11 @@ fn reply(asked: &Asked<'_>) -> Option<Turn> {
         4 => Turn::text("This one falls silent.").stall_after(350),
         5..=8 if !after_tools && asked.body["tools"].is_array() => {
             let name = asked.body["tools"][0]["name"].as_str().unwrap_or_default();
-            let expression = if asked.nth.is_multiple_of(2) { "6*7" } else { "1/0" };
+            let expression = if asked.nth.is_multiple_of(2) {
+                "6*7"
+            } else {
+                "1/0"
+            };
             Turn::call(name, &json!({ "expression": expression }))
         }
         _ => Turn::text("A whole answer, long enough to come in more than one piece."),

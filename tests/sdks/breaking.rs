@@ -2,6 +2,7 @@
 
 use std::io;
 
+use jackfield_testkit::server::Gate;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy_bidirectional};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
@@ -14,15 +15,19 @@ pub(crate) struct Breaking {
 
 impl Breaking {
     /// Opens a way to this address, on which every connection with an odd number breaks: its request goes
-    /// through, and of the answer only this many bytes come back.
-    pub(crate) async fn to(target: &str, bytes: usize) -> Self {
+    /// through, and of the answer only this many bytes come back. The gate is opened by the next connection.
+    pub(crate) async fn to(target: &str, bytes: usize, gate: &Gate) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let address = listener.local_addr().expect("an address").to_string();
         let target = target.to_owned();
+        let gate = gate.clone();
         let serving = tokio::spawn(async move {
             let mut breaks = false;
             while let Ok((client, _)) = listener.accept().await {
                 breaks = !breaks;
+                if !breaks {
+                    gate.open();
+                }
                 let target = target.clone();
                 // A connection that breaks, on whichever side, is what this is for.
                 tokio::spawn(
@@ -66,6 +71,9 @@ async fn pass(mut client: TcpStream, target: &str, most: Option<usize>) -> io::R
             let some = length.min(left);
             telling.write_all(&piece[..some]).await?;
             left -= some;
+            if left == 0 {
+                return Ok(());
+            }
         }
     };
     tokio::select! {

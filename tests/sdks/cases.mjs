@@ -35,11 +35,13 @@ export async function refused(wanted, ask) {
 export async function main(cases) {
   for (const name of process.argv.slice(2)) {
     let error = null;
+    const started = performance.now();
     try {
       await cases[name]();
     } catch (thrown) {
       error = String(thrown?.stack ?? thrown);
     }
-    console.log(JSON.stringify({ case: name, error }));
+    const seconds = Math.round(performance.now() - started) / 1000;
+    console.log(JSON.stringify({ case: name, error, seconds }));
   }
 }

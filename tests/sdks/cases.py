@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any
@@ -43,8 +44,10 @@ def check(told: Any, wanted: Any) -> None:
 def main() -> None:
     for name in sys.argv[1:]:
         error = None
+        started = time.monotonic()
         try:
             CASES[name]()
         except Exception:  # noqa: BLE001 - whatever it is, it is told
             error = traceback.format_exc(limit=-2, chain=False)
-        print(json.dumps({"case": name, "error": error}), flush=True)
+        took = round(time.monotonic() - started, 3)
+        print(json.dumps({"case": name, "error": error, "seconds": took}), flush=True)

@@ -1,5 +1,6 @@
 //! What the models say, case by case: the same for every SDK.
 
+use jackfield_testkit::server::Gate;
 use jackfield_testservers::script::{Part, Turn};
 use serde_json::json;
 
@@ -22,11 +23,11 @@ pub(crate) const NAMES: &[&str] = &[
     "words",
 ];
 
-/// What is said in a case, one turn after another.
-pub(crate) fn turns(case: &str, wire: Wire) -> Vec<Turn> {
+/// What is said in a case, one turn after another. Before the gate is open, a reply that breaks is not whole.
+pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<Turn> {
     match case {
         "abort" => vec![
-            Turn::text("One, two, three, and so on without an end.").stall_after(ABORT),
+            Turn::text("One, two, three, ".repeat(100)).stall_after(ABORT),
             Turn::text("Here again."),
         ],
         "both_sides" => vec![
@@ -35,7 +36,8 @@ pub(crate) fn turns(case: &str, wire: Wire) -> Vec<Turn> {
                 .and_call("add", &json!({ "a": 1, "b": 2 })),
             Turn::text("42 and 3.").when("3"),
         ],
-        "broken_connection" | "broken_stream" => vec![Turn::text("Said once.")],
+        "broken_connection" => vec![Turn::text("Said once.")],
+        "broken_stream" => vec![Turn::text("Said once.").pause_after(begun(wire), gate)],
         "client_parallel" => vec![
             Turn::text("Two sums.")
                 .and_call("add", &json!({ "a": 1, "b": 2 }))
@@ -76,5 +78,14 @@ pub(crate) fn turns(case: &str, wire: Wire) -> Vec<Turn> {
     }
 }
 
-/// The bytes of a stream after which the vendor falls silent: some of its words are in them.
-const ABORT: usize = 900;
+/// The bytes of a stream after which some of its words have been told, and it is not over.
+const fn begun(wire: Wire) -> usize {
+    match wire {
+        Wire::Chat | Wire::Claude => 700,
+        Wire::Responses => 3400,
+    }
+}
+
+/// The bytes of a stream after which the vendor falls silent: many of its words have been told, whatever
+/// stands before them, and many have not.
+const ABORT: usize = 20_000;

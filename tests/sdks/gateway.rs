@@ -47,7 +47,6 @@ impl Gateway {
 /// Beside the model: who may ask, and nothing that is tried again by ourselves.
 const CONFIGURATION: &str = "
 limits.model_retries = 0
-serve.disconnect = \"cancel\"
 serve.limits.drain = \"5s\"
 serve.tokens.sdk.env = \"GATEWAY_TOKEN\"
 ";

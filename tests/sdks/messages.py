@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import anthropic
+import httpx2
 import pydantic
 from anthropic import Anthropic
 
@@ -224,8 +224,10 @@ def errors() -> None:
     refused(anthropic.NotFoundError, "session_not_found", extra_headers={"X-Session-ID": "nobodys"})
     lone = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_nobodys", "content": "1"}]}
     refused(anthropic.BadRequestError, "call_not_found", messages=[lone])
-    by_key = Anthropic(auth_token=None, api_key="unused", base_url=URL, default_headers={"x-api-key": TOKEN})
-    check(by_key.messages.count_tokens(model=MODEL, messages=[{"role": "user", "content": "hi"}]).input_tokens > 0, True)
+    # The SDK sends its key as a bearer's token; older ones, and other programs, in a header of its own.
+    body = {"model": MODEL, "messages": [{"role": "user", "content": "hi"}]}
+    counted = httpx2.post(f"{URL}/v1/messages/count_tokens", headers={"x-api-key": TOKEN}, json=body)
+    check(counted.status_code, 200)
 
 
 @case
@@ -272,7 +274,7 @@ def broken_stream() -> None:
         with client.messages.stream(model=MODEL, max_tokens=100, messages=asked) as streamed:
             first = streamed.get_final_message().id
         raise AssertionError("the stream breaks")
-    except anthropic.APIError:
+    except (anthropic.APIError, httpx2.HTTPError):
         check(first, "")
     # The program asks the same again, of its own: the answer is owed, and is not made twice.
     with client.messages.stream(model=MODEL, max_tokens=100, messages=asked) as streamed:

@@ -1,4 +1,4 @@
-//! Anthropic's own SDKs: Claude Messages.
+//! Anthropic's own SDKs, and Vercel's in the same language: Claude Messages.
 
 use crate::script::check;
 use crate::upstream::Wire;
@@ -15,6 +15,22 @@ const CASES: &[&str] = &[
     "errors",
     "image",
     "models",
+    "provider_refuses",
+    "server_rounds",
+    "stream",
+    "structured",
+    "thinking",
+    "words",
+];
+
+/// Those of Vercel's SDK: it counts no tokens and lists no models, and does not say by itself that it repeats.
+const VERCEL: &[&str] = &[
+    "abort",
+    "both_sides",
+    "client_parallel",
+    "client_rounds",
+    "errors",
+    "image",
     "provider_refuses",
     "server_rounds",
     "stream",
@@ -51,4 +67,19 @@ async fn node_in_front_of_claude() {
 #[tokio::test]
 async fn node_in_front_of_responses() {
     check("messages.mjs", Wire::Responses, CASES).await;
+}
+
+#[tokio::test]
+async fn vercel_in_front_of_chat_completions() {
+    check("messages_vercel.mjs", Wire::Chat, VERCEL).await;
+}
+
+#[tokio::test]
+async fn vercel_in_front_of_claude() {
+    check("messages_vercel.mjs", Wire::Claude, VERCEL).await;
+}
+
+#[tokio::test]
+async fn vercel_in_front_of_responses() {
+    check("messages_vercel.mjs", Wire::Responses, VERCEL).await;
 }

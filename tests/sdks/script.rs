@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use jackfield_testkit::server::Gate;
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -15,8 +16,8 @@ use crate::upstream::{Upstream, Wire};
 pub(crate) async fn check(script: &str, wire: Wire, cases: &[&str]) {
     let upstream = Upstream::start(wire).await;
     let gateway = Gateway::start(wire, &upstream).await;
-    let early = Breaking::to(&gateway.address, 0).await;
-    let late = Breaking::to(&gateway.address, HEAD).await;
+    let early = Breaking::to(&gateway.address, 0, &Gate::new()).await;
+    let late = Breaking::to(&gateway.address, HEAD, &upstream.gate).await;
     let mut command = Command::new(interpreter(script));
     if script.ends_with(".py") {
         command.arg("-B");
@@ -51,6 +52,8 @@ pub(crate) async fn check(script: &str, wire: Wire, cases: &[&str]) {
     let ran = ran.expect("the script ends").expect("the script starts");
     let said = String::from_utf8_lossy(&ran.stdout);
     let complaint = String::from_utf8_lossy(&ran.stderr);
+    // Seen with `--nocapture`.
+    println!("{script} in front of {wire:?}\n{said}");
     let lines: Vec<Value> = said
         .lines()
         .map(|line| serde_json::from_str(line).expect("a line of JSON"))
@@ -107,7 +110,7 @@ fn folder(variable: &str) -> PathBuf {
 }
 
 /// The bytes of an answer that come back before its connection breaks: its head, and a little of its body.
-const HEAD: usize = 700;
+const HEAD: usize = 400;
 
 /// How long a script may take.
 const PATIENCE: Duration = Duration::from_secs(120);

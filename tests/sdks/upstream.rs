@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::ops::Deref;
 use std::sync::{Arc, Mutex};
 
+use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::openai::ScriptedOpenAi;
 use jackfield_testservers::script::{Script, Turn};
@@ -46,6 +47,8 @@ impl Wire {
 
 /// A vendor that says what the cases say.
 pub(crate) struct Upstream {
+    /// Where the reply waits whose stream is to break.
+    pub(crate) gate: Gate,
     server: Server,
     /// How many turns each case has had.
     said: Arc<Mutex<HashMap<&'static str, usize>>>,
@@ -73,11 +76,13 @@ impl Upstream {
     pub(crate) async fn start(wire: Wire) -> Self {
         let said: Arc<Mutex<HashMap<&'static str, usize>>> = Arc::default();
         let counts = Arc::clone(&said);
+        let gate = Gate::new();
+        let waits = gate.clone();
         let script = Script::by(move |asked| {
             let case = named(&asked.body.to_string())?;
             let mut counts = counts.lock().expect("nobody panics with it");
             let count = counts.entry(case).or_default();
-            let turn = cases::turns(case, wire).into_iter().nth(*count);
+            let turn = cases::turns(case, wire, &waits).into_iter().nth(*count);
             *count += 1;
             turn
         });
@@ -85,7 +90,12 @@ impl Upstream {
             Wire::Claude => Server::Claude(ScriptedClaude::start(script).await),
             Wire::Chat | Wire::Responses => Server::OpenAi(ScriptedOpenAi::start(script).await),
         };
-        Self { server, said, wire }
+        Self {
+            gate,
+            server,
+            said,
+            wire,
+        }
     }
 
     /// Every request kept the vendor's rules, and each of these cases had all that is said in it.
@@ -94,7 +104,7 @@ impl Upstream {
         assert_eq!(self.violations(), [""; 0]);
         let said = self.said.lock().expect("nobody panics with it");
         for case in cases {
-            let wanted: Vec<Turn> = cases::turns(case, self.wire);
+            let wanted: Vec<Turn> = cases::turns(case, self.wire, &self.gate);
             let had = said.get(case).copied().unwrap_or_default();
             assert_eq!(had, wanted.len(), "the turns of the case {case}");
         }
