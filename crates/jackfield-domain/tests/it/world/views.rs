@@ -278,7 +278,7 @@ impl World {
 
     /// Live and later are the same, however often somebody looks.
     fn check_live(&mut self, segment: u32, later: &View) {
-        for every in [1, 2, 5] {
+        for every in [1, 3] {
             let live = self.view(segment, every);
             let superseded = matches!(
                 &live.end,
