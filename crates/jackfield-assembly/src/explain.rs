@@ -148,6 +148,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.approvals", json!(approvals)),
         ("serve.bind", json!(config.serve.bind.to_string())),
         ("serve.disconnect", json!(disconnect)),
+        ("serve.extensions", json!(config.serve.extensions)),
         ("serve.keep_alive", time(config.serve.keep_alive)),
         ("serve.limits.body", size(serve.body)),
         ("serve.limits.body_time", time(serve.body_time)),

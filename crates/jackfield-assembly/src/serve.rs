@@ -23,6 +23,8 @@ pub struct ServeConfig {
     pub bind_place: Option<Place>,
     /// What becomes of a turn whose client goes away.
     pub disconnect: Disconnect,
+    /// Whether Chat Completions says what its vendor has no field for.
+    pub extensions: bool,
     /// How long a stream says nothing at most.
     pub keep_alive: Duration,
     /// What a client may ask for at most.
@@ -137,6 +139,7 @@ impl Default for ServeConfig {
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,
             disconnect: Disconnect::default(),
+            extensions: false,
             keep_alive: Duration::from_secs(10),
             limits: ServeLimits::default(),
             log: LogFormat::default(),

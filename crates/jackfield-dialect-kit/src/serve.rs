@@ -47,6 +47,11 @@ pub trait ServeDialect: fmt::Debug + Send + Sync {
 
     /// The answer to what is refused, or has failed before anything of a stream was written.
     fn error(&self, error: &ServeError, request_id: &str) -> Refused;
+
+    /// Whether it has a form for tools that the server runs, so that they can be shown.
+    fn shows_server_tools(&self) -> bool {
+        true
+    }
 }
 
 /// Writes one reply of a turn as events, piece by piece.

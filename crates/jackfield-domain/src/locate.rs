@@ -243,6 +243,33 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
     Transcript::parse(all).map(Opening::Transcript)
 }
 
+/// Puts the outcomes of a history into the order of their calls, as it is kept here and as models are told
+/// it: clients bring them in any order, such as that in which their tools finished.
+pub fn in_call_order(messages: &mut [Message]) {
+    for n in 1..messages.len() {
+        if let Some([asks, answers]) = messages.get_mut(n - 1..=n)
+            && answers.role == Role::Tool
+        {
+            let calls: Vec<&ToolCallId> = asks.calls().map(|call| &call.id).collect();
+            // What answers none of them stays behind those that do, for whoever judges it.
+            answers.blocks.sort_by_key(|block| match &block.content {
+                Content::ToolOutcome(outcome) => {
+                    let place = calls.iter().position(|call| **call == outcome.call);
+                    place.unwrap_or(usize::MAX)
+                }
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_)
+                | Content::ToolCall(_) => usize::MAX,
+            });
+        }
+    }
+}
+
 /// The results that a history ends with, in the order of their calls. Words that follow them belong to
 /// the last one, as nothing else can be told to a turn that waits for it.
 #[must_use]

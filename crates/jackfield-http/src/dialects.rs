@@ -9,6 +9,9 @@ use jackfield_dialect_openai::responses::serve::Responses;
 /// Chat Completions.
 pub(crate) static CHAT: ChatCompletions = ChatCompletions::new();
 
+/// Chat Completions with what the vendor has no field for.
+pub(crate) static CHAT_EXTENDED: ChatCompletions = ChatCompletions::new().with_extensions();
+
 /// Claude Messages.
 pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 

@@ -34,7 +34,12 @@ pub fn router(gateway: &Gateway) -> Router {
 }
 
 async fn chat(State(gateway): State<Gateway>, request: Request<Body>) -> Result<Response, Refusal> {
-    flow::answer(&gateway, &dialects::CHAT, request).await
+    let dialect = if gateway.shared.config.serve.extensions {
+        &dialects::CHAT_EXTENDED
+    } else {
+        &dialects::CHAT
+    };
+    flow::answer(&gateway, dialect, request).await
 }
 
 async fn messages(

@@ -37,6 +37,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         ("finish", Disconnect::Finish),
     ]);
     section.set("disconnect", disconnect, &mut serve.disconnect);
+    section.set("extensions", flag, &mut serve.extensions);
     section.set("keep_alive", at_most_ten_seconds, &mut serve.keep_alive);
     let log = one_of(&[("json", LogFormat::Json), ("text", LogFormat::Text)]);
     section.set("log", log, &mut serve.log);

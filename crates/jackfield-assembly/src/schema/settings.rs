@@ -225,6 +225,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "What becomes of a turn whose client goes away",
     ),
     entry(
+        "serve.extensions",
+        Flag,
+        "Whether Chat Completions says what its vendor has no field for",
+    ),
+    entry(
         "serve.keep_alive",
         Duration("10s"),
         "How long a stream says nothing at most",

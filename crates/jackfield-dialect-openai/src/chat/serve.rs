@@ -26,20 +26,21 @@ use crate::serve_error;
 /// The language as a server speaks it.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct ChatCompletions {
-    reasoning: bool,
+    extensions: bool,
 }
 
 impl ChatCompletions {
     /// The vendor's own language.
     #[must_use]
     pub const fn new() -> Self {
-        Self { reasoning: false }
+        Self { extensions: false }
     }
 
-    /// Also tells reasoning as `reasoning_content`, which the vendor does not and many clients read.
+    /// The same, and what the vendor has no field for: reasoning as `reasoning_content`, which many clients
+    /// read, and the tools of the server as [`wire::Meanwhile`].
     #[must_use]
-    pub const fn with_reasoning(mut self) -> Self {
-        self.reasoning = true;
+    pub const fn with_extensions(mut self) -> Self {
+        self.extensions = true;
         self
     }
 }
@@ -67,7 +68,7 @@ impl ServeDialect for ChatCompletions {
 
     fn reply(&self, reply: &Reply, about: &About) -> (Vec<u8>, Vec<Note>) {
         let (mut body, mut notes) = reply::to_wire(reply, &about.model, &id(about), about.created);
-        if !self.reasoning {
+        if !self.extensions {
             notes.extend(body.choices.iter_mut().filter_map(without_reasoning));
         }
         // Nothing in a reply refuses to be written: all keys are text and all numbers finite.
@@ -79,7 +80,7 @@ impl ServeDialect for ChatCompletions {
         if about.echo.get(fields::USAGE) == Some(&Value::Bool(true)) {
             encoder = encoder.with_usage();
         }
-        if !self.reasoning {
+        if !self.extensions {
             encoder = encoder.without_reasoning();
         }
         Box::new(encoder)
@@ -87,6 +88,10 @@ impl ServeDialect for ChatCompletions {
 
     fn error(&self, error: &ServeError, request_id: &str) -> Refused {
         serve_error::refused(error, request_id)
+    }
+
+    fn shows_server_tools(&self) -> bool {
+        self.extensions
     }
 }
 

@@ -8,6 +8,7 @@
 mod accumulator;
 mod approvals;
 mod audits;
+mod call_order;
 mod choices;
 mod examples;
 mod limits;

@@ -10,6 +10,7 @@ use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::locate::in_call_order;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
@@ -70,7 +71,8 @@ impl Asked {
             (!values.is_empty()).then(|| values.join(","))
         };
         let owner = owner_of(gateway, dialect.name(), body);
-        let incoming = dialect.request(&header, body, &owner)?;
+        let mut incoming = dialect.request(&header, body, &owner)?;
+        in_call_order(&mut incoming.messages);
         let model = gateway.model(&incoming.model)?;
         check_calls(&incoming, dialect.name())?;
         check_tools(&incoming, config.serve.limits.tools)?;
@@ -114,7 +116,7 @@ impl Asked {
             options: options(gateway, model, &incoming, used, strict),
             principal: asker.principal_for(incoming.settings.end_user.as_deref()),
             session,
-            shows_tools: config.serve.show_tools,
+            shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
             incoming,
         })
     }

@@ -140,7 +140,7 @@ fn replies() -> Vec<Value> {
         serde_json::to_value(&body).expect("JSON")
     });
     let served = segments().into_iter().map(|(segment, _)| {
-        let dialect = ChatCompletions::new().with_reasoning();
+        let dialect = ChatCompletions::new().with_extensions();
         let (body, _) = dialect.reply(&segment.reply(), &about(json!({})));
         serde_json::from_slice(&body).expect("JSON")
     });
@@ -197,7 +197,7 @@ fn streams() -> Vec<Value> {
         streams.push(chunks(&events));
     }
     for (segment, deltas) in segments() {
-        let dialect = ChatCompletions::new().with_reasoning();
+        let dialect = ChatCompletions::new().with_extensions();
         let about = about(json!({ "include_usage": true }));
         streams.push(chunks(&segment.events(&dialect, &about, &deltas)));
     }

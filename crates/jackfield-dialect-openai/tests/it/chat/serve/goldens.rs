@@ -30,7 +30,7 @@ fn a_segment_with_tools_of_both_sides() {
 
 #[test]
 fn a_segment_with_tools_of_both_sides_whole() {
-    let dialect = ChatCompletions::new().with_reasoning();
+    let dialect = ChatCompletions::new().with_extensions();
     let (body, notes) = dialect.reply(&of_both_sides().reply(), &about(json!({})));
     let body: Value = serde_json::from_slice(&body).expect("JSON");
     let body = serde_json::to_string_pretty(&body).expect("JSON");
@@ -61,6 +61,13 @@ fn words_of_rounds_with_nothing_shown_between_them_are_apart() {
     // Nothing stands before them.
     segment.rounds.remove(0);
     assert_eq!(told(&segment), "It is 43.");
+}
+
+#[test]
+fn tools_of_the_server_are_shown_where_there_is_a_form_for_them() {
+    let plain = ChatCompletions::new();
+    assert!(!plain.shows_server_tools());
+    assert!(plain.with_extensions().shows_server_tools());
 }
 
 #[test]

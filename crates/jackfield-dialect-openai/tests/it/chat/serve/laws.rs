@@ -14,7 +14,7 @@ proptest! {
     #[test]
     fn a_streamed_segment_is_the_whole_one((segment, deltas) in segment(), reasoning in any::<bool>()) {
         let dialect = ChatCompletions::new();
-        let dialect = if reasoning { dialect.with_reasoning() } else { dialect };
+        let dialect = if reasoning { dialect.with_extensions() } else { dialect };
         let about = about(json!({ "include_usage": true }));
         let streamed = added_up(&segment.events(&dialect, &about, &deltas));
         let (body, _) = dialect.reply(&segment.reply(), &about);
