@@ -16,6 +16,7 @@
 
 mod breaking;
 mod cases;
+mod chat;
 mod gateway;
 mod messages;
 mod script;
