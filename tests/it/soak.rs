@@ -32,7 +32,7 @@ async fn after_mixed_traffic_nothing_is_left_behind() {
     // What is made once, such as the threads of a runtime, is no leak: everything has happened before the
     // first look.
     traffic
-        .run_for(Duration::from_secs(seconds / 4).min(WARM_UP))
+        .run_for(Duration::from_secs(seconds / 2).min(WARM_UP))
         .await;
     settle(&gateway).await;
     let before = Held::by(&gateway);
