@@ -15,35 +15,65 @@ use crate::world::World;
 
 #[tokio::test]
 async fn what_was_allowed_is_done_once_wherever_the_program_dies() {
-    let table = table::all(KILLS.iter().copied(), survive).await;
+    let kills = KILLS
+        .iter()
+        .flat_map(|when| ORDERS.map(|order| (*when, order)));
+    let table = table::all(kills, |(when, order)| survive(when, order)).await;
     table.promised("Allowed and denied from elsewhere, and killed");
     for when in KILLS {
         if let When::At(place, _) = when {
-            assert!(table.kills(place) >= 1, "{when:?} never landed");
+            let kills = table.kills(place);
+            assert!(kills >= 3, "{place}: only {kills} kills landed");
         }
     }
 }
 
+/// When the two questions are answered.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Order {
+    /// The program has heard of one answer before it is killed.
+    Between,
+    /// Of both of them only whoever goes on hears.
+    Later,
+    /// The same, and the bank takes its time.
+    LaterAndSlow,
+}
+
+const ORDERS: [Order; 3] = [Order::Between, Order::Later, Order::LaterAndSlow];
+
 /// Asks at a terminal, dies before or after the answers come, and goes on to its end.
-async fn survive(when: When) -> Survived {
+async fn survive(when: When, order: Order) -> Survived {
     let world = World::with("[policy.tools]\n\"bank/*\" = \"allow\"\n\"bank/pay\" = \"ask\"").await;
     let dies_of_it = when == When::At("delivered", 1);
-    let crash = if dies_of_it { when.crash() } else { None };
+    if order == Order::LaterAndSlow {
+        world.bank_takes(Duration::from_millis(150));
+    }
+    // It hears of the second answer, then.
+    let dies_at = match order {
+        Order::Between => When::At("delivered", 2),
+        Order::Later | Order::LaterAndSlow => when,
+    };
+    let crash = if dies_of_it { dies_at.crash() } else { None };
     let mut child = at_terminal(&world, crash.as_deref());
     let waits = timeout(PATIENCE, waits(&world)).await;
     let waits = waits.expect("two payments are asked about");
-    let mut judge = Judge::new(&world, format!("approved, {when:?}"));
+    let mut judge = Judge::new(&world, format!("approved, {when:?}, {order:?}"));
+    // The second payment is denied, the first one allowed, and so are those that come later.
+    let deny = &["approvals", "deny", "--json", &waits[1]][..];
+    let grant = &["approvals", "allow", "--json", "--session", &waits[0]][..];
+    let mut answers = vec![deny, grant];
+    if order == Order::Between {
+        give(&world, answers.remove(0)).await;
+        timeout(PATIENCE, consumed(&world))
+            .await
+            .expect("it hears of the answer");
+    }
     if !dies_of_it {
         child.start_kill().expect("it can be killed");
         child.wait().await.expect("it has been killed");
     }
-    // The second payment is denied, the first one allowed, and so are those that come later.
-    for answer in [
-        &["approvals", "deny", "--json", &waits[1]][..],
-        &["approvals", "allow", "--json", "--session", &waits[0]],
-    ] {
-        let answered = live(world.about(answer, None), When::Never).await;
-        assert_eq!(answered.code, Some(0), "{answered:?}");
+    for answer in answers {
+        give(&world, answer).await;
     }
     if dies_of_it {
         let died = timeout(PATIENCE, child.wait()).await.expect("it dies");
@@ -71,6 +101,25 @@ async fn survive(when: When) -> Survived {
     assert_eq!(paid(2), 0, "{when:?}");
     assert_eq!(paid(3), 1, "{when:?}");
     judge.verdict().await
+}
+
+/// Answers a question from elsewhere.
+async fn give(world: &World, answer: &[&str]) {
+    let answered = live(world.about(answer, None), When::Never).await;
+    assert_eq!(answered.code, Some(0), "{answered:?}");
+}
+
+/// Waits until the turn has an answer of a person in its journal.
+async fn consumed(world: &World) {
+    let is_closed = |fact: &Fact| matches!(fact, Fact::WaitClosed { .. });
+    while !Kept::read(&world.database())
+        .await
+        .facts
+        .iter()
+        .any(is_closed)
+    {
+        sleep(Duration::from_millis(10)).await;
+    }
 }
 
 /// The program that begins the turn, with a person before it.

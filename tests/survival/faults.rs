@@ -8,6 +8,7 @@ use tokio::process::Command;
 
 use crate::deaths::{When, live};
 use crate::judge::{Judge, Survived};
+use crate::kept::Kept;
 use crate::table;
 use crate::world::World;
 
@@ -22,6 +23,32 @@ async fn a_disk_that_fails_stops_a_turn_and_loses_nothing() {
     println!("stopped by the disk: {stopped}");
     table.promised("A disk that fails once, or for good");
     assert!(stopped >= 6, "only {stopped} turns were stopped");
+}
+
+#[tokio::test]
+async fn a_file_that_may_only_be_read_is_told_and_left_as_it_is() {
+    let world = World::new().await;
+    let mut judge = Judge::new(&world, "a read-only file");
+    judge.asks(When::At("during-tool", 4)).await;
+    let before = Kept::read(&world.database()).await;
+    assert!(before.is_open());
+    let bytes = std::fs::read(world.database()).expect("a file");
+    // As a file of another user, or on a medium that is read-only: SQLite then opens it to be read.
+    let path = world.database().display().to_string();
+    let refused = [
+        "-P",
+        &path,
+        "-e",
+        "trace=openat",
+        "-e",
+        "inject=openat:error=EACCES:when=1",
+    ];
+    let life = live(traced(&world, world.resume(None), &refused), When::Never).await;
+    assert_ne!(life.code, Some(0), "{life:?}");
+    assert!(life.wrong.contains("cannot be written"), "{life:?}");
+    assert_eq!(std::fs::read(world.database()).expect("a file"), bytes);
+    judge.until_it_ends().await;
+    judge.verdict().await.held();
 }
 
 async fn survive(fault: &'static Fault, when: String) -> Survived {
@@ -43,30 +70,29 @@ async fn survive(fault: &'static Fault, when: String) -> Survived {
 
 /// The program that begins the turn, with this fault.
 fn below_strace(world: &World, inject: &str) -> Command {
-    let ask = world.ask(None);
-    let ask = ask.as_std();
+    let calls = "trace=fdatasync,fsync,pwrite64";
+    traced(world, world.ask(None), &["-e", calls, "-e", inject])
+}
+
+/// A program below `strace`, which is told this.
+fn traced(world: &World, program: Command, options: &[&str]) -> Command {
+    let program = program.as_std();
     let mut command = Command::new("strace");
     command
-        .args([
-            "-f",
-            "-qq",
-            "-e",
-            "trace=fsync,pwrite64",
-            "-e",
-            inject,
-            "-o",
-        ])
+        .args(["-f", "-qq"])
+        .args(options)
+        .arg("-o")
         .arg(world.path("trace"))
-        .arg(ask.get_program())
-        .args(ask.get_args())
+        .arg(program.get_program())
+        .args(program.get_args())
         .env_clear()
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .kill_on_drop(true);
-    let environment = ask.get_envs();
+    let environment = program.get_envs();
     command.envs(environment.filter_map(|(name, value)| Some((name, value?))));
-    if let Some(folder) = ask.get_current_dir() {
+    if let Some(folder) = program.get_current_dir() {
         command.current_dir(folder);
     }
     command
@@ -87,7 +113,7 @@ struct Fault {
 
 const FAULTS: &[Fault] = &[
     Fault {
-        call: "fsync",
+        call: "fdatasync,fsync",
         error: "EIO",
         from: &[2, 4, 6, 8],
         says: &["disk I/O error"],
