@@ -9,15 +9,21 @@ use crate::upstream::Wire;
 /// The cases in which a model is asked. A user's first words begin with the name in brackets.
 pub(crate) const NAMES: &[&str] = &[
     "abort",
+    "background",
     "both_sides",
     "broken_connection",
     "broken_stream",
+    "cancel",
+    "client_full",
     "client_parallel",
     "client_rounds",
+    "deletion",
+    "fork",
     "image",
     "provider_refuses",
     "server_rounds",
     "stream",
+    "stream_again",
     "structured",
     "thinking",
     "words",
@@ -30,6 +36,7 @@ pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<Turn> {
             Turn::text("One, two, three, ".repeat(100)).stall_after(ABORT),
             Turn::text("Here again."),
         ],
+        "background" => vec![Turn::text("In its own time.")],
         "both_sides" => vec![
             Turn::text("Both at once.")
                 .and_call("calculator", &json!({ "expression": "6*7" }))
@@ -38,16 +45,23 @@ pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<Turn> {
         ],
         "broken_connection" => vec![Turn::text("Said once.")],
         "broken_stream" => vec![Turn::text("Said once.").pause_after(begun(wire), gate)],
+        "cancel" => vec![Turn::text("One, two, three, ".repeat(100)).stall_after(ABORT)],
         "client_parallel" => vec![
             Turn::text("Two sums.")
                 .and_call("add", &json!({ "a": 1, "b": 2 }))
                 .and_call("add", &json!({ "a": 3, "b": 4 })),
             Turn::text("3 and 7.").when("7"),
         ],
-        "client_rounds" => vec![
+        "client_full" | "client_rounds" => vec![
             Turn::call("add", &json!({ "a": 1, "b": 2 })),
             Turn::text("And now with four.").and_call("add", &json!({ "a": 3, "b": 4 })),
             Turn::text("It is 7.").when("7"),
+        ],
+        "deletion" => vec![Turn::text("To be forgotten.")],
+        "fork" => vec![
+            Turn::text("Red it is."),
+            Turn::text("Because it is red."),
+            Turn::text("Blue, then."),
         ],
         "image" => vec![Turn::text("A red dot.")],
         "provider_refuses" => vec![Turn::status(
@@ -59,7 +73,7 @@ pub(crate) fn turns(case: &str, wire: Wire, gate: &Gate) -> Vec<Turn> {
             Turn::call("calculator", &json!({ "expression": "42+1" })),
             Turn::text("It is 43.").when("43"),
         ],
-        "stream" => vec![Turn::text("One word after another, 一个字一个字地。")],
+        "stream" | "stream_again" => vec![Turn::text("One word after another, 一个字一个字地。")],
         "structured" => vec![Turn::text("{\"city\":\"Oslo\",\"degrees\":7}")],
         "thinking" => {
             let thought = Part::Thinking {

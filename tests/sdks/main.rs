@@ -19,6 +19,7 @@ mod cases;
 mod chat;
 mod gateway;
 mod messages;
+mod responses;
 mod script;
 mod upstream;
 
