@@ -255,3 +255,36 @@ async fn while_nothing_is_to_be_told_a_stream_says_that_it_lives() {
     gateway.end().await;
     kept(&claude);
 }
+
+#[tokio::test]
+async fn our_own_words_stand_only_before_the_tools_that_run_here() {
+    let claude = ScriptedClaude::start([Turn::text("a"), Turn::text("b"), Turn::text("c")]).await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions, "").await;
+    let asks = |system: &str| {
+        let user = json!({ "role": "user", "content": "hi" });
+        let system = json!({ "role": "system", "content": system });
+        json!({ "model": "claude/claude-sonnet-5", "messages": [system, user] })
+    };
+    let plain = json!({
+        "model": "claude/claude-sonnet-5",
+        "messages": [{ "role": "user", "content": "hi" }],
+    });
+    let with_tools = gateway.post("/v1/chat/completions", &plain);
+    with_tools.answered().await.is(200);
+    let without = gateway.post("/v1/chat/completions", &plain);
+    let without = without.header("x-jackfield-tools", "none");
+    without.answered().await.is(200);
+    let own = gateway.post("/v1/chat/completions", &asks("Speak French."));
+    own.answered().await.is(200);
+    let requests = claude.requests();
+    let systems: Vec<String> = requests
+        .iter()
+        .map(|request| request["system"].to_string())
+        .collect();
+    assert!(systems[0].contains("tools"), "{systems:?}");
+    assert_eq!(systems[1], "null");
+    assert!(systems[2].contains("Speak French."), "{systems:?}");
+    assert!(!systems[2].contains("tools"), "{systems:?}");
+    gateway.end().await;
+}

@@ -15,6 +15,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
+use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
 use serde::Deserialize;
 
@@ -257,6 +258,12 @@ fn options(
     options.choice = incoming.choice.clone();
     options.settings = merged(&options.settings, incoming.settings.clone());
     options.strict = strict;
+    let uses_tools = gateway.offers(&used, &options.model.provider);
+    if !uses_tools || !incoming.system.parts.is_empty() {
+        // Our own words are about the tools that run here, and never stand before a client's.
+        let parts = &mut options.system.parts;
+        parts.retain(|part| part.origin != PartOrigin::Default);
+    }
     options
         .system
         .parts

@@ -48,7 +48,8 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
 
 /// There is no such reply.
 pub(crate) fn none(id: &str) -> ServeError {
-    let message = format!("there is no reply of the id `{id}`, or it is not kept");
+    let id = id.strip_prefix("resp_").unwrap_or(id);
+    let message = format!("there is no response `resp_{id}`, or it is not kept");
     ServeError::new(ServeErrorKind::NoSuchReply, message)
 }
 
