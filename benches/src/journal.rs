@@ -4,6 +4,7 @@ pub mod appends;
 pub mod counting;
 pub mod recovery;
 pub mod turns;
+pub mod waiting;
 
 use std::fs::File;
 use std::io::{Seek as _, SeekFrom, Write as _};

@@ -113,10 +113,20 @@ impl Ours {
     ///
     /// If it does not end with an answer.
     pub async fn turn(&self, plan: Plan) -> anyhow::Result<(String, usize)> {
+        let session = SessionId::parse(&format!("bench_{}", next()))?;
+        self.turn_of(session, plan).await
+    }
+
+    /// A turn of this session.
+    ///
+    /// # Errors
+    ///
+    /// If it does not end with an answer.
+    pub async fn turn_of(&self, session: SessionId, plan: Plan) -> anyhow::Result<(String, usize)> {
         let message = SendMessage {
             opening: Opening::UserMessage(Arc::new(Message::user(plan.to_string()))),
             options: self.options.clone(),
-            session: SessionId::parse(&format!("bench_{}", next()))?,
+            session,
         };
         let report = self.engine.send(message, &mut ()).await?;
         ensure!(

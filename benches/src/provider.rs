@@ -66,10 +66,16 @@ async fn answer(request: Request<Incoming>) -> anyhow::Result<Response<Events>> 
 
 /// The reply that the plan has next, event by event.
 fn reply(asked: &Asked<'_>) -> Option<VecDeque<Bytes>> {
-    let mut users = asked.messages.iter().filter(|said| said.role == "user");
-    let plan = Plan::parse(&users.next_back()?.content.to_string())?;
-    let outcomes = asked.messages.iter().filter(|said| said.role == "tool");
-    let outcomes = u32::try_from(outcomes.count()).ok()?;
+    // What came before the last question is of other turns.
+    let (mut outcomes, mut plan) = (0, None);
+    for said in asked.messages.iter().rev() {
+        if said.role == "user" {
+            plan = Plan::parse(&said.content.to_string());
+            break;
+        }
+        outcomes += u32::from(said.role == "tool");
+    }
+    let plan = plan?;
     let mut events = Reply::default();
     events.choice(&json!({ "role": "assistant", "content": "" }), None);
     let finish = if outcomes < plan.all_calls() {

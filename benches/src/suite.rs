@@ -238,27 +238,45 @@ fn appends(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
 
 fn recovery(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
     let mut table = Vec::new();
-    for (turns, aim) in [(1, ""), (100, "100 ms")] {
+    for (turns, facts, times, aim) in [
+        (1, 1, 5, ""),
+        (100, 1, 5, "100 ms"),
+        (amount.times(10_000), 1, 1, ""),
+        (1, amount.times(1_000), 5, ""),
+        (1, amount.times(10_000), 3, ""),
+    ] {
         let mut series = (Series::default(), Series::default());
-        for _ in 0..amount.times(5) {
-            let took = journal::recovery::measure(&ours()?, turns)?;
+        let mut of = 0;
+        for _ in 0..amount.times(times) {
+            let took = journal::recovery::measure(&ours()?, turns, facts)?;
             series.0.push(took.first);
             series.1.push(took.all);
+            of = took.facts;
         }
-        let row = |what: &str, aim: &str, series: &Series| {
-            [
-                format!("{turns} open, {what}, p50"),
-                aim.to_owned(),
-                shown(series.p50()),
-            ]
-        };
-        table.push(row("the first", aim, &series.0));
-        table.push(row("all, one after another", "", &series.1));
+        table.push([
+            turns.to_string(),
+            of.to_string(),
+            aim.to_owned(),
+            shown(series.0.p50()),
+            shown(series.1.p50()),
+        ]);
     }
     report.table(
-        "From opening the file that a dead process left to turns that go on: found, owned, folded, and recorded as taken up. The tools' server runs already.",
-        ["", "aim", "time"],
+        "From the SIGKILL of the process that owns them all to turns that go on: the file is opened, what is due is found, owned, folded, and recorded as taken up. The tools' server runs already. The last column is until all go on, one after another.",
+        ["open turns", "facts of each session", "aim", "the first, p50", "all, p50"],
         &table,
+    );
+    let waits = journal::waiting::measure(amount.times(5_000))?;
+    let memory = waits
+        .memory
+        .map_or_else(|| "unknown".to_owned(), |bytes| format!("{bytes} bytes"));
+    report.table(
+        "A turn that waits for a person's word, in the process that began it, which is not at work on it any more.",
+        ["", "each"],
+        &[
+            ["in memory".to_owned(), memory],
+            ["in the file".to_owned(), format!("{} bytes", waits.file)],
+        ],
     );
     Ok(())
 }
@@ -349,7 +367,11 @@ fn binary(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
 }
 
 /// The runtime that the command line has.
-fn ours() -> std::io::Result<Runtime> {
+///
+/// # Errors
+///
+/// If the system gives no threads.
+pub fn ours() -> std::io::Result<Runtime> {
     Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()

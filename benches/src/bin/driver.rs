@@ -3,9 +3,25 @@
 
 use anyhow::{Context as _, bail};
 use jackfield_benches::document::{filled, machine};
-use jackfield_benches::suite::{self, Amount};
+use jackfield_benches::journal::{recovery, waiting};
+use jackfield_benches::suite::{self, Amount, ours};
 
 fn main() -> anyhow::Result<()> {
+    let given: Vec<String> = std::env::args().skip(1).collect();
+    let given: Vec<&str> = given.iter().map(String::as_str).collect();
+    // What a case has done in a process of its own.
+    match *given {
+        ["--hold", file] => {
+            return recovery::hold(&ours()?, file.as_ref(), |count| println!("{count}"));
+        }
+        ["--wait", file, turns, base_url] => {
+            let [before, after, bytes] =
+                waiting::wait(&ours()?, file.as_ref(), turns.parse()?, base_url)?;
+            println!("{before} {after} {bytes}");
+            return Ok(());
+        }
+        _ => {}
+    }
     let (mut amount, mut only, mut page) = (Amount::Whole, None, None);
     let mut arguments = std::env::args().skip(1);
     while let Some(argument) = arguments.next() {

@@ -83,7 +83,7 @@ fn only_what_stands_between_the_marks_is_written() {
 /// All that is in process, once, as small as it gets: ours and the floor give the same answers.
 #[test]
 fn the_cases_run() {
-    for case in ["turn", "call", "calls", "catalog"] {
+    for case in ["turn", "call", "calls", "catalog", "recovery"] {
         let driver = env!("CARGO_BIN_EXE_jackfield-bench");
         let ran = Command::new(driver)
             .args(["--quick", "--only", case])
