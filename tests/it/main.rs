@@ -46,6 +46,7 @@ mod models;
 mod pins;
 mod pins_accepted;
 mod prompting;
+mod readme;
 mod reasoning_back;
 mod replaying;
 mod retrying;
