@@ -14,7 +14,8 @@ use crate::tool::ToolOrigin;
 /// A tool that Jackfield ran, as it hangs on the call and on the outcome that a client is shown.
 ///
 /// For a client, Jackfield is the provider: such a call is [`RanBy::Provider`](crate::block::RanBy), and
-/// each dialect has its own form for it. No provider is ever sent this.
+/// each dialect has its own form for it. No provider is ever sent this: a history that comes back with it is
+/// told to models [as it was run](as_run).
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct ServerTool<'a> {
     /// The toolbox, such as an MCP server.
