@@ -63,8 +63,10 @@ pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
 fn the_table_of_the_documentation_is_what_is_told() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/http.md");
     let page = fs::read_to_string(page).expect("the page of the gateway");
+    let errors = page.split("\n## ").find(|part| part.starts_with("Errors"));
+    let errors = errors.expect("a part about errors");
     let mut documented = BTreeMap::new();
-    for line in page.lines().filter(|line| line.starts_with("| `")) {
+    for line in errors.lines().filter(|line| line.starts_with("| `")) {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
         documented.insert(cells[1].trim_matches('`').to_owned(), (cells[3], cells[4]));
     }
