@@ -7,7 +7,7 @@ mod running;
 mod signals;
 mod terminal;
 
-pub(crate) use self::gateway::{Answer, Gateway, Kept};
+pub(crate) use self::gateway::{Answer, Asking, Gateway, Kept};
 pub(crate) use self::mcp::{LONGEST_AFTERLIFE, McpServer, is_alive, tool};
 pub(crate) use self::ran::Ran;
 pub(crate) use self::running::Running;

@@ -31,6 +31,7 @@ mod events;
 mod gateway;
 mod gateway_guarded;
 mod gateway_hostile;
+mod gateway_matrix;
 mod gateway_tools;
 mod harness;
 mod interrupting;

@@ -210,16 +210,16 @@ async fn converse((wire, whole): (Wire, bool), turns: &[Turn]) -> Same {
 
 /// What is the same whatever was spoken: all but the provider's ids, its state, and the notes.
 #[derive(Debug, PartialEq)]
-struct Same {
-    calls: Vec<String>,
-    end: TurnEnd,
-    messages: Vec<Message>,
-    rounds: u32,
-    usage: Usage,
+pub(crate) struct Same {
+    pub(crate) calls: Vec<String>,
+    pub(crate) end: TurnEnd,
+    pub(crate) messages: Vec<Message>,
+    pub(crate) rounds: u32,
+    pub(crate) usage: Usage,
 }
 
 impl Same {
-    fn of(report: TurnReport) -> Self {
+    pub(crate) fn of(report: TurnReport) -> Self {
         let calls = report.calls.iter();
         let calls =
             calls.map(|call| format!("{:?} {:?} {:?}", call.call.id, call.end, call.result));
@@ -275,7 +275,7 @@ fn input(input: &ToolInput) -> ToolInput {
 }
 
 /// The transcript after its first message, a line a block.
-fn lines(same: &Same) -> Vec<String> {
+pub(crate) fn lines(same: &Same) -> Vec<String> {
     let answers = same.messages.iter().skip(1);
     let blocks =
         answers.flat_map(|message| message.blocks.iter().map(|block| (message.role, block)));

@@ -100,15 +100,20 @@ impl Wire {
 
     /// The adapter in front of such a server.
     pub(crate) fn adapter(self, server: &Scripted) -> Arc<dyn ChatModel> {
+        self.adapter_at(&server.base_url())
+    }
+
+    /// The adapter in front of whatever is at this address.
+    pub(crate) fn adapter_at(self, base_url: &str) -> Arc<dyn ChatModel> {
         let transport =
             Transport::new(TransportSettings::default()).expect("a transport can be set up");
         let key = Some(Secret::new("sk-any"));
         if self == Self::Claude {
-            let mut config = ClaudeConfig::new(&server.base_url()).expect("an address");
+            let mut config = ClaudeConfig::new(base_url).expect("an address");
             config.key = key;
             return Arc::new(Claude::new(config, transport).expect("an adapter"));
         }
-        let mut config = OpenAiConfig::new(&server.base_url()).expect("an address");
+        let mut config = OpenAiConfig::new(base_url).expect("an address");
         config.key = key;
         config.api = if self == Self::OpenAiResponses {
             Api::Responses
@@ -134,6 +139,14 @@ pub(crate) struct Chat {
 impl Chat {
     /// A session in front of these servers.
     pub(crate) fn new<'a>(servers: impl IntoIterator<Item = (Wire, &'a Scripted)>) -> Self {
+        let adapters = servers
+            .into_iter()
+            .map(|(wire, server)| (wire, wire.adapter(server)));
+        Self::of(adapters)
+    }
+
+    /// A session of these models.
+    pub(crate) fn of(models: impl IntoIterator<Item = (Wire, Arc<dyn ChatModel>)>) -> Self {
         let toolbox = ScriptedToolbox::new(ToolboxId::parse("box").expect("an id"));
         toolbox
             .tool("add", Safety::ReadOnly)
@@ -141,8 +154,8 @@ impl Chat {
             .tool("multiply", Safety::ReadOnly)
             .always("multiply", ScriptedCall::text("6"));
         let mut builder = Engine::builder(Arc::new(MemoryJournal::new())).builtins(toolbox.port());
-        for (wire, server) in servers {
-            builder = builder.model(wire.model().provider, wire.adapter(server));
+        for (wire, model) in models {
+            builder = builder.model(wire.model().provider, model);
         }
         Self {
             engine: builder.build(),

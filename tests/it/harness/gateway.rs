@@ -70,12 +70,7 @@ impl Gateway {
 
     /// A request of this method.
     pub(crate) fn raw(&self, method: &str, path: &str) -> Asking {
-        Asking {
-            address: self.address.clone(),
-            body: Vec::new(),
-            head: format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n"),
-            host: self.address.clone(),
-        }
+        Asking::at(&self.address, method, path)
     }
 
     /// Ends it in order.
@@ -96,6 +91,16 @@ pub(crate) struct Asking {
 }
 
 impl Asking {
+    /// A request of this method to whoever listens at this address.
+    pub(crate) fn at(address: &str, method: &str, path: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            body: Vec::new(),
+            head: format!("{method} {path} HTTP/1.1\r\nconnection: close\r\n"),
+            host: address.to_owned(),
+        }
+    }
+
     /// Has this header.
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.head.push_str(&format!("{name}: {value}\r\n"));

@@ -1,0 +1,290 @@
+//! The same conversations through the gateway: every dialect in front of every other, as events and whole,
+//! between servers that stream and that do not.
+//!
+//! The client is our own adapter of a provider, with tools of its own: what it has in the end is the same
+//! whatever was spoken on either side.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use jackfield_dialect_claude as claude;
+use jackfield_dialect_kit::decode::DecodeReply;
+use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::{chat, responses};
+use jackfield_domain::delta::Delta;
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::request::ModelRequest;
+use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
+use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_testservers::script::{Part, Turn};
+use serde_json::json;
+
+use crate::harness::{Asking, Gateway, Kept, kept};
+use crate::matrix::{Same, lines};
+use crate::models::{Chat, Wire};
+
+const DIALECTS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
+
+#[tokio::test]
+async fn words() {
+    let same = check(&[Turn::text("Hello! 你好")], &["Hello! 你好"]).await;
+    assert_eq!(same.end, TurnEnd::Answered(FinishReason::Stop));
+}
+
+#[tokio::test]
+async fn one_call() {
+    let turns = [
+        Turn::call("add", &json!({ "a": 1, "b": [1, "один"] })),
+        Turn::text("It is 2.").when("2"),
+    ];
+    let lines = [r#"add {"a":1,"b":[1,"один"]}"#, "= 2", "It is 2."];
+    check(&turns, &lines).await;
+}
+
+#[tokio::test]
+async fn parallel_calls() {
+    let turns = [
+        Turn::call("add", &json!({ "a": 1 }))
+            .and_call("multiply", &json!({ "a": 2 }))
+            .and_call("add", &json!({})),
+        Turn::text("2, 6 and 2."),
+    ];
+    let lines = [
+        r#"add {"a":1}"#,
+        r#"multiply {"a":2}"#,
+        "add {}",
+        "= 2",
+        "= 6",
+        "= 2",
+        "2, 6 and 2.",
+    ];
+    check(&turns, &lines).await;
+}
+
+#[tokio::test]
+async fn words_before_a_call_over_several_rounds() {
+    let turns = [
+        Turn::text("First I need a sum.").and_call("add", &json!({ "a": 1 })),
+        Turn::text("And now a product.").and_call("multiply", &json!({ "a": 1 })),
+        Turn::text("Here they are."),
+    ];
+    let lines = [
+        "First I need a sum.",
+        r#"add {"a":1}"#,
+        "= 2",
+        "And now a product.",
+        r#"multiply {"a":1}"#,
+        "= 6",
+        "Here they are.",
+    ];
+    let same = check(&turns, &lines).await;
+    assert_eq!(same.usage.total(), 3 * 120);
+}
+
+#[tokio::test]
+async fn a_tool_that_nobody_has_is_the_gateways_affair() {
+    let turns = [
+        Turn::call("divide", &json!({ "a": 1 })),
+        Turn::text("I cannot divide."),
+    ];
+    let same = check(&turns, &["I cannot divide."]).await;
+    assert_eq!(same.usage.total(), 2 * 120);
+}
+
+#[tokio::test]
+async fn a_refusal() {
+    let refusal = Turn::reply([Part::Refusal("I cannot help with that.".to_owned())]);
+    let same = check(&[refusal], &["I cannot help with that."]).await;
+    assert_eq!(same.end, TurnEnd::Answered(FinishReason::Refused));
+}
+
+#[tokio::test]
+async fn a_reply_that_is_cut_off_by_its_limit() {
+    let turn = Turn::text("It goes on and on and").finish(FinishReason::Length);
+    let same = check(&[turn], &["It goes on and on and"]).await;
+    assert_eq!(same.end, TurnEnd::Answered(FinishReason::Length));
+}
+
+/// How a client and the gateway speak, and how the gateway and its provider do.
+#[derive(Clone, Copy, Debug)]
+struct Way {
+    from: Wire,
+    to: Wire,
+    /// Whether the client is answered whole.
+    whole: bool,
+    /// Whether the provider answers whole.
+    whole_behind: bool,
+}
+
+/// Has the conversation in all ways, and returns what is the same in all.
+async fn check(turns: &[Turn], expected: &[&str]) -> Same {
+    let mut first: Option<(Way, Same)> = None;
+    for from in DIALECTS {
+        for to in DIALECTS {
+            for (whole, whole_behind) in [(false, false), (true, true)] {
+                let way = Way {
+                    from,
+                    to,
+                    whole,
+                    whole_behind,
+                };
+                let same = converse(way, turns).await;
+                match &first {
+                    None => first = Some((way, same)),
+                    Some((known, known_same)) => {
+                        assert_eq!(&same, known_same, "{way:?} differs from {known:?}");
+                    }
+                }
+            }
+        }
+    }
+    let same = first.expect("there is a way").1;
+    assert_eq!(lines(&same), expected);
+    same
+}
+
+/// Has the conversation, and goes on: so the whole of it goes back, and is judged.
+async fn converse(way: Way, turns: &[Turn]) -> Same {
+    let polite = Turn::text("You are welcome.").when("Thank you.");
+    let script = turns.iter().cloned().chain([polite]);
+    let script: Vec<Turn> = if way.whole_behind {
+        script.map(Turn::whole).collect()
+    } else {
+        script.collect()
+    };
+    let server = way.to.serve(script).await;
+    let sessions = Kept::new();
+    let provider = match way.to {
+        Wire::Claude => "kind = \"claude\"",
+        Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
+        Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
+            "kind = \"openai\"\napi = \"chat\""
+        }
+    };
+    let (asked, behind) = (way.from.model().model, way.to.model().model);
+    let configuration = format!(
+        "[aliases]\n\"{asked}\" = \"behind/{behind}\"\n\
+         [providers.behind]\n{provider}\nbase_url = \"{}\"\napi_key_env = \"BEHIND_KEY\"\n",
+        server.base_url()
+    );
+    let serve = sessions.gateway().env("BEHIND_KEY", "sk-any");
+    let gateway = Gateway::listening(serve.configured(configuration).start()).await;
+    let adapter = way
+        .from
+        .adapter_at(&format!("http://{}{}", gateway.address(), base(way.from)));
+    let model: Arc<dyn ChatModel> = if way.whole {
+        let address = gateway.address().to_owned();
+        let from = way.from;
+        Arc::new(Whole {
+            adapter,
+            address,
+            from,
+        })
+    } else {
+        adapter
+    };
+    let chat = Chat::of([(way.from, model)]);
+    let report = chat.say(way.from, "Begin.").await;
+    assert_eq!(server.violations(), [""; 0], "{way:?}");
+    let thanked = chat.say(way.from, "Thank you.").await;
+    assert_eq!(server.violations(), [""; 0], "{way:?}");
+    assert_eq!(thanked.answer(), "You are welcome.", "{way:?}");
+    gateway.end().await;
+    kept(&server);
+    let mut same = Same::of(report);
+    if same.end == TurnEnd::Answered(FinishReason::ContentFilter) {
+        // Where a refusal came as plain words, Chat Completions has no other word for it.
+        same.end = TurnEnd::Answered(FinishReason::Refused);
+    }
+    same
+}
+
+/// What the vendors' base URLs end with.
+const fn base(wire: Wire) -> &'static str {
+    match wire {
+        Wire::Claude => "",
+        Wire::DeepSeek
+        | Wire::Mistral
+        | Wire::Ollama
+        | Wire::OpenAiChat
+        | Wire::OpenAiResponses => "/v1",
+    }
+}
+
+/// A client that wants its replies whole; our adapters always stream.
+struct Whole {
+    adapter: Arc<dyn ChatModel>,
+    address: String,
+    from: Wire,
+}
+
+impl Whole {
+    /// The path, the body, and what reads the reply.
+    fn ask(&self, request: &ModelRequest) -> (&'static str, Vec<u8>) {
+        let owner = self.adapter.state_owner(&request.model.model);
+        let model = &*request.model.model;
+        match self.from {
+            Wire::Claude => {
+                let profile = claude::options::Profile::of(model);
+                let mapped = claude::request::to_wire(request, &owner, &profile, false);
+                let body = serde_json::to_vec(&mapped.expect("it can be said").0);
+                ("/v1/messages", body.expect("JSON"))
+            }
+            Wire::OpenAiResponses => {
+                let profile = Profile::openai(model);
+                let mapped = responses::request::to_wire(request, &owner, &profile, false);
+                let body = serde_json::to_vec(&mapped.expect("it can be said").0);
+                ("/v1/responses", body.expect("JSON"))
+            }
+            Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
+                let profile = Profile::openai(model);
+                let mapped = chat::request::to_wire(request, &owner, &profile, false);
+                let body = serde_json::to_vec(&mapped.expect("it can be said").0);
+                ("/v1/chat/completions", body.expect("JSON"))
+            }
+        }
+    }
+
+    fn read(&self, request: &ModelRequest, body: &[u8]) -> (Vec<Delta>, ReplyEnd) {
+        let owner = self.adapter.state_owner(&request.model.model);
+        let read = match self.from {
+            Wire::Claude => claude::stream::Decoder::for_request(owner, request).read_whole(body),
+            Wire::OpenAiResponses => {
+                responses::stream::Decoder::for_request(owner, request).read_whole(body)
+            }
+            Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
+                chat::stream::Decoder::for_request(owner, request).read_whole(body)
+            }
+        };
+        read.expect("a whole reply")
+    }
+}
+
+#[async_trait]
+impl ChatModel for Whole {
+    fn capabilities(&self) -> Capabilities {
+        self.adapter.capabilities()
+    }
+
+    fn state_owner(&self, model: &str) -> StateOwner {
+        self.adapter.state_owner(model)
+    }
+
+    async fn reply(
+        &self,
+        request: &ModelRequest,
+        sink: &mut dyn DeltaSink,
+    ) -> Result<ReplyEnd, ModelError> {
+        let (path, body) = self.ask(request);
+        let answer = Asking::at(&self.address, "POST", path).body(body);
+        let answer = answer.answered().await;
+        answer.is(200);
+        let (deltas, end) = self.read(request, answer.body.as_bytes());
+        for delta in deltas {
+            sink.push(delta).await;
+        }
+        Ok(end)
+    }
+}
