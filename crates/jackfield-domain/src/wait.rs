@@ -70,6 +70,29 @@ pub struct Delivery {
     pub id: DeliveryId,
 }
 
+impl Delivery {
+    /// Whether it says something of more calls than the one that it answers about.
+    const fn is_for_session(&self) -> bool {
+        matches!(
+            self.body,
+            DeliveryBody::Answer {
+                answer: Answer::Approval(Approval::Granted {
+                    for_session: true,
+                    ..
+                }),
+                ..
+            }
+        )
+    }
+}
+
+/// Deliveries that are there at once, in the order in which they are heard: what somebody said of one call
+/// comes before what somebody allowed for all of them. Both were told that they are accepted.
+pub fn as_heard(deliveries: &[Delivery]) -> impl Iterator<Item = &Delivery> {
+    let of_one = deliveries.iter().filter(|one| !one.is_for_session());
+    of_one.chain(deliveries.iter().filter(|one| one.is_for_session()))
+}
+
 /// What a delivery says.
 #[derive(Clone, Debug, PartialEq)]
 pub enum DeliveryBody {

@@ -8,7 +8,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::time::{MonoTime, Now};
 use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
-use jackfield_domain::wait::Delivery;
+use jackfield_domain::wait::{Delivery, as_heard};
 use jackfield_ports::journal::{JournalError, Loaded, Refusal};
 use tokio::sync::watch;
 
@@ -302,8 +302,8 @@ impl<'o> Driver<'o> {
             Happened::Deliveries(deliveries) => {
                 crash::point("delivered");
                 self.ledger.seen += deliveries.len() as u64;
-                for delivery in deliveries {
-                    self.handle(Input::Delivered(delivery), batch);
+                for delivery in as_heard(&deliveries) {
+                    self.handle(Input::Delivered(delivery.clone()), batch);
                 }
             }
             Happened::Event(Event::Input(input)) => self.handle(input, batch),
@@ -375,8 +375,8 @@ impl<'o> Driver<'o> {
         // Progress is no input: it is told as it came.
         let progress = |told: &Told| matches!(told, Told::Progress(_));
         again.news = batch.news.into_iter().filter(progress).collect();
-        for delivery in deliveries {
-            self.handle(Input::Delivered(delivery), &mut again);
+        for delivery in as_heard(&deliveries) {
+            self.handle(Input::Delivered(delivery.clone()), &mut again);
         }
         for input in before.inputs {
             self.handle(input, &mut again);

@@ -17,7 +17,7 @@ use crate::tool_loop::decider::Decider;
 use crate::tool_loop::live::Live;
 use crate::tool_loop::{Step, ToolLoop, decider_parts, words};
 use crate::turn::{CallState, Running, Stage, Turn};
-use crate::wait::Delivery;
+use crate::wait::{Delivery, as_heard};
 
 impl ToolLoop {
     /// Takes up the turn that these facts leave open; `None` if they leave none open.
@@ -64,7 +64,7 @@ impl Decider<'_> {
             nth: self.turn.resumed + 1,
             restrictions: (!restrictions.tools.is_empty()).then(|| Arc::new(restrictions)),
         });
-        for delivery in deliveries {
+        for delivery in as_heard(deliveries) {
             self.delivered(delivery);
         }
         match &self.turn.stage {

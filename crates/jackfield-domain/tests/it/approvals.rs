@@ -5,19 +5,25 @@ use std::sync::Arc;
 use jackfield_domain::approval::{Grants, subject};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{SessionId, ToolName, ToolboxId};
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolName, ToolboxId, WaitId};
+use jackfield_domain::limits::Limits;
 use jackfield_domain::policy::Permission;
+use jackfield_domain::restrictions::Restrictions;
 use jackfield_domain::session::Session;
+use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::tool_loop::ToolLoop;
+use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, WaitEnd};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
+use crate::scene::{Scene, calls, session};
 use crate::world;
 
 fn tool() -> CatalogEntry {
-    let setup = world::setup(jackfield_domain::limits::Limits::default());
+    let setup = world::setup(Limits::default());
     setup.catalog.tool("ask").expect("the tool").clone()
 }
 
@@ -96,7 +102,7 @@ fn granted() -> (Vec<Fact>, Session) {
 fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
     let (_, session) = granted();
     assert_eq!(session.grants().iter().len(), 1);
-    let setup = world::setup(jackfield_domain::limits::Limits::default());
+    let setup = world::setup(Limits::default());
     let catalog = session.grants().applied(&setup.catalog).expect("a change");
     let permission = &catalog.tool("ask").expect("the tool").permission;
     assert!(
@@ -116,7 +122,7 @@ fn a_grant_for_the_session_holds_in_later_turns_and_says_whose_it_is() {
 #[test]
 fn a_changed_definition_ends_the_grant_for_good() {
     let (mut facts, session) = granted();
-    let mut setup = world::setup(jackfield_domain::limits::Limits::default());
+    let mut setup = world::setup(Limits::default());
     let unchanged = Arc::clone(&setup.catalog);
     let entries = setup.catalog.iter().cloned().map(|tool| {
         let changed = &*tool.origin.tool == "ask";
@@ -141,4 +147,66 @@ fn a_changed_definition_ends_the_grant_for_good() {
     });
     let later = Session::fold(session.id().clone(), &facts);
     assert_eq!(later.grants().applied(&unchanged), None);
+}
+
+#[test]
+fn a_denial_that_is_there_wins_over_what_was_allowed_for_the_session() {
+    let (mut scene, _) = Scene::begin(Arc::new(world::setup(Limits::default())));
+    scene.play(calls(&["ask", "ask"]));
+    let waits = scene.facts.iter().filter_map(|fact| match fact {
+        Fact::WaitOpened { wait } => Some(wait.id.clone()),
+        _ => None,
+    });
+    let waits: Vec<WaitId> = waits.collect();
+    let [one, other] = &*waits else {
+        panic!("{waits:?}")
+    };
+    let delivery = |wait: &WaitId, answer| Delivery {
+        at: WallTime::from_millis(0),
+        body: DeliveryBody::Answer {
+            answer: Answer::Approval(answer),
+            wait: wait.clone(),
+        },
+        by: "somebody".into(),
+        id: DeliveryId::parse(wait.as_str()).expect("a valid id"),
+    };
+    let granted = delivery(
+        one,
+        Approval::Granted {
+            edited: None,
+            for_session: true,
+        },
+    );
+    let denied = delivery(
+        other,
+        Approval::Denied {
+            reason: "no".into(),
+        },
+    );
+    // Whichever came first: both were told that they are accepted.
+    for deliveries in [[granted.clone(), denied.clone()], [denied, granted]] {
+        let recovered = ToolLoop::recover(
+            &session(),
+            &scene.facts,
+            &deliveries,
+            Now::default(),
+            Restrictions::default(),
+        );
+        let (_, step) = recovered.expect("an open turn");
+        let end_of = |of: &WaitId| {
+            let ends = step.facts.iter().filter_map(|fact| match fact {
+                Fact::WaitClosed { end, wait, .. } if wait == of => Some(end.clone()),
+                _ => None,
+            });
+            ends.collect::<Vec<_>>()
+        };
+        let said = |end: &WaitEnd| match end {
+            WaitEnd::Answered { delivery, .. } => delivery.to_string(),
+            WaitEnd::Cancelled | WaitEnd::Expired | WaitEnd::Superseded => "nothing".to_owned(),
+        };
+        for wait in [one, other] {
+            let by: Vec<String> = end_of(wait).iter().map(said).collect();
+            assert_eq!(by, [wait.to_string()]);
+        }
+    }
 }
