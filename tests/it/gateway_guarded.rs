@@ -180,6 +180,7 @@ async fn what_has_neither_session_nor_tools_leaves_nothing_behind() {
     let unstored = json!({ "model": "claude-sonnet-5", "input": "hi", "store": false });
     gateway
         .post("/v1/responses", &unstored)
+        .header("x-jackfield-tools", "none")
         .answered()
         .await
         .is(200);
