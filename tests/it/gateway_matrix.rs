@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use jackfield_dialect_claude as claude;
-use jackfield_dialect_kit::decode::DecodeReply;
+use jackfield_dialect_kit::decode::DecodeReply as _;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::{chat, responses};
 use jackfield_domain::delta::Delta;

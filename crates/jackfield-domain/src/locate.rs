@@ -239,7 +239,13 @@ pub fn opening(before: &[Arc<Message>], new: &[Message]) -> Result<Opening, Rule
         return Ok(Opening::UserMessage(Arc::new(one)));
     }
     let before = before.iter().map(|message| Message::clone(message));
-    let all = before.chain(as_run(new)).collect();
+    // What is left of words that a client cut into messages of their own.
+    let says_nothing = |message: &Message| {
+        message.role == Role::Assistant && message.blocks.iter().all(Block::is_blank)
+    };
+    let new = as_run(new);
+    let new = new.into_iter().filter(|message| !says_nothing(message));
+    let all = before.chain(new).collect();
     Transcript::parse(all).map(Opening::Transcript)
 }
 

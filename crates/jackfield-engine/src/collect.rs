@@ -66,10 +66,12 @@ impl Engine {
         let found = self.find(&request.principal, &marks, MOST_EQUAL).await?;
         let mut best: Option<(Owed, SessionId, TurnId)> = None;
         for found in found {
+            // Before the journal is read: what is forgotten here in between is in there by then.
+            let hearing = self.shared.listening.of(&found.turn, 0);
             let Some(loaded) = self.readable_one(&found.session).await? else {
                 continue;
             };
-            let Some(owed) = self.owed(&found.turn, &loaded, request.is_repeat) else {
+            let Some(owed) = owed(&found.turn, &loaded, hearing, request.is_repeat) else {
                 continue;
             };
             // Of those that are owed as much, the one that was begun last.
@@ -118,23 +120,6 @@ impl Engine {
         Ok(Collected::Owed(Box::new(begun)))
     }
 
-    /// How much the first answer of a turn is owed to another request of the same body, if it is.
-    fn owed(&self, turn: &TurnId, loaded: &Loaded, is_repeat: bool) -> Option<Owed> {
-        if is_withdrawn(turn, loaded) {
-            return None;
-        }
-        let is_written = loaded.deliveries.iter().any(|delivery| {
-            matches!(&delivery.body, DeliveryBody::Written { segment: 0, turn: of } if of == turn)
-        });
-        match self.shared.listening.of(turn, 0) {
-            Hearing::Nothing if !is_written => Some(Owed::Broken),
-            // The old connection may be dead without anybody having noticed.
-            Hearing::Live if is_repeat => Some(Owed::Live),
-            Hearing::Nothing | Hearing::Written if is_repeat => Some(Owed::Written),
-            Hearing::Live | Hearing::Nothing | Hearing::Written => None,
-        }
-    }
-
     async fn readable_one(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {
         match self.shared.journal.load(session).await {
             Ok(loaded) => Ok(Some(loaded)),
@@ -157,6 +142,23 @@ enum Owed {
     Live,
     /// It was written whole; what was written may still not have arrived.
     Written,
+}
+
+/// How much the first answer of a turn is owed to another request of the same body, if it is.
+fn owed(turn: &TurnId, loaded: &Loaded, hearing: Hearing, is_repeat: bool) -> Option<Owed> {
+    if is_withdrawn(turn, loaded) {
+        return None;
+    }
+    let is_written = loaded.deliveries.iter().any(|delivery| {
+        matches!(&delivery.body, DeliveryBody::Written { segment: 0, turn: of } if of == turn)
+    });
+    match hearing {
+        Hearing::Nothing if !is_written => Some(Owed::Broken),
+        // The old connection may be dead without anybody having noticed.
+        Hearing::Live if is_repeat => Some(Owed::Live),
+        Hearing::Nothing | Hearing::Written if is_repeat => Some(Owed::Written),
+        Hearing::Live | Hearing::Nothing | Hearing::Written => None,
+    }
 }
 
 fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
