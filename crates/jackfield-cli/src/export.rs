@@ -9,6 +9,7 @@ mod story;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
+use jackfield_domain::wait::Delivery;
 
 use self::story::Story;
 
@@ -26,8 +27,14 @@ pub enum Format {
 /// A session as a document; `redacted` is without what tools were given and gave back, without files and
 /// reasoning, and without what looks like a key anywhere else.
 #[must_use]
-pub fn document(session: &SessionId, steps: &[Envelope], format: Format, redacted: bool) -> String {
-    let mut story = Story::of(session, steps);
+pub fn document(
+    session: &SessionId,
+    steps: &[Envelope],
+    deliveries: &[Delivery],
+    format: Format,
+    redacted: bool,
+) -> String {
+    let mut story = Story::of(session, steps, deliveries);
     if redacted {
         redact::story(&mut story);
     }

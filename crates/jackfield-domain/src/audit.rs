@@ -11,6 +11,7 @@ use crate::block::{Block, Content, RanBy, ToolCall};
 use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, TurnEnd};
 use crate::failure::{Disposition, ToolFailureKind};
 use crate::ids::{IdempotencyKey, ModelAttempt, ToolCallId, TurnId, WaitId};
+use crate::late::{self, LateOutcome};
 use crate::policy::Permission;
 use crate::setup::Setup;
 use crate::time::WallTime;
@@ -67,7 +68,7 @@ pub struct AuditedCall {
     pub edited: Option<Arc<ToolInput>>,
     /// What its tool may recognise it by, the same for all tries.
     pub key: IdempotencyKey,
-    /// What came after it was closed.
+    /// What came of its tries after they had been given up.
     pub late: Vec<LateOutcome>,
     /// Where the tool comes from, if there was such a tool.
     pub origin: Option<ToolOrigin>,
@@ -126,19 +127,6 @@ pub struct AuditedEnd {
     pub text: String,
 }
 
-/// An outcome that came too late.
-#[derive(Clone, Debug, PartialEq)]
-pub struct LateOutcome {
-    /// When.
-    pub at: WallTime,
-    /// Of which try.
-    pub attempt: u32,
-    /// Whether it is an error.
-    pub is_error: bool,
-    /// Its size in bytes.
-    pub size: usize,
-}
-
 /// A question to somebody outside, and what came of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct AuditedWait {
@@ -180,6 +168,11 @@ pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
     for step in steps {
         for fact in &step.facts {
             folding.fold(fact, step.now.wall);
+        }
+    }
+    for late in late::outcomes(steps, deliveries) {
+        if let Some(call) = folding.call(&late.attempt.call) {
+            call.late.push(late);
         }
     }
     folding.told
@@ -273,20 +266,6 @@ impl Folding<'_> {
                     });
                 }
             }
-            Fact::Late(Late::Outcome {
-                attempt,
-                is_error,
-                size,
-            }) => {
-                if let Some(call) = self.call(&attempt.call) {
-                    call.late.push(LateOutcome {
-                        at,
-                        attempt: attempt.attempt,
-                        is_error: *is_error,
-                        size: *size,
-                    });
-                }
-            }
             Fact::Late(Late::Usage { attempt, usage }) => {
                 if let Some((turn, _)) = &self.setup {
                     self.told.push(Audited::LateUsage {
@@ -323,6 +302,8 @@ impl Folding<'_> {
                 ..
             } => self.cancelled(*cause, at),
             Fact::CallAccepted { .. }
+            // Some of them are no facts; they are told when all of the session is known.
+            | Fact::Late(Late::Outcome { .. })
             | Fact::ModelCallEnded { .. }
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }

@@ -10,7 +10,8 @@ use std::time::Duration;
 use crate::block::{Block, Content, ToolCall};
 use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
 use crate::fork::ForkPlace;
-use crate::ids::{ModelAttempt, SessionId, TurnId};
+use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
+use crate::late::{self, LateOutcome};
 use crate::message::{Message, Role};
 use crate::outcome::ToolResult;
 use crate::reply::Reply;
@@ -18,7 +19,7 @@ use crate::request::ModelRef;
 use crate::setup::Opening;
 use crate::time::{MonoTime, Now, WallTime};
 use crate::usage::Usage;
-use crate::wait::Wait;
+use crate::wait::{Delivery, Wait};
 
 /// What has happened in a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -49,6 +50,8 @@ pub struct PastTurn {
     pub end: Option<(TurnEnd, WallTime)>,
     /// What was said and done, in order.
     pub entries: Vec<Entry>,
+    /// What came of its calls after they had been given up.
+    pub late: Vec<PastLate>,
     /// The model.
     pub model: ModelRef,
     /// Its place in the session, from 1.
@@ -59,6 +62,15 @@ pub struct PastTurn {
     pub usage: Usage,
     /// The questions to somebody outside that are open.
     pub waits: Vec<Wait>,
+}
+
+/// What came of a call after it had been given up.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastLate {
+    /// The call.
+    pub call: Arc<ToolCall>,
+    /// What came.
+    pub outcome: LateOutcome,
 }
 
 /// Something that was said or done in a turn.
@@ -100,10 +112,17 @@ pub enum Entry {
 }
 
 impl History {
-    /// The history that these steps tell.
+    /// The history that these steps and deliveries tell.
     #[must_use]
-    pub fn of(steps: &[Envelope]) -> Self {
+    pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Self {
         let mut reader = Reader::default();
+        for late in late::outcomes(steps, deliveries) {
+            reader
+                .late
+                .entry(late.attempt.call.clone())
+                .or_default()
+                .push(late);
+        }
         for step in steps {
             for fact in &step.facts {
                 reader.read(fact, step.now);
@@ -117,6 +136,8 @@ impl History {
 struct Reader {
     calls: Vec<Known>,
     history: History,
+    /// What came late of calls that have not been told yet.
+    late: BTreeMap<ToolCallId, Vec<LateOutcome>>,
     /// What each model call of the turn used.
     used: BTreeMap<ModelAttempt, Usage>,
 }
@@ -143,6 +164,7 @@ impl Reader {
                 began: at,
                 end: None,
                 entries: brought(opening, *ordinal).map(Entry::Brought).collect(),
+                late: Vec::new(),
                 model: setup.model.clone(),
                 ordinal: *ordinal,
                 turn: turn.clone(),
@@ -194,10 +216,17 @@ impl Reader {
                 why: why.clone(),
             }),
             Fact::ReplyReceived { attempt, reply } => {
-                self.calls.extend(reply.message.calls().map(|call| Known {
-                    call: Arc::clone(call),
-                    started: None,
-                }));
+                for call in reply.message.calls() {
+                    self.calls.push(Known {
+                        call: Arc::clone(call),
+                        started: None,
+                    });
+                    let late = self.late.remove(&call.id).unwrap_or_default();
+                    turn.late.extend(late.into_iter().map(|outcome| PastLate {
+                        call: Arc::clone(call),
+                        outcome,
+                    }));
+                }
                 turn.entries.push(Entry::Reply {
                     at,
                     reply: Arc::clone(reply),

@@ -19,6 +19,7 @@ pub mod failure;
 pub mod fork;
 pub mod history;
 pub mod ids;
+pub mod late;
 pub mod later_round;
 pub mod limits;
 pub mod listing;

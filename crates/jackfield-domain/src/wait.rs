@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use crate::digest::Digest;
-use crate::ids::{DeliveryId, ToolCallId, TurnId, WaitId};
+use crate::ids::{DeliveryId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::outcome::ToolResult;
 use crate::time::WallTime;
 
@@ -109,6 +109,17 @@ pub enum DeliveryBody {
         cause: CancelCause,
         /// Which turn: a cancel that comes too late must not hit the next one.
         turn: TurnId,
+    },
+    /// A tool answered after its call had been given up. The turn is as it was.
+    Late {
+        /// The try.
+        attempt: ToolAttempt,
+        /// Whether the tool said that it failed.
+        is_error: bool,
+        /// The size of what it answered, in bytes.
+        size: usize,
+        /// The beginning of its text, for people.
+        text: Arc<str>,
     },
     /// A reply was taken back: nobody is given it any more. The turn is as it was.
     Withdrawn {

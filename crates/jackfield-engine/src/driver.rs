@@ -65,7 +65,7 @@ impl<'o> Driver<'o> {
         let shared = Arc::clone(shared);
         let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), owned, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
-        let workers = Workers::new(Arc::clone(&shared), catalog);
+        let workers = Workers::new(Arc::clone(&shared), turn.session(), catalog);
         Self {
             inbox: None,
             ledger,
@@ -123,6 +123,7 @@ impl<'o> Driver<'o> {
         loop {
             self.settle(batch).await?;
             if let Some(end) = self.turn.turn().end().cloned() {
+                self.keep_late().await;
                 return Ok(Driven::Over(Box::new(self.finish(end))));
             }
             let busy = self.is_overdue() || self.workers.is_asking();
@@ -134,6 +135,27 @@ impl<'o> Driver<'o> {
                 }));
             }
             batch = self.next_batch().await;
+        }
+    }
+
+    /// What came while the end was being committed is counted, too; it changes nothing.
+    async fn keep_late(&mut self) {
+        let mut batch = Batch::default();
+        for _ in 0..MOST_AT_ONCE {
+            let Some(event) = self.workers.try_next() else {
+                break;
+            };
+            self.feed(Happened::Event(event), &mut batch);
+        }
+        if batch.steps.is_empty() {
+            return;
+        }
+        match self.ledger.commit(&mut batch.steps).await {
+            Committed::Yes => self.tell(&batch),
+            Committed::Answered | Committed::No { .. } => {
+                let session = self.turn.session();
+                tracing::warn!(%session, "what came after the end of a turn could not be kept");
+            }
         }
     }
 
@@ -394,7 +416,7 @@ impl<'o> Driver<'o> {
         why: Arc<str>,
     ) -> Result<Batch, EngineError> {
         let catalog = Arc::clone(&self.turn.turn().setup().catalog);
-        let workers = Workers::new(Arc::clone(&self.shared), catalog);
+        let workers = Workers::new(Arc::clone(&self.shared), self.turn.session(), catalog);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         if let Some(refusal @ Refusal::StaleEpoch) = refusal {

@@ -23,6 +23,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::direct::DirectCall;
 use crate::error::EngineError;
 use crate::going::Going;
+use crate::late;
 use crate::listening::Listening;
 use crate::noticed::Noticed;
 use crate::occupied::Occupied;
@@ -49,6 +50,8 @@ pub(crate) struct Shared {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) going: Going,
     pub(crate) journal: Arc<dyn Journal>,
+    /// How much of what comes late may be on its way.
+    pub(crate) late: late::Room,
     pub(crate) listening: Arc<Listening>,
     pub(crate) looked: Arc<catalog::Looked>,
     pub(crate) models: Arc<BTreeMap<Arc<str>, Arc<dyn ChatModel>>>,
@@ -185,6 +188,7 @@ impl EngineBuilder {
                 clock,
                 going: Going::default(),
                 journal,
+                late: late::Room::default(),
                 listening: Arc::default(),
                 looked: Arc::default(),
                 models: Arc::new(models),
@@ -235,6 +239,7 @@ impl Engine {
                 clock: Arc::clone(&shared.clock),
                 going: Going::default(),
                 journal,
+                late: late::Room::default(),
                 listening: Arc::default(),
                 looked: Arc::clone(&shared.looked),
                 models: Arc::clone(&shared.models),

@@ -6,10 +6,11 @@ use jackfield_domain::ids::{ModelAttempt, ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::delta_sink::DeltaSink;
-use jackfield_ports::toolbox::ToolEvents;
+use jackfield_ports::toolbox::{Afterwards, ToolEvents};
 use tokio::sync::mpsc;
 
 use crate::crash;
+use crate::late::LateTo;
 use crate::news::{News, Observer};
 
 /// What comes back from the tasks.
@@ -74,6 +75,7 @@ impl DeltaSink for Sink {
 /// Takes what happens during a tool call to the loop and to whoever watches.
 pub(crate) struct Events {
     pub(crate) attempt: ToolAttempt,
+    pub(crate) late: LateTo,
     pub(crate) sender: mpsc::Sender<Event>,
 }
 
@@ -88,6 +90,10 @@ impl ToolEvents for Events {
             },
         )
         .await;
+    }
+
+    fn afterwards(&self) -> Option<Afterwards> {
+        Some(self.late.of(self.attempt.clone()))
     }
 
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {

@@ -22,6 +22,7 @@ mod error;
 mod events;
 mod going;
 mod keeper;
+mod late;
 mod listening;
 mod locate;
 mod news;

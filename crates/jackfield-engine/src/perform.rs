@@ -8,7 +8,9 @@ use std::time::Duration;
 use jackfield_domain::failure::{
     ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
 };
-use jackfield_domain::ids::{IdempotencyKey, ModelAttempt, ToolAttempt, ToolCallId, ToolboxId};
+use jackfield_domain::ids::{
+    IdempotencyKey, ModelAttempt, SessionId, ToolAttempt, ToolCallId, ToolboxId,
+};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
@@ -26,6 +28,7 @@ use crate::crash;
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
 use crate::events::{Event, Events, Sink, send};
+use crate::late::LateTo;
 
 /// The tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
@@ -33,6 +36,7 @@ pub(crate) struct Workers {
     catalog: Arc<Catalog>,
     crashes: VecDeque<Event>,
     events: mpsc::Receiver<Event>,
+    late: LateTo,
     running: HashMap<Id, (Attempt, AbortHandle)>,
     sender: mpsc::Sender<Event>,
     shared: Arc<Shared>,
@@ -40,13 +44,14 @@ pub(crate) struct Workers {
 }
 
 impl Workers {
-    pub(crate) fn new(shared: Arc<Shared>, catalog: Arc<Catalog>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, session: &SessionId, catalog: Arc<Catalog>) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
         Self {
             asking: Asking::new(),
             catalog,
             crashes: VecDeque::new(),
             events,
+            late: LateTo::new(&shared, session),
             running: HashMap::new(),
             sender,
             shared,
@@ -146,10 +151,11 @@ impl Workers {
                 handle,
                 tool,
             } => {
-                let entry = self.entry(&tool);
+                let (entry, late) = (self.entry(&tool), self.late.clone());
                 self.tasks.spawn(async move {
                     let mut events = Events {
                         attempt: attempt.clone(),
+                        late,
                         sender: sender.clone(),
                     };
                     let ended = match toolbox(&shared, &tool.toolbox) {
@@ -164,11 +170,12 @@ impl Workers {
                 })
             }
             Action::RunTool(run) => {
-                let tool = self.entry(&run.tool);
+                let (tool, late) = (self.entry(&run.tool), self.late.clone());
                 self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = Events {
                         attempt: attempt.clone(),
+                        late,
                         sender: sender.clone(),
                     };
                     let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;

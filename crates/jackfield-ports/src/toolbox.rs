@@ -1,6 +1,7 @@
 //! The port to a source of tools.
 
 use std::fmt;
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::failure::ToolFailure;
@@ -23,6 +24,9 @@ use crate::chat_model::BoxError;
 /// - `NotSent` MUST be answered only where it is proved that the tool was not run.
 /// - An outcome above `max_bytes` MUST be cut while it is read, with a marker.
 /// - Dropping the call MUST cancel it, as far as the tool can be cancelled.
+/// - An outcome that is heard after the call was given up, dropped or ended without one, SHOULD be handed to
+///   what [`ToolEvents::afterwards`] gave: once, at most [`LONGEST_AFTERWARDS`] later, of a bounded number of
+///   calls. One that the call came back with MUST NOT be.
 /// - A panic or a crash of a tool MUST NOT take the process down.
 #[async_trait]
 pub trait Toolbox: Send + Sync {
@@ -96,9 +100,39 @@ pub trait ToolEvents: Send {
     /// The call goes on elsewhere; this finds it again, also after a crash.
     async fn accepted(&mut self, handle: JobHandle);
 
+    /// Where the outcome goes if it comes after the call was given up. Nowhere, by default.
+    fn afterwards(&self) -> Option<Afterwards> {
+        None
+    }
+
     /// The call is this far: a part of a whole if that is known, and a word about it.
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>);
 }
+
+/// Takes the outcome of a call that was given up before it had one. Dropping it says that none came.
+#[must_use = "an outcome that came late is to be told"]
+pub struct Afterwards(Box<dyn FnOnce(ToolResult) + Send + Sync>);
+
+impl Afterwards {
+    /// Hands an outcome on to this, which has to come back at once.
+    pub fn new(hear: impl FnOnce(ToolResult) + Send + Sync + 'static) -> Self {
+        Self(Box::new(hear))
+    }
+
+    /// The outcome has come after all. Never waits.
+    pub fn came(self, result: ToolResult) {
+        (self.0)(result);
+    }
+}
+
+impl fmt::Debug for Afterwards {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Afterwards")
+    }
+}
+
+/// How long the outcome of a call that was given up is of interest.
+pub const LONGEST_AFTERWARDS: Duration = Duration::from_secs(60);
 
 /// For callers that do not want to know what happens on the way.
 #[async_trait]

@@ -28,7 +28,8 @@
 //!
 //! The steps of a call, one after another until one ends it: `{"reply": result}`, `{"text": words}`,
 //! `{"error": {code, message}}`, `{"echo": true}`, `{"environment": true}`, `{"size": bytes}`,
-//! `{"twice": words}`, `{"wait": true}` (until it is cancelled), `{"hold": n}` (until n calls are held,
+//! `{"twice": words}`, `{"wait": true}` (until it is cancelled; with words instead, it answers those all the
+//! same), `{"hold": n}` (until n calls are held,
 //! which are then answered last first), `{"die": code}`; and on the way `{"progress": [done, of,
 //! message]}`, `{"sleep": milliseconds}`, `{"raw": line}`, `{"tools": definitions}` (from now on),
 //! `{"unlisten": true}` (nobody is told of changes any more), `{"ask": {requests, state}}` (unless there are answers) and `{"task": [state, …]}` (what

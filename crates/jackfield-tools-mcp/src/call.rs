@@ -5,11 +5,14 @@ use std::time::Duration;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::IdempotencyKey;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_ports::toolbox::{ToolError, ToolEvents};
-use rmcp::model::{CallToolRequest, CallToolRequestParams, ClientRequest, RequestMetaObject};
+use jackfield_ports::toolbox::{Afterwards, ToolError, ToolEvents};
+use rmcp::model::{
+    CallToolRequest, CallToolRequestParams, ClientRequest, ErrorData, RequestMetaObject,
+};
 use serde_json::{Map, Value};
 use tokio::time::{Instant, sleep_until};
 
+use crate::abandoned::Afterlife;
 use crate::clock::after;
 use crate::connection::Connection;
 use crate::message::Answer;
@@ -72,7 +75,10 @@ impl Call {
         let mut meta = RequestMetaObject::new();
         meta.insert(IDEMPOTENCY_KEY.to_owned(), self.key.as_str().into());
         let request = ClientRequest::CallToolRequest(CallToolRequest::new(params));
-        let sent = Request::send(connection, request, Some(meta)).await;
+        let afterlife = events
+            .afterwards()
+            .map(|after| self.afterlife(after, max_bytes));
+        let sent = Request::send(connection, request, Some(meta), afterlife).await;
         let mut request = sent.map_err(|_| {
             let kind = ToolFailureKind::Unavailable;
             ToolFailure::not_sent(kind, "the server went away before the call was sent")
@@ -105,18 +111,7 @@ impl Call {
                 ),
             )),
             Err(Ended::Request(RequestError::Refused(error))) => {
-                // An answer, and so an outcome: the model can act on it.
-                let tool = &self.tool;
-                let (code, message) = (error.code.0, shortened(&error.message));
-                let what = match code {
-                    -32602 => "does not take this call",
-                    -32601 => "does not know how to be called",
-                    _ => "failed",
-                };
-                let text = format!("The server of `{tool}` {what}: {message} (error {code})");
-                let result = ToolResult::error(text);
-                let result = result.cut(max_bytes).unwrap_or(result);
-                Ok(Reply::Finished(result))
+                Ok(Reply::Finished(self.refused(&error, max_bytes)))
             }
             Err(Ended::Request(RequestError::Closed | RequestError::Late)) => {
                 let ended = connection.last_word().await;
@@ -126,6 +121,34 @@ impl Call {
                 ))
             }
         }
+    }
+
+    /// What takes the answer if it comes after the call was dropped. Only an outcome is one.
+    fn afterlife(&self, after: Afterwards, max_bytes: usize) -> Afterlife {
+        let call = self.clone();
+        Afterlife::new(move |answer| match answer {
+            Ok(answer) => {
+                if let Ok(Reply::Finished(result)) = call.read(&answer, max_bytes) {
+                    after.came(result);
+                }
+            }
+            Err(RequestError::Refused(error)) => after.came(call.refused(&error, max_bytes)),
+            Err(RequestError::Closed | RequestError::Late) => {}
+        })
+    }
+
+    /// An answer, and so an outcome: the model can act on it.
+    fn refused(&self, error: &ErrorData, max_bytes: usize) -> ToolResult {
+        let tool = &self.tool;
+        let (code, message) = (error.code.0, shortened(&error.message));
+        let what = match code {
+            -32602 => "does not take this call",
+            -32601 => "does not know how to be called",
+            _ => "failed",
+        };
+        let text = format!("The server of `{tool}` {what}: {message} (error {code})");
+        let result = ToolResult::error(text);
+        result.cut(max_bytes).unwrap_or(result)
     }
 
     fn read(&self, answer: &Answer, max_bytes: usize) -> Result<Reply, ToolError> {

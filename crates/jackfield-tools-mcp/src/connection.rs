@@ -14,6 +14,7 @@ use tokio::sync::{RwLock, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
+use crate::abandoned::Abandoned;
 use crate::child::{Child, Streams};
 use crate::config::{ServerConfig, Settings};
 use crate::container;
@@ -30,6 +31,8 @@ use crate::writer::Writer;
 
 /// A server that runs, as those see it who use it.
 pub(crate) struct Connection {
+    /// The requests that nobody waits for any more.
+    pub(crate) abandoned: Arc<Abandoned>,
     changes: watch::Receiver<u64>,
     ended: watch::Receiver<bool>,
     pub(crate) era: Era,
@@ -152,7 +155,9 @@ impl Running {
                 });
             }
         };
+        let abandoned = Arc::new(Abandoned::default());
         let pipes = Pipes {
+            abandoned: Arc::clone(&abandoned),
             lines,
             tell,
             under_way: Arc::new(UnderWay::default()),
@@ -161,6 +166,7 @@ impl Running {
         let handler = Handler::new(&settings.version);
         let service = serve_directly(handler, pipes, Some(met.peer.clone()));
         let connection = Arc::new(Connection {
+            abandoned,
             changes: changed,
             ended: has_ended,
             era: met.era,
@@ -289,7 +295,7 @@ impl Connection {
         request: impl Into<ClientRequest>,
         limit: Duration,
     ) -> Result<Answer, RequestError> {
-        let mut request = Request::send(self, request.into(), None).await?;
+        let mut request = Request::send(self, request.into(), None, None).await?;
         match timeout(limit, request.answer()).await {
             Ok(answer) => answer,
             Err(_) => Err(RequestError::Late),

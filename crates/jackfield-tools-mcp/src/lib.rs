@@ -42,6 +42,7 @@
 //! | `container` | what went wrong around it, where it is in a container |
 //! | `supervisor`, `toolbox`, `state` | its life, and the port |
 
+mod abandoned;
 mod call;
 mod child;
 mod clock;

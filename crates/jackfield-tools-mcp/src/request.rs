@@ -1,5 +1,7 @@
 //! One request under way: its answer, its progress, and that it is taken back when nobody waits any more.
 
+use std::sync::Arc;
+
 use rmcp::model::{
     CancelledNotification, CancelledNotificationParam, ClientNotification, ClientRequest,
     ErrorData, GetExtensions as _, RequestId, RequestMetaObject, ServerResult,
@@ -9,6 +11,7 @@ use rmcp::{Peer, RoleClient};
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::abandoned::{Abandoned, Afterlife};
 use crate::connection::{Connection, carried};
 use crate::mark::{Mark, Progress};
 use crate::message::Answer;
@@ -26,12 +29,17 @@ pub(crate) enum RequestError {
 
 /// A request under way. Dropping it takes it back: a server that has it is told.
 pub(crate) struct Request {
-    answer: oneshot::Receiver<Result<ServerResult, ServiceError>>,
+    abandoned: Arc<Abandoned>,
+    afterlife: Option<Afterlife>,
+    answer: Carried,
     /// What takes it back; `None` once there is nothing to be taken back.
     open: Option<(Peer<RoleClient>, RequestId)>,
     mark: Mark,
     progress: mpsc::Receiver<Progress>,
 }
+
+/// The answer as `rmcp` hands it on.
+type Carried = oneshot::Receiver<Result<ServerResult, ServiceError>>;
 
 /// What comes of a request.
 pub(crate) enum News {
@@ -44,6 +52,7 @@ impl Request {
         connection: &Connection,
         mut request: ClientRequest,
         meta: Option<RequestMetaObject>,
+        afterlife: Option<Afterlife>,
     ) -> Result<Self, RequestError> {
         let (mark, progress) = Mark::new();
         request.extensions_mut().insert(mark.clone());
@@ -53,6 +62,8 @@ impl Request {
         let sent = peer.send_request_with_option(request, options).await;
         let handle = sent.map_err(|_| RequestError::Closed)?;
         Ok(Self {
+            abandoned: Arc::clone(&connection.abandoned),
+            afterlife,
             answer: handle.rx,
             mark,
             open: Some((handle.peer, handle.id)),
@@ -100,15 +111,30 @@ impl Drop for Request {
         if self.mark.withdraw() {
             return;
         }
-        let params = CancelledNotificationParam::new(Some(id), Some(ABANDONED.to_owned()));
-        let note = ClientNotification::from(CancelledNotification::new(params));
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(async move {
-                let _gone = peer.send_notification(note).await;
-            });
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            return;
+        };
+        let abandoned = Arc::clone(&self.abandoned);
+        if let Some(afterlife) = self.afterlife.take() {
+            abandoned.add(id.clone(), afterlife);
         }
+        // Nobody can take the answer out of a channel that is dropped; another one takes its place.
+        let answer = std::mem::replace(&mut self.answer, oneshot::channel().1);
+        runtime.spawn(async move {
+            let params =
+                CancelledNotificationParam::new(Some(id.clone()), Some(TAKEN_BACK.to_owned()));
+            let note = ClientNotification::from(CancelledNotification::new(params));
+            let _gone = peer.send_notification(note).await;
+            // The answer may have been on its way here already. If not, that is known by now: `rmcp` ends
+            // a request for which such a note is sent.
+            if let Ok(answer @ (Ok(_) | Err(ServiceError::McpError(_)))) = answer.await
+                && let Some(afterlife) = abandoned.take(&id)
+            {
+                afterlife.came(carried(answer));
+            }
+        });
     }
 }
 
 /// What a server is told of a request that is taken back.
-const ABANDONED: &str = "nobody waits for it any more";
+const TAKEN_BACK: &str = "nobody waits for it any more";

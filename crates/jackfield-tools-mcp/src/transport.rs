@@ -13,10 +13,12 @@ use serde_json::Value;
 use tokio::io::AsyncBufRead;
 use tokio::sync::watch;
 
+use crate::abandoned::Abandoned;
 use crate::lines::Lines;
 use crate::log::Log;
 use crate::mark::{Mark, UnderWay};
 use crate::message::Said;
+use crate::request::RequestError;
 use crate::writer::Writer;
 
 /// A child's pipes as `rmcp` wants them.
@@ -25,6 +27,7 @@ use crate::writer::Writer;
 /// unread. What is said by the way (progress, changes of the list, log messages) is told right here,
 /// in order: `rmcp` would start a task for each of them.
 pub(crate) struct Pipes<R> {
+    pub(crate) abandoned: Arc<Abandoned>,
     pub(crate) lines: Lines<R>,
     pub(crate) tell: Tell,
     pub(crate) under_way: Arc<UnderWay>,
@@ -83,12 +86,20 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
             match Said::read(line) {
                 Said::Answer { answer, id } => {
                     self.under_way.end(&id);
+                    if let Some(afterlife) = self.abandoned.take(&id) {
+                        afterlife.came(Ok(answer));
+                        continue;
+                    }
                     let result = ServerResult::CustomResult(CustomResult::new(answer.into()));
                     return Some(JsonRpcMessage::response(result, id));
                 }
                 Said::Error { error, id } => {
                     if let Some(id) = &id {
                         self.under_way.end(id);
+                        if let Some(afterlife) = self.abandoned.take(id) {
+                            afterlife.came(Err(RequestError::Refused(Box::new(error))));
+                            continue;
+                        }
                     }
                     return Some(JsonRpcMessage::error(error, id));
                 }

@@ -96,7 +96,7 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             let id = find::one(engine, &session).await?;
             let loaded = engine.load(&id).await?;
             let row = find::row(engine, &id).await?;
-            let history = History::of(&loaded.steps);
+            let history = History::of(&loaded.steps, &loaded.deliveries);
             let shown = show::show(out, &id, row.as_ref(), &history, json, verbose);
             printed::ended(shown, Exit::Answered)
         }

@@ -190,9 +190,10 @@ fn call(story: &CallStory) -> Value {
     let late = story.late.iter().map(|late| {
         json!({
             "at": late.at.to_rfc3339(),
-            "attempt": late.attempt,
+            "attempt": late.attempt.attempt,
             "is_error": late.is_error,
             "bytes": late.size,
+            "text": late.text,
         })
     });
     json!({

@@ -191,11 +191,14 @@ impl Page {
             }
         }
         for late in &story.late {
+            let said = late.text.as_deref().filter(|text| !text.is_empty());
+            let said = said.map(|text| format!(" It began: {}", code(text)));
             self.line(&format!(
-                "Try {} answered too late, {}: {} bytes, which nobody was told.",
-                late.attempt,
+                "Try {} answered too late, {}: {} bytes, which no model was told.{}",
+                late.attempt.attempt,
                 late.at.to_rfc3339(),
-                late.size
+                late.size,
+                said.unwrap_or_default()
             ));
         }
     }

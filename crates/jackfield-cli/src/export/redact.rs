@@ -52,6 +52,9 @@ fn turn(turn: &mut TurnStory) {
                 lost.message = hidden(lost.message.len());
             }
         }
+        for late in &mut story.late {
+            late.text = late.text.as_deref().map(|text| hidden(text.len()));
+        }
         story.waits.iter_mut().for_each(wait);
     }
 }

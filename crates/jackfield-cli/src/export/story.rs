@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jackfield_domain::block::{Block, Content, ToolCall};
-use jackfield_domain::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, TurnId, WaitId};
+use jackfield_domain::late::{self, LateOutcome};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::Reply;
@@ -15,7 +16,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::{Wait, WaitEnd};
+use jackfield_domain::wait::{Delivery, Wait, WaitEnd};
 
 /// A session.
 #[derive(Clone, Debug)]
@@ -76,7 +77,7 @@ pub(super) enum Said {
 pub(super) struct CallStory {
     pub(super) call: Arc<ToolCall>,
     pub(super) closed: Option<Closed>,
-    pub(super) late: Vec<LateStory>,
+    pub(super) late: Vec<LateOutcome>,
     pub(super) origin: Option<ToolOrigin>,
     pub(super) tries: Vec<TryStory>,
     pub(super) waits: Vec<WaitStory>,
@@ -89,15 +90,6 @@ pub(super) struct Closed {
     pub(super) end: CallEnd,
     pub(super) result: Arc<ToolResult>,
     pub(super) shown: Option<usize>,
-}
-
-/// What came after a call was closed.
-#[derive(Clone, Debug)]
-pub(super) struct LateStory {
-    pub(super) at: WallTime,
-    pub(super) attempt: u32,
-    pub(super) is_error: bool,
-    pub(super) size: usize,
 }
 
 /// One try at a call.
@@ -129,8 +121,8 @@ pub(super) struct WaitStory {
 }
 
 impl Story {
-    /// The session that these facts tell.
-    pub(super) fn of(session: &SessionId, steps: &[Envelope]) -> Self {
+    /// The session that these facts and deliveries tell.
+    pub(super) fn of(session: &SessionId, steps: &[Envelope], deliveries: &[Delivery]) -> Self {
         let mut story = Self {
             forked: None,
             session: session.clone(),
@@ -139,6 +131,12 @@ impl Story {
         for step in steps {
             for fact in &step.facts {
                 story.see(fact, step.now.wall);
+            }
+        }
+        for late in late::outcomes(steps, deliveries) {
+            let mut turns = story.turns.iter_mut();
+            if let Some(call) = turns.find_map(|turn| turn.call(&late.attempt.call)) {
+                call.late.push(late);
             }
         }
         story
@@ -262,20 +260,6 @@ impl TurnStory {
                     });
                 }
             }
-            Fact::Late(Late::Outcome {
-                attempt,
-                is_error,
-                size,
-            }) => {
-                if let Some(story) = self.call(&attempt.call) {
-                    story.late.push(LateStory {
-                        at,
-                        attempt: attempt.attempt,
-                        is_error: *is_error,
-                        size: *size,
-                    });
-                }
-            }
             Fact::ModelCallEnded {
                 attempt,
                 partial,
@@ -323,7 +307,8 @@ impl TurnStory {
                     });
                 }
             }
-            Fact::Late(Late::Usage { .. })
+            // Usage was counted above, and outcomes are told when all of the session is known.
+            Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnOpened { .. } => {}

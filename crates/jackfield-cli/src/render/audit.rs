@@ -104,15 +104,11 @@ fn show_call(out: &mut impl Write, session: &SessionId, call: &AuditedCall) -> i
         }
     }
     for late in &call.late {
-        let (at, size) = (
-            since::shown(late.at),
-            words::counted(late.size as u64, "byte"),
-        );
-        writeln!(
-            out,
-            "  {WARM}late{WARM:#}: {size} of try {}, {at}",
-            late.attempt
-        )?;
+        let (at, told) = (since::shown(late.at), words::late(late));
+        writeln!(out, "  {WARM}late{WARM:#}: {told}, {at}")?;
+        if let Some(text) = late.text.as_deref().filter(|text| !text.is_empty()) {
+            writeln!(out, "  {}", revealed(&words::shortened(text, LINE)))?;
+        }
     }
     let tries = words::counted(call.attempts.len() as u64, "start");
     writeln!(out, "  {DIM}{session} · {tries}{DIM:#}")?;
@@ -244,8 +240,8 @@ fn of_call(session: &SessionId, call: &AuditedCall) -> Value {
     let origin = call.origin.as_ref();
     let late = call.late.iter().map(|late| {
         json!({
-            "at": since::exact(late.at), "attempt": late.attempt, "is_error": late.is_error,
-            "bytes": late.size,
+            "at": since::exact(late.at), "attempt": late.attempt.attempt,
+            "is_error": late.is_error, "bytes": late.size, "text": late.text,
         })
     });
     let outcomes = outcomes(call);

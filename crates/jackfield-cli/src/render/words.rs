@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::late::LateOutcome;
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
@@ -312,6 +313,14 @@ pub fn usage(
 pub fn counted(number: u64, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
+}
+
+/// What came of a call after it had been given up, without its words.
+#[must_use]
+pub fn late(late: &LateOutcome) -> String {
+    let size = counted(late.size as u64, "byte");
+    let failed = if late.is_error { ", an error" } else { "" };
+    format!("{size} of try {}{failed}", late.attempt.attempt)
 }
 
 /// What there is to say about an answer that is not simply whole.

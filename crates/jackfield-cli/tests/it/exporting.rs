@@ -270,18 +270,18 @@ pub(crate) fn steps() -> Vec<Envelope> {
 
 #[test]
 fn everything_is_in_the_json() {
-    insta::assert_snapshot!(document(&session(), &steps(), Format::Json, false));
+    insta::assert_snapshot!(document(&session(), &steps(), &[], Format::Json, false));
 }
 
 #[test]
 fn the_markdown_can_be_read() {
-    insta::assert_snapshot!(document(&session(), &steps(), Format::Markdown, false));
+    insta::assert_snapshot!(document(&session(), &steps(), &[], Format::Markdown, false));
 }
 
 #[test]
 fn what_is_private_is_in_neither_once_it_is_redacted() {
-    let json = document(&session(), &steps(), Format::Json, true);
-    let markdown = document(&session(), &steps(), Format::Markdown, true);
+    let json = document(&session(), &steps(), &[], Format::Json, true);
+    let markdown = document(&session(), &steps(), &[], Format::Markdown, true);
     for text in [&json, &markdown] {
         for private in [
             PRIVATE,
@@ -371,7 +371,7 @@ proptest! {
         }];
         steps[2].facts = vec![reply(1, blocks, FinishReason::ToolCalls)];
         steps[7].facts = vec![closed("read", CallEnd::Ran, ToolResult::text(gave.as_str()))];
-        let markdown = document(&session(), &steps, Format::Markdown, false);
+        let markdown = document(&session(), &steps, &[], Format::Markdown, false);
         let found = headings(&markdown);
         use HeadingLevel::{H1, H2, H3, H4};
         prop_assert_eq!(found, [H1, H2, H3, H3, H4, H3], "{}", markdown);
@@ -382,7 +382,7 @@ proptest! {
         let mut steps = steps();
         steps[2].facts = vec![reply(1, vec![Block::text(said.as_str()), call("read", &given)], FinishReason::ToolCalls)];
         steps[7].facts = vec![closed("read", CallEnd::Ran, ToolResult::text(gave.as_str()))];
-        let markdown = document(&session(), &steps, Format::Markdown, false);
+        let markdown = document(&session(), &steps, &[], Format::Markdown, false);
         for mark in Parser::new(&markdown) {
             let does = if let Mark::Start(Tag::Link { dest_url, .. }) = &mark {
                 dest_url.starts_with("javascript:") || dest_url.starts_with("data:")
@@ -395,10 +395,10 @@ proptest! {
 
     #[test]
     fn any_session_is_a_document(steps in arb::envelopes(0, 6), redacted in any::<bool>()) {
-        let json = document(&session(), &steps, Format::Json, redacted);
+        let json = document(&session(), &steps, &[], Format::Json, redacted);
         let read: Value = serde_json::from_str(&json).unwrap();
         prop_assert_eq!(&read["format"], "jackfield.session");
-        prop_assert!(document(&session(), &steps, Format::Markdown, redacted).starts_with("# Conversation"));
+        prop_assert!(document(&session(), &steps, &[], Format::Markdown, redacted).starts_with("# Conversation"));
     }
 
     #[test]
@@ -481,7 +481,7 @@ fn code_is_not_changed_to_be_safe_to_read() {
     let mut steps = steps();
     let code = "so: `vec![1]` and ![p](https://x.example/p) and [home](https://x.example)\n\n```rust\nlet a = vec![b(c)];\nprintln!(\"<b>\");\n```";
     steps[16].facts = vec![reply(2, vec![Block::text(code)], FinishReason::Stop)];
-    let markdown = document(&session(), &steps, Format::Markdown, false);
+    let markdown = document(&session(), &steps, &[], Format::Markdown, false);
     for kept in [
         "> so: `vec![1]` and \\![p](https://x.example/p) and [home](https://x.example)\n",
         "> let a = vec![b(c)];\n",

@@ -92,9 +92,9 @@ fn with_marks(steps: &[Envelope]) -> Vec<Envelope> {
 
 /// Where marks are in the document of these steps once it is redacted.
 fn marks_left(steps: &[Envelope]) -> BTreeSet<String> {
-    let whole = document(&session(), steps, Format::Json, false);
+    let whole = document(&session(), steps, &[], Format::Json, false);
     assert!(steps.is_empty() || whole.contains(MARK), "{whole}");
-    let json = document(&session(), steps, Format::Json, true);
+    let json = document(&session(), steps, &[], Format::Json, true);
     let mut found = BTreeSet::new();
     places(&serde_json::from_str(&json).unwrap(), "", &mut found);
     found
@@ -105,7 +105,7 @@ fn a_mark_in_every_text_stays_where_people_and_models_said_it_alone() {
     let steps = with_marks(&steps());
     insta::assert_debug_snapshot!(marks_left(&steps));
     // And not in what is given to people, but in quotes and as names.
-    let markdown = document(&session(), &steps, Format::Markdown, true);
+    let markdown = document(&session(), &steps, &[], Format::Markdown, true);
     let lines = markdown.lines().filter(|line| line.contains(MARK));
     let others: Vec<_> = lines.filter(|line| !line.starts_with("> ")).collect();
     insta::assert_debug_snapshot!(others);
@@ -117,7 +117,7 @@ proptest! {
     #[test]
     fn no_mark_stays_where_only_tools_said_it(steps in arb::envelopes(0, 8)) {
         let steps = with_marks(&steps);
-        let whole = document(&session(), &steps, Format::Json, true);
+        let whole = document(&session(), &steps, &[], Format::Json, true);
         let mut found = BTreeSet::new();
         places(&serde_json::from_str(&whole).unwrap(), "", &mut found);
         for place in &found {

@@ -53,8 +53,11 @@ impl Decider<'_> {
                     self.answer(&wait, answer, delivery);
                 }
             }
-            // What became of a reply changes nothing about its turn.
-            DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => {}
+            // What became of a reply changes nothing about its turn, and neither does what a call that was
+            // given up came to.
+            DeliveryBody::Late { .. }
+            | DeliveryBody::Withdrawn { .. }
+            | DeliveryBody::Written { .. } => {}
         }
     }
 

@@ -105,7 +105,7 @@ fn an_unknown_call_says_how_it_was_lost_and_what_came_late() {
     let late: Vec<_> = call
         .late
         .iter()
-        .map(|late| (late.attempt, late.size))
+        .map(|late| (late.attempt.attempt, late.size))
         .collect();
     assert_eq!(late, [(1, 4)]);
 }

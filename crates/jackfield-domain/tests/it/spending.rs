@@ -282,10 +282,10 @@ fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
     assert_eq!(turns[0].usage(), settled);
     assert_eq!(turns[0].replies.len(), 1);
     // Whoever reads the session is told the same, what broke off included.
-    let history = History::of(&steps(&scene.facts));
+    let history = History::of(&steps(&scene.facts), &[]);
     assert_eq!(history.turns[0].usage, settled);
     let cancelled = scene.facts.len() - 1;
-    let history = History::of(&steps(&scene.facts[..cancelled]));
+    let history = History::of(&steps(&scene.facts[..cancelled]), &[]);
     assert!(history.turns[0].usage.estimated() > 0);
 }
 

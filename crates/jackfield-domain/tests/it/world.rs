@@ -12,7 +12,9 @@ use jackfield_domain::approval::Grants;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, WaitId};
+use jackfield_domain::late;
 use jackfield_domain::message::Message;
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::setup::{Opening, Setup};
@@ -57,7 +59,7 @@ pub(crate) enum Op {
     },
     /// From the next crash on, this tool may no longer start; or all may again.
     Forbid { pick: u16 },
-    /// Something that was told before is told again.
+    /// Something that was told before is told again, and a tool answers a call that was given up.
     Repeat { pick: u16 },
 }
 
@@ -194,7 +196,22 @@ impl World {
                 if let Some(input) = pick_from(&self.told, pick).cloned() {
                     self.feed_again(input);
                 }
+                self.hear_late(pick);
             }
+        }
+    }
+
+    /// What a try came to that nobody waits for any more; it lies in the inbox, or is heard at once.
+    fn hear_late(&mut self, pick: u16) {
+        let given_up = |fact: &Fact| match fact {
+            Fact::CallLost { attempt, .. } => Some(attempt.clone()),
+            _ => None,
+        };
+        let given_up: Vec<_> = self.committed.iter().filter_map(given_up).collect();
+        if let Some(attempt) = pick_from(&given_up, pick).cloned() {
+            self.classes.insert(Class::LateDelivery);
+            let body = late::delivery(attempt, &ToolResult::text("after all"));
+            self.deliver(body, pick.is_multiple_of(2));
         }
     }
 
@@ -252,6 +269,7 @@ impl World {
             return;
         }
         self.check_step(&step, Some((&before, &input)));
+        self.check_late(&before, &input, &step);
         if let Input::ReplyDelta { attempt, delta } = &input
             && self.machine.calling() == Some(*attempt)
         {
@@ -287,6 +305,7 @@ impl World {
         let id = DeliveryId::parse(&format!("d{}", self.deliveries)).expect("a valid id");
         let accepted = match &body {
             DeliveryBody::Cancel { .. }
+            | DeliveryBody::Late { .. }
             | DeliveryBody::Withdrawn { .. }
             | DeliveryBody::Written { .. } => true,
             DeliveryBody::Answer { wait, .. } => self.journal_takes(wait),

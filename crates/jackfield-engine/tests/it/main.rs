@@ -15,6 +15,7 @@ mod fixture;
 mod forms;
 mod generated;
 mod keeping;
+mod lates;
 mod letting_go;
 mod looks;
 mod ordering;

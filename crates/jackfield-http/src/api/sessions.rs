@@ -206,7 +206,7 @@ pub(crate) async fn turns(
 )]
 pub(crate) async fn export(own: Own, State(gateway): State<Gateway>) -> Result<Response, Problem> {
     let loaded = gateway.engine().load(&own.session).await?;
-    let forked = History::of(&loaded.steps).forked;
+    let forked = History::of(&loaded.steps, &loaded.deliveries).forked;
     let stories = story::turns(&loaded.steps);
     let document = ExportView {
         format: "jackfield.session.api",
@@ -248,7 +248,7 @@ async fn view(gateway: &Gateway, session: &SessionId) -> Result<SessionView, Pro
     let mut view = SessionView::from(&row);
     if row.unreadable.is_none() {
         let loaded = engine.load(session).await?;
-        let forked = History::of(&loaded.steps).forked;
+        let forked = History::of(&loaded.steps, &loaded.deliveries).forked;
         view.forked_from = forked.as_ref().map(ForkedView::from);
     }
     Ok(view)

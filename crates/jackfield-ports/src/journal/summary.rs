@@ -276,7 +276,9 @@ impl Open {
 pub const fn is_for_owner(body: &DeliveryBody) -> bool {
     match body {
         DeliveryBody::Answer { .. } | DeliveryBody::Cancel { .. } => true,
-        DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => false,
+        DeliveryBody::Late { .. }
+        | DeliveryBody::Withdrawn { .. }
+        | DeliveryBody::Written { .. } => false,
     }
 }
 

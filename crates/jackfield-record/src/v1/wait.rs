@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::{DeliveryId, ToolCallId, TurnId, WaitId};
+use jackfield_domain::ids::{DeliveryId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{
@@ -36,6 +36,7 @@ stored_struct! { Delivery as DeliveryForm {
 stored_enum! { DeliveryBody as DeliveryBodyForm {
     Answer { wait: WaitId, answer: Answer },
     Cancel { cause: CancelCause, turn: TurnId },
+    Late { attempt: ToolAttempt, is_error: bool, size: usize, text: Arc<str> },
     Withdrawn { turn: TurnId },
     Written { segment: u32, turn: TurnId },
 } }

@@ -61,6 +61,7 @@ fn deliveries() -> Vec<(&'static str, Delivery)> {
         ("delivery_answer", samples::delivered_answer()),
         ("delivery_cancel", samples::delivered_cancel()),
         ("delivery_grant", samples::delivered_grant()),
+        ("delivery_late", samples::delivered_late()),
         ("delivery_withdrawn", samples::delivered_withdrawn()),
         ("delivery_written", samples::delivered_written()),
     ]

@@ -50,7 +50,7 @@ fn model_attempt() -> impl Strategy<Value = ModelAttempt> + Clone {
     (1..12_u32, 1..4_u32).prop_map(|(round, attempt)| ModelAttempt { round, attempt })
 }
 
-fn tool_attempt() -> impl Strategy<Value = ToolAttempt> + Clone {
+pub(super) fn tool_attempt() -> impl Strategy<Value = ToolAttempt> + Clone {
     (call_id(), 1..4_u32).prop_map(|(call, attempt)| ToolAttempt { call, attempt })
 }
 

@@ -12,7 +12,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::call::{call_id, tool_result};
-use super::fact::{turn_id, wall_time};
+use super::fact::{tool_attempt, turn_id, wall_time};
 use super::text::{id, json, json_object, text};
 use super::tool::{digest, schema};
 
@@ -76,6 +76,9 @@ pub fn delivery_body() -> impl Strategy<Value = DeliveryBody> + Clone {
     prop_oneof![
         4 => (answer(), wait_id()).prop_map(|(answer, wait)| DeliveryBody::Answer { answer, wait }),
         1 => (cancel_cause(), turn_id()).prop_map(|(cause, turn)| DeliveryBody::Cancel { cause, turn }),
+        1 => (tool_attempt(), any::<bool>(), 0..4096_usize, text()).prop_map(
+            |(attempt, is_error, size, text)| DeliveryBody::Late { attempt, is_error, size, text }
+        ),
         1 => turn_id().prop_map(|turn| DeliveryBody::Withdrawn { turn }),
         1 => (0..4_u32, turn_id()).prop_map(|(segment, turn)| DeliveryBody::Written { segment, turn }),
     ]

@@ -55,6 +55,11 @@ pub trait ToolboxHarness: Send + Sync + Sized + 'static {
         None
     }
 
+    /// A call that runs until it is cancelled, and has an outcome then all the same.
+    fn outliving(&self) -> Option<SampleCall> {
+        None
+    }
+
     /// A call in which the tool panics, or its process crashes.
     fn crashing(&self) -> Option<SampleCall> {
         None
@@ -130,6 +135,10 @@ macro_rules! toolbox_clauses {
             an_outcome_above_the_limit_is_cut_with_a_marker
             /// Dropping a call cancels it.
             dropping_a_call_cancels_it
+            /// The outcome of a call that was dropped is handed on when it comes after all, once.
+            an_outcome_after_the_drop_is_handed_on
+            /// An outcome that the call came back with is not handed on besides.
+            an_outcome_that_came_back_does_not_come_late
             /// After a panic or a crash of a tool the call has ended, nobody claims that it was not run, and the toolbox goes on.
             a_crash_of_a_tool_ends_its_call_alone
             /// Taking up a call that the toolbox does not know runs nothing, and is not `NotSent`.

@@ -16,6 +16,8 @@ use crate::gate::Gate;
 pub struct ScriptedCall {
     pub(super) acts: Vec<Act>,
     pub(super) end: End,
+    /// What comes of it when it was dropped before its end, and what that waits for.
+    pub(super) late: Option<(ToolResult, Gate)>,
 }
 
 /// One thing that a scripted tool does before its end.
@@ -38,6 +40,7 @@ impl ScriptedCall {
         Self {
             acts: Vec::new(),
             end,
+            late: None,
         }
     }
 
@@ -82,6 +85,12 @@ impl ScriptedCall {
     pub fn progressed(mut self, done: f64, of: Option<f64>, message: Option<&str>) -> Self {
         let message = message.map(ToOwned::to_owned);
         self.acts.push(Act::Progress(done, of, message));
+        self
+    }
+
+    /// The same, but dropped before its end it has this outcome all the same, once the gate opens.
+    pub fn late(mut self, result: ToolResult, gate: &Gate) -> Self {
+        self.late = Some((result, gate.clone()));
         self
     }
 

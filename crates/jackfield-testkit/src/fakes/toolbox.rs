@@ -6,15 +6,17 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId, ToolboxId};
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolbox};
 use serde_json::json;
 
 use super::call::{Act, End, ScriptedCall};
 use super::rulebook::{Rulebook, locked};
+use crate::gate::Gate;
 
 /// A [`Toolbox`] of scripted tools.
 ///
@@ -285,6 +287,7 @@ impl Shared {
         state.most = state.most.max(running);
         Entry {
             ending: Ending::Dropped,
+            late: None,
             place,
             toolbox: self,
         }
@@ -297,6 +300,7 @@ impl Shared {
         max_bytes: usize,
         events: &mut dyn ToolEvents,
     ) -> Result<ToolEnd, ToolError> {
+        entry.late = call.late.zip(events.afterwards());
         for act in call.acts {
             match act {
                 Act::Accept(handle) => events.accepted(handle).await,
@@ -322,6 +326,7 @@ impl Shared {
 /// A call under way; its end is written down when it is dropped.
 struct Entry<'a> {
     ending: Ending,
+    late: Option<((ToolResult, Gate), Afterwards)>,
     place: usize,
     toolbox: &'a Shared,
 }
@@ -330,6 +335,14 @@ impl Drop for Entry<'_> {
     fn drop(&mut self) {
         if let Some(call) = locked(&self.toolbox.state).calls.get_mut(self.place) {
             call.ending = self.ending;
+        }
+        if self.ending == Ending::Dropped
+            && let Some(((result, gate), afterwards)) = self.late.take()
+        {
+            tokio::spawn(async move {
+                gate.pass().await;
+                afterwards.came(result);
+            });
         }
     }
 }

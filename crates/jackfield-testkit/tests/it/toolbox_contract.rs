@@ -102,6 +102,14 @@ const MISTAKES: &[(Mistake, &str)] = &[
     ),
     (Mistake::RunsOn, "dropping_a_call_cancels_it"),
     (
+        Mistake::LateForgotten,
+        "an_outcome_after_the_drop_is_handed_on",
+    ),
+    (
+        Mistake::LateAlthoughOnTime,
+        "an_outcome_that_came_back_does_not_come_late",
+    ),
+    (
         Mistake::PanicGoesThrough,
         "a_crash_of_a_tool_ends_its_call_alone",
     ),

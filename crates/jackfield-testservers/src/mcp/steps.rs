@@ -124,7 +124,13 @@ impl Server {
                 }
                 return false;
             }
-            "wait" => self.wait(id, params),
+            "wait" => {
+                self.wait(id, params);
+                // It does not heed that it was cancelled, and answers all the same.
+                if let Some(text) = with.as_str() {
+                    self.answer(id, words(text));
+                }
+            }
             unknown => self.violated(&format!("the script has a step `{unknown}`")),
         }
         true

@@ -12,6 +12,7 @@ use serde_json::json;
 
 jackfield_testkit::toolbox_contract!(Fixed, except: {
     a_crash_of_a_tool_ends_its_call_alone => "no arguments make a built-in tool crash",
+    an_outcome_after_the_drop_is_handed_on => "no built-in tool runs until it is cancelled",
     dropping_a_call_cancels_it => "no built-in tool runs until it is cancelled",
 });
 

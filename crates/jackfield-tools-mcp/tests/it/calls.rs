@@ -3,11 +3,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
-use jackfield_ports::toolbox::{ToolEnd, Toolbox as _};
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolEvents, Toolbox as _};
 use jackfield_tools_mcp::IDEMPOTENCY_KEY;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
 use crate::harness::{Heard, Scripted, run, script, soon, through_shell, tool};
 
@@ -40,6 +44,47 @@ async fn a_silent_call_ends_at_its_limit_and_the_server_is_told() {
     assert!(failure.message.contains("0.2 s"), "{failure:?}");
     server.until("cancelled \"last\"", 1).await;
     server.kept();
+}
+
+/// Hears what comes of its call after that was given up.
+struct Patient(mpsc::UnboundedSender<ToolResult>);
+
+#[async_trait]
+impl ToolEvents for Patient {
+    async fn accepted(&mut self, _handle: JobHandle) {}
+
+    fn afterwards(&self) -> Option<Afterwards> {
+        let heard = self.0.clone();
+        Some(Afterwards::new(move |result| {
+            let _gone = heard.send(result);
+        }))
+    }
+
+    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
+}
+
+#[tokio::test]
+async fn a_server_that_answers_after_the_limit_is_heard_and_the_next_call_is_its_own() {
+    for era in ["legacy", "modern"] {
+        let mut last = script("last", &json!([{ "wait": "it was done by then" }]));
+        last["era"] = json!(era);
+        let server = Scripted::with(last, |config, _| {
+            config.call_limit = Duration::from_millis(200);
+        });
+        let (sender, mut heard) = mpsc::unbounded_channel();
+        for _ in 0..2 {
+            let run = run("last", json!({}));
+            let mut events = Patient(sender.clone());
+            let call = server.toolbox.call(&run, &mut events);
+            let failure = soon(call).await.unwrap_err().failure;
+            assert_eq!(failure.kind, ToolFailureKind::Timeout, "{era}");
+            let late = soon(heard.recv()).await.unwrap();
+            assert_eq!(late, ToolResult::text("it was done by then"), "{era}");
+        }
+        drop(sender);
+        assert_eq!(soon(heard.recv()).await, None, "{era}");
+        server.kept();
+    }
 }
 
 #[tokio::test]

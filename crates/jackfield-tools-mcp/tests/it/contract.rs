@@ -29,7 +29,7 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
     async fn fresh() -> Self {
         Self(Scripted::new(json!({
             "era": if NEW { "modern" } else { "legacy" },
-            "tools": [tool("crash"), tool("echo"), tool("fail"), tool("last")],
+            "tools": [tool("crash"), tool("echo"), tool("fail"), tool("last"), tool("outlive")],
             "calls": {
                 "crash": [{ "die": 3 }],
                 "echo": [{ "text": "some words, always the same ones" }],
@@ -38,6 +38,7 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
                     "isError": true,
                 } }],
                 "last": [{ "wait": true }],
+                "outlive": [{ "wait": "it was done by then" }],
             },
         })))
     }
@@ -56,6 +57,10 @@ impl<const NEW: bool> ToolboxHarness for Of<NEW> {
 
     fn lasting(&self) -> Option<SampleCall> {
         Some(SampleCall::new("last", json!({})))
+    }
+
+    fn outliving(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("outlive", json!({})))
     }
 
     fn crashing(&self) -> Option<SampleCall> {

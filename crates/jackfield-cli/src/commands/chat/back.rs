@@ -15,7 +15,7 @@ impl Conversation {
         self.said = true;
         let engine = &self.assembled.engine;
         let loaded = engine.load(&self.session).await?;
-        let history = History::of(&loaded.steps);
+        let history = History::of(&loaded.steps, &loaded.deliveries);
         let turns = history.turns.iter().filter(|turn| turn.end.is_some());
         let turns: Vec<_> = turns.collect();
         if let Some(forked) = history

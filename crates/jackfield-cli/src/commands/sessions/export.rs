@@ -31,7 +31,13 @@ pub(super) async fn run(
     let document = if asked.facts {
         facts(session, loaded, asked.redact)?
     } else {
-        document(session, &loaded.steps, format, asked.redact)
+        document(
+            session,
+            &loaded.steps,
+            &loaded.deliveries,
+            format,
+            asked.redact,
+        )
     };
     let Some(file) = &asked.output else {
         let mut out = io::stdout().lock();

@@ -2,7 +2,7 @@
 
 use jackfield_domain::block::{Content, ToolCall};
 use jackfield_domain::fact::ModelCallEnd;
-use jackfield_domain::history::{Entry, Forked, History, PastTurn};
+use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_engine::SessionRow;
@@ -53,6 +53,21 @@ fn turn(turn: &PastTurn) -> Value {
         "usage": spent::of_usage(&turn.usage),
         "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
         "waits": waits.collect::<Vec<_>>(),
+        "late": turn.late.iter().map(late).collect::<Vec<_>>(),
+    })
+}
+
+/// What came of a call after it had been given up. No model was told.
+fn late(late: &PastLate) -> Value {
+    let PastLate { call, outcome } = late;
+    json!({
+        "at": time(outcome.at),
+        "call": call.id.as_str(),
+        "name": call.name.as_str(),
+        "attempt": outcome.attempt.attempt,
+        "is_error": outcome.is_error,
+        "bytes": outcome.size,
+        "text": outcome.text,
     })
 }
 

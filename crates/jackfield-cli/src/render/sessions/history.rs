@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
-use jackfield_domain::history::{Entry, Forked, History, PastTurn};
+use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::wait::WaitKind;
@@ -146,6 +146,15 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
             }
             Entry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
         }
+    }
+    for PastLate { call, outcome } in &turn.late {
+        let (name, told) = (words::one_line(call.name.as_str()), words::late(outcome));
+        let text = outcome
+            .text
+            .as_deref()
+            .map(words::one_line)
+            .unwrap_or_default();
+        writeln!(out, "  {WARM}late{WARM:#} {name}: {told} {text}")?;
     }
     match &turn.end {
         None if turn.waits.is_empty() => writeln!(out, "{WARM}…{WARM:#} not over")?,

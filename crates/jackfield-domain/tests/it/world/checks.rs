@@ -449,6 +449,21 @@ impl World {
     }
 
     /// What was told before changes nothing when it is told again, but what it costs.
+    /// What is delivered of a call that was given up changes nothing at all.
+    pub(crate) fn check_late(&mut self, before: &ToolLoop, input: &Input, step: &Step) {
+        let Input::Delivered(delivery) = input else {
+            return;
+        };
+        let nothing = step.facts.is_empty() && step.actions.is_empty();
+        let same = before.turn() == self.machine.turn();
+        if matches!(delivery.body, DeliveryBody::Late { .. }) && !(nothing && same) {
+            self.violate(
+                Property::LateAnswersNeverSpeak,
+                format!("{input:?} gave {step:?}"),
+            );
+        }
+    }
+
     pub(crate) fn check_repeated(&mut self, before: &ToolLoop, input: &Input, step: &Step) {
         let is_answer = !matches!(input, Input::Woke);
         let only_late = step.facts.iter().all(|fact| matches!(fact, Fact::Late(_)));

@@ -35,6 +35,7 @@ pub(crate) enum Class {
     GrantedCall,
     InboxInRecovery,
     LateAnswer,
+    LateDelivery,
     LeftInTheInbox,
     Parked,
     Recovery,
@@ -57,7 +58,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 40] = [
+    pub(crate) const ALL: [Self; 41] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -79,6 +80,7 @@ impl Class {
         Self::GrantedCall,
         Self::InboxInRecovery,
         Self::LateAnswer,
+        Self::LateDelivery,
         Self::LeftInTheInbox,
         Self::Parked,
         Self::Recovery,

@@ -220,7 +220,9 @@ impl World {
         let pending = self.inbox.iter().any(|known| match &known.body {
             DeliveryBody::Answer { wait, .. } => oracle.waits.contains_key(wait.as_str()),
             DeliveryBody::Cancel { .. } => true,
-            DeliveryBody::Withdrawn { .. } | DeliveryBody::Written { .. } => false,
+            DeliveryBody::Late { .. }
+            | DeliveryBody::Withdrawn { .. }
+            | DeliveryBody::Written { .. } => false,
         });
         if pending {
             // The inbox is consumed first; what that changes is another property's business.

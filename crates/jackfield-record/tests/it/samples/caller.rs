@@ -8,7 +8,7 @@ use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 
-use super::{delivery, step, turn_id, turn_opened};
+use super::{delivery, step, tool_attempt, turn_id, turn_opened};
 
 /// A turn for a client of which everything is known, and one for a client that keeps nothing.
 pub(crate) fn turn_opened_called() -> Envelope {
@@ -52,6 +52,15 @@ pub(crate) fn turn_ended_viewed() -> Envelope {
         view: Some(Digest::of(b"view")),
     };
     step(InputKind::ReplyEnded, vec![ended])
+}
+
+pub(crate) fn delivered_late() -> Delivery {
+    delivery(DeliveryBody::Late {
+        attempt: tool_attempt(),
+        is_error: true,
+        size: 1234,
+        text: "it was done after all".into(),
+    })
 }
 
 pub(crate) fn delivered_withdrawn() -> Delivery {

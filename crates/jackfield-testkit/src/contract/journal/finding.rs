@@ -4,7 +4,7 @@
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Fact, TurnEnd};
-use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
+use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId, TurnId};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::marks::{Found, Mark};
@@ -214,6 +214,18 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
         let turn = turn(&scene.session);
         [
             (
+                "late",
+                DeliveryBody::Late {
+                    attempt: ToolAttempt {
+                        attempt: 1,
+                        call: ToolCallId::parse("a").expect("a valid id"),
+                    },
+                    is_error: false,
+                    size: 4,
+                    text: "done".into(),
+                },
+            ),
+            (
                 "written",
                 DeliveryBody::Written {
                     segment: 0,
@@ -227,8 +239,8 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
         scene.deliver(id, "somebody", body).await;
         assert_eq!(scene.due(START).await, (vec![], Some(DEADLINE)));
     }
-    assert_eq!(scene.load().await.deliveries.len(), 2);
-    assert_eq!(scene.inbox(1).await.len(), 1);
+    assert_eq!(scene.load().await.deliveries.len(), 3);
+    assert_eq!(scene.inbox(1).await.len(), 2);
     scene.deliver("d", "somebody", cancel()).await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
     // Whoever has seen that has seen enough, whatever was noted meanwhile.
@@ -239,7 +251,7 @@ pub(super) async fn what_is_only_noted_is_not_due<H: JournalHarness>() {
         scene.deliver(&id, "somebody", body).await;
     }
     let append = Append {
-        seen: 3,
+        seen: 4,
         ..scene.append(2, vec![step(2, vec![resumes(1)])])
     };
     scene.expect(&append, None).await;

@@ -5,9 +5,10 @@ use std::sync::Arc;
 
 use jackfield_domain::failure::Disposition;
 use jackfield_ports::toolbox::ToolEnd;
+use tokio::sync::mpsc;
 
 use super::ToolboxHarness;
-use super::scene::{Scene, soon};
+use super::scene::{Patient, Scene, soon};
 
 pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
@@ -39,6 +40,38 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
     scene
         .result(&scene.run("next", scene.harness.working()))
         .await;
+}
+
+pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let outliving = scene.harness.outliving().expect("a call that outlives");
+    let run = scene.run("call", outliving);
+    let (toolbox, (sender, mut heard)) = (Arc::clone(&scene.toolbox), mpsc::unbounded_channel());
+    let call = tokio::spawn(async move { toolbox.call(&run, &mut Patient(sender)).await.is_ok() });
+    scene.until_running(true).await;
+    call.abort();
+    let ended = soon(call).await;
+    assert!(
+        ended.is_err_and(|error| error.is_cancelled()),
+        "the call ended by itself"
+    );
+    // What takes it is used up with the first; so nothing else can come.
+    let late = soon(heard.recv()).await.expect("an outcome");
+    assert!(late.size() > 0, "{late:?}");
+    assert_eq!(soon(heard.recv()).await, None);
+    scene.until_running(false).await;
+    scene
+        .result(&scene.run("next", scene.harness.working()))
+        .await;
+}
+
+pub(super) async fn an_outcome_that_came_back_does_not_come_late<H: ToolboxHarness>() {
+    let scene = Scene::<H>::begin().await;
+    let run = scene.run("call", scene.harness.working());
+    let (sender, mut heard) = mpsc::unbounded_channel();
+    let ended = soon(scene.toolbox.call(&run, &mut Patient(sender))).await;
+    assert!(matches!(ended, Ok(ToolEnd::Finished(_))), "{ended:?}");
+    assert_eq!(soon(heard.recv()).await, None);
 }
 
 pub(super) async fn a_crash_of_a_tool_ends_its_call_alone<H: ToolboxHarness>() {

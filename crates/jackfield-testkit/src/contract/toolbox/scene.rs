@@ -4,13 +4,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use jackfield_domain::failure::ToolFailure;
 use jackfield_domain::ids::{IdempotencyKey, ToolAttempt, ToolCallId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_ports::toolbox::{ToolEnd, Toolbox};
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolEvents, Toolbox};
+
+use tokio::sync::mpsc;
 
 use super::{SampleCall, ToolboxHarness};
 
@@ -78,6 +82,23 @@ impl<H: ToolboxHarness> Scene<H> {
         };
         soon(settled).await;
     }
+}
+
+/// Hears what comes of its call after that was dropped.
+pub(super) struct Patient(pub(super) mpsc::UnboundedSender<ToolResult>);
+
+#[async_trait]
+impl ToolEvents for Patient {
+    async fn accepted(&mut self, _handle: JobHandle) {}
+
+    fn afterwards(&self) -> Option<Afterwards> {
+        let heard = self.0.clone();
+        Some(Afterwards::new(move |result| {
+            let _gone = heard.send(result);
+        }))
+    }
+
+    async fn progressed(&mut self, _done: f64, _of: Option<f64>, _message: Option<String>) {}
 }
 
 /// What has to come, and comes: a toolbox that never answers fails here instead of hanging.

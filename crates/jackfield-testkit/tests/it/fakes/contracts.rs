@@ -58,7 +58,7 @@ impl ToolboxHarness for Scripted {
     async fn fresh() -> Self {
         let id = ToolboxId::parse("scripted").unwrap_or_else(|invalid| panic!("{invalid}"));
         let toolbox = ScriptedToolbox::new(id);
-        for tool in ["echo", "fail", "last", "crash"] {
+        for tool in ["echo", "fail", "last", "outlive", "crash"] {
             toolbox.tool(tool, Safety::Unknown);
         }
         toolbox
@@ -68,6 +68,12 @@ impl ToolboxHarness for Scripted {
                 ScriptedCall::result(ToolResult::error("it cannot be done")),
             )
             .always("last", ScriptedCall::text("never").held_at(&Gate::new()))
+            .always("outlive", {
+                let (never, at_once) = (Gate::new(), Gate::new());
+                at_once.open();
+                let call = ScriptedCall::text("never").held_at(&never);
+                call.late(ToolResult::text("after all"), &at_once)
+            })
             .always("crash", ScriptedCall::panicking());
         Self(toolbox)
     }
@@ -86,6 +92,10 @@ impl ToolboxHarness for Scripted {
 
     fn lasting(&self) -> Option<SampleCall> {
         Some(SampleCall::new("last", json!({})))
+    }
+
+    fn outliving(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("outlive", json!({})))
     }
 
     fn crashing(&self) -> Option<SampleCall> {

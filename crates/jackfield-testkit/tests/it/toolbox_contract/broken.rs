@@ -14,7 +14,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
-use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use jackfield_ports::toolbox::{Afterwards, ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_testkit::contract::toolbox::{SampleCall, ToolboxHarness};
 use serde_json::{Value, json};
 
@@ -24,6 +24,8 @@ pub(super) enum Mistake {
     CrashIsNotSent,
     CutInSilence,
     FailureIsError,
+    LateAlthoughOnTime,
+    LateForgotten,
     LimitTooLow,
     ListChanges,
     NeverCut,
@@ -76,6 +78,10 @@ impl ToolboxHarness for Broken {
         Some(SampleCall::new("last", json!({})))
     }
 
+    fn outliving(&self) -> Option<SampleCall> {
+        Some(SampleCall::new("outlive", json!({})))
+    }
+
     fn crashing(&self) -> Option<SampleCall> {
         Some(SampleCall::new("crash", json!({})))
     }
@@ -105,6 +111,19 @@ impl Drop for Running {
     }
 }
 
+/// A tool that has done its work when it is taken back.
+struct Outliving(Option<Afterwards>);
+
+impl Drop for Outliving {
+    fn drop(&mut self) {
+        if let Some(late) = self.0.take() {
+            late.came(ToolResult::text("it was done by then"));
+        }
+    }
+}
+
+const TOOLS: [&str; 5] = ["echo", "fail", "last", "outlive", "crash"];
+
 impl Mistaken {
     async fn run(&self, tool: &str, text: &str) -> Result<ToolResult, ToolFailure> {
         self.runs.fetch_add(1, Ordering::Relaxed);
@@ -120,7 +139,7 @@ impl Mistaken {
                 let _ended = on.await;
                 Ok(ToolResult::default())
             }
-            "last" => std::future::pending().await,
+            "last" | "outlive" => std::future::pending().await,
             "crash" if self.is == Mistake::PanicGoesThrough => panic!("the tool panics"),
             "crash" => {
                 let panicked = tokio::spawn(async { panic!("the tool panics") }).await;
@@ -174,20 +193,16 @@ impl Toolbox for Mistaken {
             time_limit: None,
             title: None,
         };
-        let mut tools = ["echo", "fail", "last", "crash"].map(spec).to_vec();
+        let mut tools = TOOLS.map(spec).to_vec();
         if self.is == Mistake::ToolTwice {
             tools.push(spec("echo"));
         }
         Ok(tools)
     }
 
-    async fn call(
-        &self,
-        run: &ToolRun,
-        _events: &mut dyn ToolEvents,
-    ) -> Result<ToolEnd, ToolError> {
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
         let tool = &*run.tool.tool;
-        if !["echo", "fail", "last", "crash"].contains(&tool) {
+        if !TOOLS.contains(&tool) {
             let (kind, message) = (
                 ToolFailureKind::UnknownTool,
                 format!("there is no `{tool}`"),
@@ -200,7 +215,14 @@ impl Toolbox for Mistaken {
         }
         let text = run.arguments().and_then(|fields| fields.get("text"));
         let text = text.and_then(Value::as_str).unwrap_or_default();
+        let outlives = tool == "outlive" && self.is != Mistake::LateForgotten;
+        let _late = Outliving(events.afterwards().filter(|_| outlives));
         let mut result = self.run(tool, text).await?;
+        if self.is == Mistake::LateAlthoughOnTime
+            && let Some(late) = events.afterwards()
+        {
+            late.came(result.clone());
+        }
         let again = match self.is {
             Mistake::RunsTwice => true,
             Mistake::TriesAgain => result.is_error,

@@ -1,0 +1,86 @@
+//! Late outcomes: what a toolbox hears of a call that was given up goes into the inbox of its session.
+//!
+//! Whoever hears it need not own the session, whose turn may be over by then: it is delivered, and changes
+//! nothing. A process that ends in between has not heard it.
+
+use std::sync::{Arc, Weak};
+
+use jackfield_domain::ids::{DeliveryId, SessionId, ToolAttempt};
+use jackfield_domain::late;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_ports::journal::JournalError;
+use jackfield_ports::toolbox::Afterwards;
+use tokio::runtime::Handle;
+use tokio::sync::Semaphore;
+
+use crate::engine::Shared;
+use crate::perform::chain;
+
+/// Where the late outcomes of a session's calls go.
+#[derive(Clone)]
+pub(crate) struct LateTo {
+    session: SessionId,
+    shared: Weak<Shared>,
+}
+
+/// How many late outcomes may be on their way into the journal.
+#[derive(Debug)]
+pub(crate) struct Room(Arc<Semaphore>);
+
+impl Default for Room {
+    fn default() -> Self {
+        Self(Arc::new(Semaphore::new(MOST_AT_ONCE)))
+    }
+}
+
+impl LateTo {
+    pub(crate) fn new(shared: &Arc<Shared>, session: &SessionId) -> Self {
+        Self {
+            session: session.clone(),
+            shared: Arc::downgrade(shared),
+        }
+    }
+
+    /// What takes the outcome of this try if it comes after the try was given up.
+    pub(crate) fn of(&self, attempt: ToolAttempt) -> Afterwards {
+        let to = self.clone();
+        Afterwards::new(move |result| to.hear(attempt, &result))
+    }
+
+    /// Keeps a late outcome, without waiting for it.
+    fn hear(self, attempt: ToolAttempt, result: &ToolResult) {
+        let Self { session, shared } = self;
+        let (call, size, is_error) = (attempt.call.clone(), result.size(), result.is_error);
+        tracing::info!(%session, %call, size, is_error, "a tool answered after its call was given up");
+        // Where no engine or no runtime is left, nothing is kept any more.
+        let (Some(shared), Ok(runtime)) = (shared.upgrade(), Handle::try_current()) else {
+            return;
+        };
+        // Of a session in passing nobody asks later.
+        let id = DeliveryId::parse(&format!("late-{call}-{}", attempt.attempt));
+        let (None, Ok(id)) = (shared.passing, id) else {
+            return;
+        };
+        let Ok(place) = Arc::clone(&shared.late.0).try_acquire_owned() else {
+            tracing::warn!(%session, %call, "too many late outcomes at once: this one is not kept");
+            return;
+        };
+        let body = late::delivery(attempt, result);
+        runtime.spawn(async move {
+            let delivered = shared.journal.deliver(&session, id, BY.into(), body).await;
+            match delivered {
+                Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
+                Err(error) => {
+                    let error = chain(&error);
+                    tracing::warn!(%session, %call, %error, "a late outcome could not be kept");
+                }
+            }
+            drop(place);
+        });
+    }
+}
+
+/// Who delivers them.
+const BY: &str = "the tool";
+/// How many may be on their way into the journal at once.
+const MOST_AT_ONCE: usize = 64;
