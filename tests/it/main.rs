@@ -36,6 +36,7 @@ mod gateway_tools;
 mod harness;
 mod interrupting;
 mod languages;
+mod lates;
 mod limits;
 mod matrix;
 mod mcp;

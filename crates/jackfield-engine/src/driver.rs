@@ -138,21 +138,20 @@ impl<'o> Driver<'o> {
         }
     }
 
-    /// What came while the end was being committed is counted, too; it changes nothing.
+    /// What came while the end was being committed is counted, too; it changes nothing else.
     async fn keep_late(&mut self) {
-        let mut batch = Batch::default();
-        for _ in 0..MOST_AT_ONCE {
-            let Some(event) = self.workers.try_next() else {
-                break;
-            };
-            self.feed(Happened::Event(event), &mut batch);
-        }
+        let Some(first) = self.workers.try_next() else {
+            return;
+        };
+        let (mut batch, before) = (Batch::default(), self.turn.clone());
+        self.feed_all(Happened::Event(first), &mut batch);
         if batch.steps.is_empty() {
             return;
         }
         match self.ledger.commit(&mut batch.steps).await {
             Committed::Yes => self.tell(&batch),
             Committed::Answered | Committed::No { .. } => {
+                self.turn = before;
                 let session = self.turn.session();
                 tracing::warn!(%session, "what came after the end of a turn could not be kept");
             }
