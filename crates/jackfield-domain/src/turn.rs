@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::approval::Grants;
-use crate::block::{Block, RanBy, ToolCall};
+use crate::block::{Block, Content, RanBy, ToolCall};
 use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
@@ -329,8 +329,8 @@ impl Turn {
                 .map(|note| (note.code.clone(), note.path.clone())),
         );
         let message = without_blanks(&reply.message);
-        let calls: Vec<Call> = reply
-            .message
+        let message = without_doubles(&message);
+        let calls: Vec<Call> = message
             .calls()
             .filter(|call| call.ran_by != RanBy::Provider)
             .map(|call| Call {
@@ -415,6 +415,30 @@ impl Turn {
     fn state_of(&mut self, id: &ToolCallId) -> Option<&mut CallState> {
         self.call(id).map(|call| &mut call.state)
     }
+}
+
+/// The message without calls whose id another one before them has. Shared if there is none: the loop gives
+/// every call an id of its own. In a journal that was tampered with such a call would hold the turn up for
+/// ever, as whatever came of it would be taken for the outcome of the first one.
+fn without_doubles(message: &Arc<Message>) -> Arc<Message> {
+    let mut known = BTreeSet::new();
+    if message.calls().all(|call| known.insert(&call.id)) {
+        return Arc::clone(message);
+    }
+    let mut known = BTreeSet::new();
+    let mut message = Message::clone(message);
+    message.blocks.retain(|block| match &block.content {
+        Content::ToolCall(call) => known.insert(call.id.clone()),
+        Content::Audio(_)
+        | Content::Document(_)
+        | Content::Image(_)
+        | Content::Opaque(_)
+        | Content::Refusal(_)
+        | Content::Text(_)
+        | Content::Thinking(_)
+        | Content::ToolOutcome(_) => true,
+    });
+    Arc::new(message)
 }
 
 /// The message as history: without blocks that say nothing. Shared if there is no such block.

@@ -39,6 +39,8 @@ pub(crate) struct Driver<'o> {
     speaker: Speaker,
     turn: ToolLoop,
     wake: Option<MonoTime>,
+    /// The instant at which the loop was woken last.
+    woken: Option<MonoTime>,
     workers: Workers,
 }
 
@@ -77,6 +79,7 @@ impl<'o> Driver<'o> {
             speaker,
             turn,
             wake: None,
+            woken: None,
             workers,
         }
     }
@@ -283,7 +286,13 @@ impl<'o> Driver<'o> {
         let now = self.shared.clock.now().mono;
         let sleep = match self.wake {
             // However much else happens, a deadline that has passed is not overlooked.
-            Some(wake) if wake <= now => return Happened::Woke,
+            Some(wake) if wake <= now && self.woken != Some(wake) => {
+                self.woken = Some(wake);
+                return Happened::Woke;
+            }
+            // It was woken then, and has nothing to do about it: only a journal that was tampered with leads
+            // here, and it must not keep a whole thread busy.
+            Some(wake) if wake <= now => IN_VAIN,
             Some(wake) => wake.since(now).min(LONGEST_SLEEP),
             None => LONGEST_SLEEP,
         };
@@ -382,6 +391,7 @@ impl<'o> Driver<'o> {
         };
         self.turn = before.turn;
         self.inbox = None;
+        self.woken = None;
         let journal = Arc::clone(&self.shared.journal);
         let deliveries = journal.inbox(self.turn.session(), self.ledger.seen).await?;
         self.ledger.seen += deliveries.len() as u64;
@@ -418,6 +428,7 @@ impl<'o> Driver<'o> {
         let workers = Workers::new(Arc::clone(&self.shared), self.turn.session(), catalog);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
+        self.woken = None;
         if let Some(refusal @ Refusal::StaleEpoch) = refusal {
             return Err(EngineError::OwnershipLost { refusal });
         }
@@ -480,6 +491,8 @@ impl Drop for Driver<'_> {
 
 /// How long calls that finished while others run wait for company.
 const COMPANY: Duration = Duration::from_millis(1);
+/// How long a loop is left alone that was woken and has nothing to do.
+const IN_VAIN: Duration = Duration::from_secs(1);
 /// How long to wait before an inbox that cannot be read is read again.
 const INBOX_PAUSE: Duration = Duration::from_secs(1);
 /// How many inputs one append may answer.

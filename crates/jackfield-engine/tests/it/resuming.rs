@@ -2,19 +2,22 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
+use jackfield_domain::block::Content;
 use jackfield_domain::fact::{CallEnd, Fact, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, ToolboxId, TurnId};
+use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::{Policy, PolicyRule, UnknownRule, Verdict};
-use jackfield_domain::reply::FinishReason;
+use jackfield_domain::reply::{FinishReason, Reply};
 use jackfield_domain::request::ToolRun;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody};
 use jackfield_engine::{
     Driven, Engine, EngineError, Parked, ResumeSession, TurnOptions, TurnReport,
 };
-use jackfield_ports::journal::Journal;
+use jackfield_ports::journal::{Append, Appended, Journal};
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::Notify;
 
@@ -441,5 +444,56 @@ async fn nobody_takes_up_what_is_driven_here() {
             let error = taken.expect_err("it is driven here");
             assert!(matches!(error, EngineError::Busy { .. }), "{error}");
         }
+    }
+}
+
+/// The same session in another journal, where the calls of each reply have one id.
+async fn with_one_id(journal: &MemoryJournal) -> Arc<MemoryJournal> {
+    let mut steps = journal.load(&session()).await.expect("a session").steps;
+    for fact in steps.iter_mut().flat_map(|step| &mut step.facts) {
+        if let Fact::ReplyReceived { reply, .. } = fact {
+            let mut altered = Reply::clone(reply);
+            let mut message = Message::clone(&altered.message);
+            let first = message.calls().next().expect("a call").id.clone();
+            for block in &mut message.blocks {
+                if let Content::ToolCall(call) = &mut block.content {
+                    Arc::make_mut(call).id = first.clone();
+                }
+            }
+            altered.message = Arc::new(message);
+            *reply = Arc::new(altered);
+        }
+    }
+    let altered = MemoryJournal::default();
+    let append = Append {
+        epoch: altered.own(&session()).await.expect("nobody's"),
+        position: 0,
+        seen: 0,
+        session: session(),
+        steps,
+    };
+    let epoch = append.epoch;
+    assert!(matches!(
+        altered.append(&append).await,
+        Appended::Committed
+    ));
+    altered.release(&session(), epoch).await.expect("let go");
+    Arc::new(altered)
+}
+
+// By the clock of the world: what spins lets no other one go on.
+#[tokio::test]
+async fn two_calls_of_one_id_hold_nobody_up() {
+    for safety in [Safety::Unknown, Safety::ReadOnly] {
+        let journal = Arc::new(MemoryJournal::default());
+        crash_in_a_tool(&journal, safety).await;
+        let altered = with_one_id(&journal).await;
+        let log = Log::default();
+        let engine = after(&altered, &log, |spec| spec.safety = safety);
+        let mut nobody = ();
+        let resumed = engine.resume(resume(), &mut nobody);
+        let resumed = tokio::time::timeout(Duration::from_secs(60), resumed).await;
+        let report = over(resumed.expect("it comes to an end"));
+        assert_eq!(report.end, TurnEnd::Answered(FinishReason::Stop));
     }
 }
