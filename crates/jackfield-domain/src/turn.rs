@@ -42,7 +42,8 @@ pub struct Turn {
     pub(crate) fruitless: u32,
     /// What somebody allowed for the whole session, in this turn.
     pub(crate) grants: Grants,
-    /// The calls that its client was handed, and the digest of what that brought of each.
+    /// The calls that its client was handed, and the digest of what that brought of each behind the reply
+    /// that handed it out.
     pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
     pub(crate) last_usage: Usage,
@@ -58,6 +59,8 @@ pub struct Turn {
     pub(crate) round: u32,
     pub(crate) setup: Arc<Setup>,
     pub(crate) stage: Stage,
+    /// The round within which a reply to its client ended last; 0 if none has.
+    pub(crate) told: u32,
     pub(crate) tools: Arc<Vec<Arc<ToolDefinition>>>,
     pub(crate) tool_use: ToolUse,
     /// What each model call used, as far as that is known.
@@ -131,6 +134,7 @@ impl Turn {
             round: 0,
             setup: Arc::clone(setup),
             stage: Stage::Ready,
+            told: 0,
             tools: Arc::new(definitions(setup, &messages)),
             tool_use: ToolUse::Allowed,
             used: BTreeMap::new(),
@@ -319,6 +323,9 @@ impl Turn {
             Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
             Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
+        if self.told != self.round && self.waits_for_client() {
+            self.told = self.round;
+        }
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {
@@ -395,6 +402,15 @@ impl Turn {
         let Some(outcomes) = batch.outcomes() else {
             return;
         };
+        if self.told != self.round {
+            // Somebody else brought the results before the client's reply was over, which goes on: the
+            // client has the calls, and nothing that came of them.
+            for call in &batch.calls {
+                if let Some(brought) = self.handed_over.get_mut(&call.call.id) {
+                    *brought = None;
+                }
+            }
+        }
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{CallState, Turn};
 use crate::restrictions::Restrictions;
+use crate::wait::{Wait, WaitKind};
 
 impl Turn {
     /// How often a turn is taken up without coming further before it is left to a person.
@@ -50,6 +51,13 @@ impl Turn {
         }
         // What is queued behind questions that tools have asked cannot start before they are answered.
         asked && (!queued || held >= slots)
+    }
+
+    /// Whether it only waits, and at least one result of its client is missing.
+    #[must_use]
+    pub fn waits_for_client(&self) -> bool {
+        let is_its = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
+        self.only_waits() && self.waits().any(is_its)
     }
 
     /// What the day forbids on which it was taken up last.

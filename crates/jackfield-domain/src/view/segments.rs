@@ -4,7 +4,6 @@ use crate::fact::{Envelope, Fact};
 use crate::ids::TurnId;
 use crate::telling::News;
 use crate::turn::Turn;
-use crate::wait::WaitKind;
 
 /// Where one reply to a client ends and the next one begins, from the facts of a turn.
 ///
@@ -47,12 +46,7 @@ impl Segments {
     pub fn apply(&mut self, fact: &Fact, is_last: bool) -> bool {
         self.turn.apply(fact);
         let turn = &self.turn;
-        let ends = is_last
-            && turn.rounds() != self.ended_in
-            && turn.only_waits()
-            && turn
-                .waits()
-                .any(|wait| matches!(wait.kind, WaitKind::ClientResult));
+        let ends = is_last && turn.rounds() != self.ended_in && turn.waits_for_client();
         if ends {
             self.ended_in = turn.rounds();
             self.now += 1;
