@@ -190,6 +190,64 @@ fn responses_calls(one: &str, other: &str) -> Value {
     ])
 }
 
+/// As many calls in one reply, with a result for each, the last one first; ids that all are the same, if so.
+fn crowd(way: Way, many: usize, same: bool) -> Value {
+    let id = |n: usize| if same { "!".to_owned() } else { format!("c{n}") };
+    let ids: Vec<String> = (0..many).map(id).collect();
+    let user = json!({ "role": "user", "content": "x" });
+    let mut items = vec![user];
+    match way {
+        Way::Chat => {
+            let call = |id: &String| json!({ "id": id, "type": "function", "function": { "name": "f", "arguments": "{}" } });
+            let result = |id: &String| json!({ "role": "tool", "tool_call_id": id, "content": "y" });
+            if same {
+                for id in &ids {
+                    items.push(json!({ "role": "assistant", "tool_calls": [call(id)] }));
+                    items.push(result(id));
+                }
+            } else {
+                let calls: Vec<Value> = ids.iter().map(call).collect();
+                items.push(json!({ "role": "assistant", "tool_calls": calls }));
+                items.extend(ids.iter().rev().map(result));
+            }
+        }
+        Way::Claude => {
+            let call = |id: &String| json!({ "type": "tool_use", "id": id, "name": "f", "input": {} });
+            let result = |id: &String| json!({ "type": "tool_result", "tool_use_id": id, "content": "y" });
+            let calls: Vec<Value> = ids.iter().map(call).collect();
+            let results: Vec<Value> = ids.iter().rev().map(result).collect();
+            items.push(json!({ "role": "assistant", "content": calls }));
+            items.push(json!({ "role": "user", "content": results }));
+        }
+        Way::Api | Way::Responses => {
+            let call = |id: &String| json!({ "type": "function_call", "call_id": id, "name": "f", "arguments": "{}" });
+            let result = |id: &String| json!({ "type": "function_call_output", "call_id": id, "output": "y" });
+            items.extend(ids.iter().map(call));
+            items.extend(ids.iter().rev().map(result));
+        }
+    }
+    way.says(json!(items))
+}
+
+#[tokio::test]
+async fn a_conversation_of_many_calls_holds_nobody_up() {
+    let hostile = Hostile::started("body = \"16MiB\"\n").await;
+    for (way, same) in [
+        (Way::Chat, false),
+        (Way::Chat, true),
+        (Way::Claude, false),
+        (Way::Responses, false),
+    ] {
+        let body = crowd(way, 20_000, same).to_string();
+        let asked = hostile.posted(way, body);
+        let answer = tokio::time::timeout(PATIENCE, asked).await;
+        let answer = answer.unwrap_or_else(|_| panic!("{way:?}, {same}: it hangs"));
+        assert!(answer.status < 500, "{way:?}, {same}: {answer:?}");
+        hostile.is_well().await;
+    }
+    hostile.end().await;
+}
+
 #[tokio::test]
 async fn too_much_of_anything_is_refused_and_strange_schemas_harm_nobody() {
     let hostile = Hostile::hurried().await;

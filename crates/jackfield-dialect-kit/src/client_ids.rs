@@ -10,6 +10,8 @@ use jackfield_domain::opaque::StateOwner;
 /// Which of our ids stands for which of the client's.
 #[derive(Debug)]
 pub struct ClientIds<'a> {
+    /// What the last id was made of that was made for a text.
+    derived: HashMap<String, Digest>,
     latest: HashMap<String, ToolCallId>,
     owner: &'a StateOwner,
     taken: HashSet<ToolCallId>,
@@ -20,6 +22,7 @@ impl<'a> ClientIds<'a> {
     #[must_use]
     pub fn new(owner: &'a StateOwner) -> Self {
         Self {
+            derived: HashMap::new(),
             latest: HashMap::new(),
             owner,
             taken: HashSet::new(),
@@ -38,7 +41,7 @@ impl<'a> ClientIds<'a> {
                     id: text.into(),
                     owner: self.owner.clone(),
                 };
-                (self.derived(text), Some(upstream))
+                (self.derive(text), Some(upstream))
             }
         };
         self.taken.insert(id.clone());
@@ -51,20 +54,29 @@ impl<'a> ClientIds<'a> {
     pub fn of_result(&self, text: &str) -> ToolCallId {
         match self.latest.get(text) {
             Some(id) => id.clone(),
-            None => ToolCallId::parse(text).unwrap_or_else(|_| self.derived(text)),
+            None => ToolCallId::parse(text).unwrap_or_else(|_| self.derived(text).0),
         }
     }
 
     /// A stable id for a text, and another one each time that it comes again.
-    fn derived(&self, text: &str) -> ToolCallId {
-        let mut digest = Digest::of_parts(["client call", text]);
+    fn derive(&mut self, text: &str) -> ToolCallId {
+        let (id, digest) = self.derived(text);
+        self.derived.insert(text.to_owned(), digest);
+        id
+    }
+
+    /// The next id for a text, and the digest that it is made of.
+    fn derived(&self, text: &str) -> (ToolCallId, Digest) {
+        let first = || Digest::of_parts(["client call", text]);
+        // From the last one on: some clients give all their calls the same id.
+        let mut digest = self.derived.get(text).copied().unwrap_or_else(first);
         loop {
             let hex = digest.to_hex();
             // Five and twenty-four characters that every id may have.
             if let Ok(id) = ToolCallId::parse(&format!("call_{}", &hex[..24]))
                 && !self.taken.contains(&id)
             {
-                return id;
+                return (id, digest);
             }
             digest = Digest::of_parts(["client call", &hex]);
         }

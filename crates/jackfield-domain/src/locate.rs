@@ -9,6 +9,7 @@
 //! and what came of them. System prompts, reasoning and calls that the client did not run are no part of
 //! it, so that it makes no difference in which dialect a client was shown a turn, or how it stores it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::block::{Block, Content};
@@ -120,18 +121,30 @@ pub fn chain(history: &[Message]) -> Vec<Digest> {
     history.iter().map(after).collect()
 }
 
-/// By what the session of this history can be found: first by the calls, then by the views.
+/// The key of a whole history: the last one of [`chain`]; none of an empty one.
+#[must_use]
+pub fn whole(history: &[Message]) -> Option<Digest> {
+    let mut key = Key::new();
+    for message in history {
+        key.message(message);
+    }
+    (!history.is_empty()).then(|| key.digest())
+}
+
+/// By what the session of this history can be found: first by the calls, then by the views. Of each no more
+/// are looked for than a conversation comes to have.
 #[must_use]
 pub fn traces(history: &[Message]) -> Traces {
-    let results = results(history);
+    let results = results(history).into_iter();
+    let beginnings = beginnings(history).into_iter();
     Traces {
         calls: results
-            .into_iter()
             .map(|result| result.call.clone())
+            .take(MOST_TRACES)
             .collect(),
-        views: beginnings(history)
-            .into_iter()
+        views: beginnings
             .map(|(_, view)| view)
+            .take(MOST_TRACES)
             .collect(),
     }
 }
@@ -256,12 +269,11 @@ pub fn in_call_order(messages: &mut [Message]) {
         if let Some([asks, answers]) = messages.get_mut(n - 1..=n)
             && answers.role == Role::Tool
         {
-            let calls: Vec<&ToolCallId> = asks.calls().map(|call| &call.id).collect();
+            let places = places(asks.calls().map(|call| &call.id));
             // What answers none of them stays behind those that do, for whoever judges it.
             answers.blocks.sort_by_key(|block| match &block.content {
                 Content::ToolOutcome(outcome) => {
-                    let place = calls.iter().position(|call| **call == outcome.call);
-                    place.unwrap_or(usize::MAX)
+                    places.get(&outcome.call).copied().unwrap_or(usize::MAX)
                 }
                 Content::Audio(_)
                 | Content::Document(_)
@@ -285,15 +297,9 @@ pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
         .iter()
         .rposition(|message| message.role != Role::Assistant);
     let asks = before.get(silent.map_or(0, |last| last + 1)..);
-    let calls: Vec<&ToolCallId> = asks
-        .unwrap_or_default()
-        .iter()
-        .flat_map(|message| message.calls().map(|call| &call.id))
-        .collect();
-    let place = |outcome: &ToolOutcome| {
-        let place = calls.iter().position(|call| **call == outcome.call);
-        place.unwrap_or(usize::MAX)
-    };
+    let asks = asks.unwrap_or_default().iter();
+    let places = places(asks.flat_map(|message| message.calls().map(|call| &call.id)));
+    let place = |outcome: &ToolOutcome| places.get(&outcome.call).copied().unwrap_or(usize::MAX);
     let mut outcomes: Vec<ToolOutcome> = Vec::new();
     let mut words = Vec::new();
     for block in new.iter().flat_map(|message| &message.blocks) {
@@ -308,6 +314,17 @@ pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
         last.result.content.append(&mut words);
     }
     outcomes.into_iter().map(Arc::new).collect()
+}
+
+/// The place of each of these calls among them.
+pub(crate) fn places<'a>(
+    calls: impl Iterator<Item = &'a ToolCallId>,
+) -> HashMap<&'a ToolCallId, usize> {
+    let mut places = HashMap::new();
+    for (place, call) in calls.enumerate() {
+        places.entry(call).or_insert(place);
+    }
+    places
 }
 
 /// What a client brings with a block.
@@ -349,16 +366,15 @@ fn trailing(history: &[Message]) -> usize {
 /// them: how long they are, and their keys; the longest first.
 fn beginnings(history: &[Message]) -> Vec<(usize, Digest)> {
     let mut found = Vec::new();
+    let mut key = Key::new();
     // The last message that says something, if it is the model's.
     let mut last: Option<(usize, Digest)> = None;
-    let mut before = Key::new().digest();
-    for ((place, message), view) in (1..).zip(history).zip(chain(history)) {
-        if view == before {
+    for (place, message) in (1..).zip(history) {
+        if !key.message(message) {
             continue;
         }
-        before = view;
         if message.role == Role::Assistant {
-            last = Some((place, view));
+            last = Some((place, key.digest()));
         } else {
             found.extend(last.take());
         }
@@ -366,3 +382,6 @@ fn beginnings(history: &[Message]) -> Vec<(usize, Digest)> {
     found.reverse();
     found
 }
+
+/// How many calls, and how many beginnings, of one history are looked for.
+const MOST_TRACES: usize = 1_000;

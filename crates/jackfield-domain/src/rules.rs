@@ -150,12 +150,14 @@ fn check_outcomes(
     if open == answered {
         return Ok(());
     }
-    if let Some(call) = answered.iter().find(|call| !open.contains(call)) {
+    let asked: HashSet<&ToolCallId> = open.iter().copied().collect();
+    if let Some(call) = answered.iter().find(|call| !asked.contains(*call)) {
         return Err(RuleViolation::OutcomeWithoutCall {
             call: (**call).clone(),
         });
     }
-    if let Some(call) = open.iter().find(|call| !answered.contains(call)) {
+    let known: HashSet<&ToolCallId> = answered.iter().copied().collect();
+    if let Some(call) = open.iter().find(|call| !known.contains(*call)) {
         return Err(RuleViolation::CallWithoutOutcome {
             call: (**call).clone(),
         });

@@ -1,11 +1,13 @@
 //! Which tool of ours stands behind a call that a client is shown as run by its server.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use serde_json::json;
 
 use crate::block::{Block, Content, RanBy, ToolCall};
 use crate::ids::ToolCallId;
+use crate::locate::places;
 use crate::message::{Message, Role};
 use crate::opaque::{OpaqueState, StateOwner, StateScope};
 use crate::outcome::ToolOutcome;
@@ -98,9 +100,9 @@ fn answered(answers: Vec<Block>, out: &mut Vec<Message>) {
 /// Outcomes in the order of the calls of the message before them.
 fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
     let calls = before.into_iter().flat_map(Message::calls);
-    let calls: Vec<&ToolCallId> = calls.map(|call| &call.id).collect();
+    let places = places(calls.map(|call| &call.id));
     answers.sort_by_key(|block| match &block.content {
-        Content::ToolOutcome(outcome) => calls.iter().position(|call| **call == outcome.call),
+        Content::ToolOutcome(outcome) => places.get(&outcome.call).copied(),
         Content::Audio(_)
         | Content::Document(_)
         | Content::Image(_)
@@ -116,7 +118,7 @@ fn in_order(mut answers: Vec<Block>, before: Option<&Message>) -> Vec<Block> {
 /// Adds the rounds of a message; gives the outcomes of the last one, which are not added.
 fn rounds(message: &Message, out: &mut Vec<Message>) -> Vec<Block> {
     let outcomes = message.blocks.iter().filter_map(outcome);
-    let known: Vec<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
+    let known: HashSet<&ToolCallId> = outcomes.map(|outcome| &outcome.call).collect();
     let mut said: Vec<Block> = Vec::new();
     let mut answers: Vec<Block> = Vec::new();
     for block in &message.blocks {

@@ -1,5 +1,7 @@
 //! The key of a conversation: equal for histories that say the same, however a client writes them.
 
+use std::collections::{BTreeMap, HashMap};
+
 use sha2::{Digest as _, Sha256};
 
 use serde_json::{Map, Value};
@@ -20,10 +22,10 @@ use crate::tool_input::ToolInput;
 pub(crate) struct Key {
     /// Of everything before the side that speaks now began to.
     before: Digest,
-    /// What came of calls, in the order of the calls.
-    brought: Vec<Brought>,
-    /// The model's calls, in order.
-    called: Vec<ToolCallId>,
+    /// What came of calls, in the order of the calls, and of how it came.
+    brought: BTreeMap<(usize, usize), Brought>,
+    /// The model's calls, and the place of each among them.
+    called: HashMap<ToolCallId, usize>,
     calls: Sha256,
     side: Side,
     words: Said,
@@ -42,8 +44,6 @@ enum Side {
 struct Brought {
     call: ToolCallId,
     content: Outcome,
-    /// Its place among the calls.
-    place: usize,
 }
 
 /// The content of an outcome: as it comes, or as it was.
@@ -63,31 +63,36 @@ impl Key {
     pub(crate) fn after(before: Digest) -> Self {
         Self {
             before,
-            brought: Vec::new(),
-            called: Vec::new(),
+            brought: BTreeMap::new(),
+            called: HashMap::new(),
             calls: Sha256::new(),
             side: Side::Nobody,
             words: Said::default(),
         }
     }
 
-    /// Adds a message as a client has it. One that says nothing changes nothing.
-    pub(crate) fn message(&mut self, message: &Message) {
+    /// Adds a message as a client has it. One that says nothing changes nothing; whether it says something
+    /// is given back.
+    pub(crate) fn message(&mut self, message: &Message) -> bool {
+        let mut says = false;
         for block in &message.blocks {
-            match message.role {
+            says |= match message.role {
                 Role::Assistant => self.model_block(&block.content),
-                Role::System => {}
+                Role::System => false,
                 Role::Tool | Role::User => self.client_block(&block.content),
-            }
+            };
         }
+        says
     }
 
-    /// Words of the model.
-    pub(crate) fn said(&mut self, text: &str) {
-        if !text.trim().is_empty() {
+    /// Words of the model. Says whether there are any.
+    pub(crate) fn said(&mut self, text: &str) -> bool {
+        let says = !text.trim().is_empty();
+        if says {
             self.turn_to(Side::Model);
             self.words.text(text);
         }
+        says
     }
 
     /// A call by the model that its client is to run, or ran.
@@ -96,7 +101,8 @@ impl Key {
         self.calls
             .update(Digest::of_parts([call.id.as_str()]).as_bytes());
         self.calls.update(of_input(&call.input).as_bytes());
-        self.called.push(call.id.clone());
+        let place = self.called.len();
+        self.called.entry(call.id.clone()).or_insert(place);
     }
 
     /// What came of a call, by [`of_result`].
@@ -112,7 +118,7 @@ impl Key {
             Side::Nobody => return self.before,
             Side::Client => {
                 hash.update(b"client");
-                for brought in &self.brought {
+                for brought in self.brought.values() {
                     hash.update(Digest::of_parts([brought.call.as_str()]).as_bytes());
                     hash.update(brought.content.digest().as_bytes());
                 }
@@ -126,55 +132,65 @@ impl Key {
         Digest::from_bytes(hash.finalize().into())
     }
 
-    fn model_block(&mut self, content: &Content) {
+    fn model_block(&mut self, content: &Content) -> bool {
         match content {
             Content::Refusal(text) => self.said(text),
             Content::Text(text) => self.said(&text.text),
             Content::ToolCall(call) => {
-                if call.ran_by != RanBy::Provider {
+                let is_its = call.ran_by != RanBy::Provider;
+                if is_its {
                     self.called(call);
                 }
+                is_its
             }
             Content::Audio(_)
             | Content::Document(_)
             | Content::Image(_)
             | Content::Opaque(_)
             | Content::Thinking(_)
-            | Content::ToolOutcome(_) => {}
+            | Content::ToolOutcome(_) => false,
         }
     }
 
-    fn client_block(&mut self, content: &Content) {
+    fn client_block(&mut self, content: &Content) -> bool {
         match content {
-            Content::Audio(audio) => self.client().medium(&audio.source),
-            Content::Document(document) => self.client().medium(&document.source),
-            Content::Image(image) => self.client().medium(&image.source),
-            Content::Opaque(block) => {
-                if let Some(fallback) = &block.fallback {
-                    self.client_text(fallback);
-                }
-            }
+            Content::Audio(audio) => self.client_medium(&audio.source),
+            Content::Document(document) => self.client_medium(&document.source),
+            Content::Image(image) => self.client_medium(&image.source),
+            Content::Opaque(block) => match &block.fallback {
+                Some(fallback) => self.client_text(fallback),
+                None => false,
+            },
             Content::Refusal(text) => self.client_text(text),
             Content::Text(text) => self.client_text(&text.text),
-            Content::Thinking(_) | Content::ToolCall(_) => {}
+            Content::Thinking(_) | Content::ToolCall(_) => false,
             Content::ToolOutcome(outcome) => {
                 let mut said = Said::default();
                 said.result(&outcome.result);
                 self.outcome(&outcome.call, Outcome::Said(said));
+                true
             }
         }
     }
 
-    fn client_text(&mut self, text: &str) {
-        if !text.trim().is_empty() {
+    fn client_medium(&mut self, source: &MediaSource) -> bool {
+        self.client().medium(source);
+        true
+    }
+
+    fn client_text(&mut self, text: &str) -> bool {
+        let says = !text.trim().is_empty();
+        if says {
             self.client().text(text);
         }
+        says
     }
 
     /// Where the words of the client go: behind what came of its last call, if it brings something.
     fn client(&mut self) -> &mut Said {
         self.turn_to(Side::Client);
-        match self.brought.last_mut().map(|brought| &mut brought.content) {
+        let last = self.brought.values_mut().next_back();
+        match last.map(|brought| &mut brought.content) {
             Some(Outcome::Said(said)) => said,
             Some(Outcome::Known(_)) | None => &mut self.words,
         }
@@ -182,16 +198,10 @@ impl Key {
 
     fn outcome(&mut self, call: &ToolCallId, content: Outcome) {
         self.turn_to(Side::Client);
-        let place = self.called.iter().position(|known| known == call);
-        let place = place.unwrap_or(usize::MAX);
-        let at = self.brought.partition_point(|known| known.place <= place);
+        let place = self.called.get(call).copied().unwrap_or(usize::MAX);
+        let nth = self.brought.len();
         let call = call.clone();
-        let brought = Brought {
-            call,
-            content,
-            place,
-        };
-        self.brought.insert(at, brought);
+        self.brought.insert((place, nth), Brought { call, content });
     }
 
     fn turn_to(&mut self, side: Side) {

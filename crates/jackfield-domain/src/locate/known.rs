@@ -1,6 +1,6 @@
 //! What is known of a session by what its client was shown, and brought.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::digest::Digest;
@@ -281,12 +281,13 @@ impl Known {
             }
         }
         let place = of.unwrap_or_default();
+        let brought: BTreeSet<&ToolCallId> = results.iter().map(|result| &result.call).collect();
         let open = self
             .calls
             .iter()
             .filter(|(_, call)| call.turn == place && call.state == State::Open);
         let (brought, missing): (Vec<_>, Vec<_>) =
-            open.partition(|(id, _)| results.iter().any(|result| result.call == **id));
+            open.partition(|(id, _)| brought.contains(id));
         let turn = self.turns.get(place);
         let turn = turn.ok_or(Refused::Missing { calls: Vec::new() })?;
         Ok(match (brought.is_empty(), again) {

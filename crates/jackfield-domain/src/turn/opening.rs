@@ -1,6 +1,6 @@
 //! What a turn stands on: the messages it begins with, and the definitions that go with them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde_json::json;
@@ -58,7 +58,11 @@ pub(super) fn with_client_results(
     results: &[Arc<ToolOutcome>],
     shown: usize,
 ) -> Messages {
-    let brought = |outcome: &ToolOutcome| results.iter().find(|new| new.call == outcome.call);
+    let mut by_call = BTreeMap::new();
+    for new in results {
+        by_call.entry(&new.call).or_insert(new);
+    }
+    let brought = |outcome: &ToolOutcome| by_call.get(&outcome.call).copied();
     let holds = |message: &Arc<Message>| {
         message.role == Role::Tool
             && message.blocks.iter().any(|block| match &block.content {

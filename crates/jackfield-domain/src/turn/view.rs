@@ -15,8 +15,8 @@ impl Turn {
         for message in self.messages.of_turn() {
             for block in &message.blocks {
                 match (&block.content, message.role) {
-                    (Content::Refusal(text), Role::Assistant) => key.said(text),
-                    (Content::Text(text), Role::Assistant) => key.said(&text.text),
+                    (Content::Refusal(text), Role::Assistant) => _ = key.said(text),
+                    (Content::Text(text), Role::Assistant) => _ = key.said(&text.text),
                     (Content::ToolCall(call), Role::Assistant) => {
                         if self.handed_over.contains_key(&call.id) {
                             key.called(call);

@@ -1,6 +1,6 @@
 //! The conversation of a client.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use jackfield_dialect_kit::client_ids::ClientIds;
@@ -22,8 +22,40 @@ pub(super) struct Inward<'a> {
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     /// The calls of the last message that have no outcome yet, each with the client's id of it.
-    pub(super) open: VecDeque<(String, ToolCallId)>,
+    pub(super) open: Open,
     pub(super) owner: &'a StateOwner,
+}
+
+/// Calls that have no outcome yet, in their order, each with the client's id of it.
+#[derive(Debug, Default)]
+pub(super) struct Open {
+    by_id: HashMap<String, VecDeque<usize>>,
+    calls: BTreeMap<usize, (String, ToolCallId)>,
+    next: usize,
+}
+
+impl Open {
+    pub(super) fn clear(&mut self) {
+        *self = Self::default();
+    }
+
+    pub(super) fn add(&mut self, told: String, call: ToolCallId) {
+        let nth = self.next;
+        self.next += 1;
+        self.by_id.entry(told.clone()).or_default().push_back(nth);
+        self.calls.insert(nth, (told, call));
+    }
+
+    /// The first call with this id. Some clients know no ids: then outcomes come in the order of the calls.
+    fn take(&mut self, told: &str) -> Option<ToolCallId> {
+        let mut place = self.by_id.get_mut(told).and_then(VecDeque::pop_front);
+        if place.is_none() && told.is_empty() {
+            let (first, (its, _)) = self.calls.first_key_value()?;
+            self.by_id.get_mut(its).and_then(VecDeque::pop_front);
+            place = Some(*first);
+        }
+        self.calls.remove(&place?).map(|(_, call)| call)
+    }
 }
 
 /// Maps the conversation; what stands before it from whoever runs it is the system prompt.
@@ -35,7 +67,7 @@ pub(super) fn from_wire(
     let mut inward = Inward {
         ids: ClientIds::new(owner),
         notes,
-        open: VecDeque::new(),
+        open: Open::default(),
         owner,
     };
     let mut system = SystemPrompt::default();
@@ -122,13 +154,8 @@ impl Inward<'_> {
             | wire::Role::User => message.tool_call_id,
         };
         let told = told.unwrap_or_default();
-        let place = self.open.iter().position(|(text, _)| *text == told);
-        // Some clients know no ids: then outcomes come in the order of the calls.
-        let place = place.or_else(|| (told.is_empty() && !self.open.is_empty()).then_some(0));
-        let call = match place.and_then(|place| self.open.remove(place)) {
-            Some((_, call)) => call,
-            None => self.ids.of_result(&told),
-        };
+        let call = self.open.take(&told);
+        let call = call.unwrap_or_else(|| self.ids.of_result(&told));
         let (content, cache) = self.parts(message.content, path)?;
         let outcome = Content::ToolOutcome(Arc::new(ToolOutcome {
             call,

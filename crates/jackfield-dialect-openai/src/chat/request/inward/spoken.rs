@@ -106,7 +106,7 @@ impl Inward<'_> {
         };
         let told = call.id.unwrap_or_default();
         let (id, upstream) = self.ids.of_call(&told);
-        self.open.push_back((told, id.clone()));
+        self.open.add(told, id.clone());
         let extra = call.extra_content.filter(|json| !json.is_null());
         let content = Content::ToolCall(Arc::new(ToolCall {
             id,
