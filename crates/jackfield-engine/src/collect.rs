@@ -3,8 +3,10 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::caller::Caller;
 use jackfield_domain::digest::Digest;
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::failure::RetryAdvice;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::journal::marks::Mark;
@@ -30,6 +32,9 @@ pub struct Request {
     pub key: Option<Arc<str>>,
     /// Whose it is. What others have sent is never found.
     pub principal: Arc<str>,
+    /// The session that it names beside its body, if it names one: the same words in another session, or
+    /// later in the same one, are another request.
+    pub session: Option<SessionId>,
 }
 
 /// What a request gets.
@@ -62,21 +67,28 @@ impl Engine {
         if let Some(key) = &request.key {
             return self.collect_by_key(request, key).await;
         }
-        let marks = [Mark::Body(request.body)];
-        let found = self.find(&request.principal, &marks, MOST_EQUAL).await?;
+        let found = match &request.session {
+            Some(session) => self.last_equal(session, request).await?,
+            None => {
+                let marks = [Mark::Body(request.body)];
+                let found = self.find(&request.principal, &marks, MOST_EQUAL).await?;
+                let found = found.into_iter();
+                found.map(|found| (found.session, found.turn)).collect()
+            }
+        };
         let mut best: Option<(Owed, SessionId, TurnId)> = None;
-        for found in found {
+        for (session, turn) in found {
             // Before the journal is read: what is forgotten here in between is in there by then.
-            let hearing = self.shared.listening.of(&found.turn, 0);
-            let Some(loaded) = self.readable_one(&found.session).await? else {
+            let hearing = self.shared.listening.of(&turn, 0);
+            let Some(loaded) = self.readable_one(&session).await? else {
                 continue;
             };
-            let Some(owed) = owed(&found.turn, &loaded, hearing, request.is_repeat) else {
+            let Some(owed) = owed(&turn, &loaded, hearing, request.is_repeat) else {
                 continue;
             };
             // Of those that are owed as much, the one that was begun last.
             if best.as_ref().is_none_or(|(known, ..)| owed < *known) {
-                best = Some((owed, found.session, found.turn));
+                best = Some((owed, session, turn));
             }
         }
         match best {
@@ -97,10 +109,12 @@ impl Engine {
             let Some(loaded) = self.readable_one(&found.session).await? else {
                 continue;
             };
-            if is_withdrawn(&found.turn, &loaded) {
+            if is_withdrawn(&found.turn, &loaded) || came_to_nothing(&found.turn, &loaded) {
                 continue;
             }
-            if body_of(&found.turn, &loaded) != Some(request.body) {
+            let is_elsewhere = request.session.as_ref();
+            let is_elsewhere = is_elsewhere.is_some_and(|named| *named != found.session);
+            if is_elsewhere || body_of(&found.turn, &loaded) != Some(request.body) {
                 let key = Arc::clone(key);
                 return Err(EngineError::KeyConflict { key });
             }
@@ -108,6 +122,33 @@ impl Engine {
         }
         let first = Some(first);
         Ok(Collected::New(Claim { _first: first }))
+    }
+
+    /// The last turn of the session that a request names, if it was begun by one of an equal body: what came
+    /// before that was gone on from.
+    async fn last_equal(
+        &self,
+        session: &SessionId,
+        request: &Request,
+    ) -> Result<Vec<(SessionId, TurnId)>, EngineError> {
+        let Some(loaded) = self.readable_one(session).await? else {
+            return Ok(Vec::new());
+        };
+        let mut facts = loaded.steps.iter().flat_map(|step| &step.facts).rev();
+        let last = facts.find_map(|fact| {
+            if let Fact::TurnOpened { setup, turn, .. } = fact {
+                Some((setup.caller.as_ref(), turn))
+            } else {
+                None
+            }
+        });
+        let is_equal = |caller: &Caller| {
+            caller.body == Some(request.body) && caller.principal == request.principal
+        };
+        Ok(match last {
+            Some((Some(caller), turn)) if is_equal(caller) => vec![(session.clone(), turn.clone())],
+            Some(_) | None => Vec::new(),
+        })
     }
 
     async fn owe(
@@ -146,7 +187,7 @@ enum Owed {
 
 /// How much the first answer of a turn is owed to another request of the same body, if it is.
 fn owed(turn: &TurnId, loaded: &Loaded, hearing: Hearing, is_repeat: bool) -> Option<Owed> {
-    if is_withdrawn(turn, loaded) {
+    if is_withdrawn(turn, loaded) || came_to_nothing(turn, loaded) {
         return None;
     }
     let is_written = loaded.deliveries.iter().any(|delivery| {
@@ -165,6 +206,43 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
     loaded.deliveries.iter().any(
         |delivery| matches!(&delivery.body, DeliveryBody::Withdrawn { turn: of } if of == turn),
     )
+}
+
+/// Whether a turn failed before its model had said anything, by something that may pass: whoever sends the
+/// request again wants it tried again, and there is nothing of it that would be done twice.
+fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
+    let (mut is_its, mut has_replied) = (false, false);
+    for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
+        match fact {
+            Fact::TurnOpened { turn: opened, .. } => is_its = opened == turn,
+            Fact::ReplyReceived { .. } => has_replied |= is_its,
+            Fact::TurnEnded { end, .. } if is_its => {
+                return !has_replied
+                    && match end {
+                        TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => {
+                            failure.advice != RetryAdvice::Never
+                        }
+                        TurnEnd::Answered(_)
+                        | TurnEnd::Cancelled(_)
+                        | TurnEnd::ClientExpired
+                        | TurnEnd::Limited { .. } => false,
+                    };
+            }
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::ModelCallStarted { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => {}
+        }
+    }
+    false
 }
 
 /// The body of the request that began a turn.

@@ -38,7 +38,7 @@ pub enum EngineError {
     Journal(#[from] JournalError),
     /// The idempotency key was used for another request.
     #[error(
-        "the idempotency key `{key}` was used for another request: send the same body again, or another key"
+        "the idempotency key `{key}` was used for another request: send the same request again, or take another key"
     )]
     KeyConflict {
         /// The key.

@@ -73,6 +73,12 @@ impl Engine {
         Drained { stopped }
     }
 
+    /// How many turns are under way here: driven, and not only waiting.
+    #[must_use]
+    pub fn under_way(&self) -> usize {
+        self.shared.going.turns.len()
+    }
+
     /// Whether the engine is being drained: no turn begins any more.
     #[must_use]
     pub fn is_draining(&self) -> bool {

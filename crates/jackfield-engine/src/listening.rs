@@ -15,6 +15,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
 use crate::engine::Engine;
+use crate::occupied::Progress;
 use crate::options::Disconnect;
 use crate::perform::chain;
 
@@ -228,6 +229,11 @@ impl Engine {
     async fn cancel_unheard(&self, session: &SessionId, turn: &TurnId, after: Duration) {
         if !after.is_zero() {
             tokio::time::sleep(after).await;
+        }
+        // Whoever went away before the turn's first step was committed went away from it all the same.
+        if let Some(mut driven) = self.shared.occupied.driven(session) {
+            let has_begun = |known: &Progress| known.turn.is_some();
+            let _driven_no_more = driven.wait_for(has_begun).await.is_err();
         }
         if !self.shared.listening.is_unheard(turn) {
             return;

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use jackfield_domain::fact::Fact;
 use jackfield_domain::fork;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::locate::{self, Known, Located};
@@ -23,7 +24,7 @@ pub struct Place {
     pub before: Arc<Vec<Arc<Message>>>,
     /// Where it belongs.
     pub located: Located,
-    /// What the session's last turn was set up with: its tools hold for a request that says nothing of tools.
+    /// What the last turn there was set up with: its tools hold for a request that says nothing of tools.
     pub setup: Option<Arc<Setup>>,
 }
 
@@ -86,6 +87,9 @@ impl Engine {
 
     /// Where a request with this history belongs in a session that it names, which is its principal's.
     ///
+    /// One that no caller has begun a turn in, such as those of a command line, is nobody's; whether this
+    /// principal may go on with such a one, and have it from then on, is `adopts`.
+    ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if there is no such session of that principal, or it cannot be read.
@@ -94,11 +98,13 @@ impl Engine {
         principal: &str,
         session: &SessionId,
         history: &[Message],
+        adopts: bool,
     ) -> Result<Place, EngineError> {
         let loaded = self.shared.journal.load(session).await?;
         let known = Known::of(session.clone(), &loaded.steps);
+        let is_its = known.principal().map_or(adopts, |whose| whose == principal);
         // One that is somebody else's is as good as none.
-        if known.principal().is_some_and(|whose| whose != principal) {
+        if !is_its {
             let session = session.clone();
             return Err(JournalError::UnknownSession { session }.into());
         }
@@ -176,12 +182,8 @@ const fn session_of(located: &Located) -> Option<&SessionId> {
 fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
     let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
     let folded = Session::fold(session.clone(), facts());
-    let forked = match &located {
-        Located::Fork { at, .. } | Located::Late { at: Some(at), .. } => {
-            let places = fork::places(session, facts());
-            let mut places = places.into_iter();
-            places.find(|place| place.place == *at)
-        }
+    let at = match &located {
+        Located::Fork { at, .. } | Located::Late { at: Some(at), .. } => Some(at),
         Located::Answer { .. }
         | Located::Collect { .. }
         | Located::Continue { .. }
@@ -189,11 +191,30 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
         | Located::New
         | Located::Refused(_) => None,
     };
-    let before = forked.map(|forked| forked.messages);
+    let (before, setup) = match at {
+        Some(at) => {
+            let places = fork::places(session, facts());
+            let forked = places.into_iter().find(|place| place.place == *at);
+            let opened = facts().find_map(|fact| {
+                if let Fact::TurnOpened { setup, turn, .. } = fact
+                    && *turn == at.turn
+                {
+                    Some(Arc::clone(setup))
+                } else {
+                    None
+                }
+            });
+            (forked.map(|forked| forked.messages), opened)
+        }
+        None => {
+            let last = folded.last_turn();
+            (None, last.map(|turn| Arc::clone(turn.setup())))
+        }
+    };
     Place {
         before: before.unwrap_or_else(|| Arc::clone(folded.messages())),
         located,
-        setup: folded.last_turn().map(|turn| Arc::clone(turn.setup())),
+        setup,
     }
 }
 

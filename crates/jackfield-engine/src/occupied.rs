@@ -46,6 +46,11 @@ impl Occupied {
         })
     }
 
+    /// What tells how far the turn is that is driven here in a session, if one is.
+    pub(crate) fn driven(&self, session: &SessionId) -> Option<watch::Receiver<Progress>> {
+        self.places().get(session).map(watch::Sender::subscribe)
+    }
+
     fn places(&self) -> MutexGuard<'_, BTreeMap<SessionId, watch::Sender<Progress>>> {
         self.driven.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::telling::Told;
@@ -12,7 +13,7 @@ use jackfield_engine::{
 };
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
 use crate::fixture::{message, options, session};
 
@@ -269,4 +270,48 @@ async fn what_was_left_goes_on_in_the_background() {
     let opened = |fact: &Fact| matches!(fact, Fact::TurnOpened { .. });
     let resumed = |fact: &Fact| matches!(fact, Fact::TurnResumed { .. });
     assert!(opened(&facts[0]) && facts.iter().any(resumed), "{facts:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_whose_client_went_away_before_it_had_begun_is_cancelled_too() {
+    let inner = journal();
+    let faulty = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
+    let (said, commits) = (Gate::new(), Gate::new());
+    faulty.will(Fault::Hold(commits.clone()));
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("done").held_at(&said));
+    let engine = Engine::builder(Arc::new(faulty))
+        .model("provider", model.port())
+        .build();
+    let mut options = options();
+    options.disconnect = Disconnect::Cancel(Duration::ZERO);
+    tokio::select! {
+        begun = engine.begin(message(options)) => panic!("it has begun: {begun:?}"),
+        () = commits.reached() => {}
+    }
+    // Whoever listened is gone; what was sent is committed all the same.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    commits.open();
+    let mut watcher = engine
+        .watch(session(), Cursor::START)
+        .await
+        .expect("a session");
+    let (_, end) = to_the_end(&mut watcher).await;
+    assert_eq!(end, CANCELLED);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_under_way_is_counted_and_what_only_waits_or_is_over_is_not() {
+    let gate = Gate::new();
+    let (_model, engine) = engine(&journal(), held(&gate));
+    assert_eq!(engine.under_way(), 0);
+    let mut begun = engine.begin(message(options())).await.expect("begun");
+    assert_eq!(engine.under_way(), 1);
+    gate.open();
+    to_the_end(&mut begun.watcher).await;
+    while engine.under_way() > 0 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
 }

@@ -6,6 +6,8 @@ use std::time::Duration;
 use jackfield_domain::block::{Block, Content};
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::digest::Digest;
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId};
 use jackfield_domain::locate::{self, Located};
 use jackfield_domain::message::{Message, Role};
@@ -17,7 +19,7 @@ use jackfield_engine::{
 };
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
 use crate::background::to_the_end;
 use crate::client_tools::client_tool;
@@ -91,6 +93,7 @@ fn request(principal: &str, body: &str, key: Option<&str>, is_repeat: bool) -> R
         is_repeat,
         key: key.map(Into::into),
         principal: principal.into(),
+        session: None,
     }
 }
 
@@ -309,14 +312,18 @@ async fn two_principals_with_equal_messages_never_meet() {
         assert_eq!(found.expect("readable"), []);
         // By name.
         let engine = &scene.engine;
-        let named = engine.locate_in(principal, &named(other), &history).await;
-        assert!(
-            matches!(
-                named,
-                Err(EngineError::Journal(JournalError::UnknownSession { .. }))
-            ),
-            "{named:?}"
-        );
+        for adopts in [false, true] {
+            let other = named(other);
+            let found = engine.locate_in(principal, &other, &history, adopts);
+            let found = found.await;
+            assert!(
+                matches!(
+                    found,
+                    Err(EngineError::Journal(JournalError::UnknownSession { .. }))
+                ),
+                "{found:?}"
+            );
+        }
     }
     // A third one finds nothing at all.
     let place = scene.engine.locate("c", &history).await.expect("readable");
@@ -369,4 +376,158 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     let place = scene.engine.locate("b", &history).await.expect("readable");
     assert_eq!(place.located, Located::New);
     drop(begun);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_session_that_nobody_has_begun_is_gone_on_with_by_whoever_may_have_it() {
+    let scene = scene(answers(1));
+    let mut message = message("work", caller("a", "hi", None, &hi()), &hi());
+    message.options.caller = None;
+    let mut begun = scene.engine.begin(message).await.expect("begun");
+    to_the_end(&mut begun.watcher).await;
+    let locate_in = |adopts| {
+        let (engine, work) = (scene.engine.clone(), named("work"));
+        async move { engine.locate_in("a", &work, &hi(), adopts).await }
+    };
+    let refused = locate_in(false).await;
+    assert!(
+        matches!(
+            refused,
+            Err(EngineError::Journal(JournalError::UnknownSession { .. }))
+        ),
+        "{refused:?}"
+    );
+    let place = locate_in(true).await.expect("it may");
+    assert!(matches!(place.located, Located::Continue { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_names_a_session_collects_the_last_turn_of_that_one_alone() {
+    let scene = scene(answers(4));
+    let of = |session: &str, is_repeat| Request {
+        session: Some(named(session)),
+        ..request("a", "hi", None, is_repeat)
+    };
+    let mut one = scene.begin("one", "a", None).await;
+    to_the_end(&mut one.watcher).await;
+    drop(one.connection);
+    let owed = Some("one".to_owned());
+    for is_repeat in [false, true] {
+        assert_eq!(scene.owed(&of("one", is_repeat)).await, owed);
+        assert_eq!(scene.owed(&of("none", is_repeat)).await, None);
+    }
+    let mut other = scene.begin("other", "a", None).await;
+    to_the_end(&mut other.watcher).await;
+    other.connection.written();
+    scene.recorded("other", 1).await;
+    assert_eq!(scene.owed(&of("other", false)).await, None);
+    assert_eq!(
+        scene.owed(&of("other", true)).await,
+        Some("other".to_owned())
+    );
+    // Nobody else's, either.
+    let foreign = Request {
+        principal: "b".into(),
+        ..of("one", true)
+    };
+    assert_eq!(scene.owed(&foreign).await, None);
+    // It was gone on from: the same words are other ones by now.
+    let next = message("one", caller("a", "and?", None, &hi()), &hi());
+    let mut next = scene.engine.begin(next).await.expect("begun");
+    to_the_end(&mut next.watcher).await;
+    for is_repeat in [false, true] {
+        assert_eq!(scene.owed(&of("one", is_repeat)).await, None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_key_that_was_used_in_another_session_is_a_contradiction() {
+    let scene = scene(answers(1));
+    let mut begun = scene.begin("one", "a", Some("k")).await;
+    to_the_end(&mut begun.watcher).await;
+    let of = |session: &str| Request {
+        session: Some(named(session)),
+        ..request("a", "hi", Some("k"), false)
+    };
+    assert_eq!(scene.owed(&of("one")).await, Some("one".to_owned()));
+    let refused = scene.engine.collect(&of("other")).await;
+    assert!(matches!(refused, Err(EngineError::KeyConflict { .. })));
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_here_is_asked_before_the_journal_is_read() {
+    let inner = Arc::new(MemoryJournal::default());
+    let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("0"));
+    let engine = Engine::builder(Arc::new(journal.clone()))
+        .model("provider", model.port())
+        .build();
+    let message = message("one", caller("a", "hi", None, &hi()), &hi());
+    let mut begun = engine.begin(message).await.expect("begun");
+    to_the_end(&mut begun.watcher).await;
+    // The journal is read while the answer is being written; by the time that this is known, it was
+    // written, and this process has forgotten it again.
+    let gate = Gate::new();
+    journal.will_hold_load(&gate);
+    let asking = tokio::spawn({
+        let engine = engine.clone();
+        async move { engine.collect(&request("a", "hi", None, false)).await }
+    });
+    gate.reached().await;
+    begun.connection.written();
+    while inner.load(&named("one")).await.expect("a session").deliveries.is_empty() {
+        tokio::task::yield_now().await;
+    }
+    // What was written is recorded by a task, which forgets it then.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    let collected = asking.await.expect("it ends").expect("readable");
+    assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_failed_before_a_word_was_said_is_tried_again_and_nothing_else_is() {
+    let overloaded = |advice| ModelFailure {
+        advice,
+        ..ModelFailure::new(
+            ModelFailureKind::Overloaded,
+            Phase::BeforeFirstDelta,
+            "too much to do",
+        )
+    };
+    for (key, advice, again) in [
+        (None, RetryAdvice::Backoff, true),
+        (Some("k"), RetryAdvice::Backoff, true),
+        (None, RetryAdvice::Never, false),
+        (Some("k"), RetryAdvice::Never, false),
+    ] {
+        let scene = scene([ScriptedReply::failure(overloaded(advice))]);
+        let mut message = message("one", caller("a", "hi", key, &hi()), &hi());
+        message.options.limits.model_retries = 0;
+        let mut begun = scene.engine.begin(message).await.expect("begun");
+        let (_, end) = to_the_end(&mut begun.watcher).await;
+        assert!(matches!(end, TurnEnd::Failed(_)), "{end:?}");
+        begun.connection.written();
+        scene.recorded("one", 1).await;
+        let owed = scene.owed(&request("a", "hi", key, true)).await;
+        let expected = (!again).then(|| "one".to_owned());
+        assert_eq!(owed, expected, "{key:?}, {advice:?}");
+    }
+    // A call was answered already: whoever asks again must not have it made twice.
+    let scene = scene([
+        ScriptedReply::calls([("unknown", "{}")]),
+        ScriptedReply::failure(overloaded(RetryAdvice::Backoff)),
+    ]);
+    let mut message = message("one", caller("a", "hi", None, &hi()), &hi());
+    message.options.limits.model_retries = 0;
+    let mut begun = scene.engine.begin(message).await.expect("begun");
+    let (_, end) = to_the_end(&mut begun.watcher).await;
+    assert!(matches!(end, TurnEnd::Failed(_)), "{end:?}");
+    begun.connection.written();
+    scene.recorded("one", 1).await;
+    let owed = scene.owed(&request("a", "hi", None, true)).await;
+    assert_eq!(owed, Some("one".to_owned()));
 }

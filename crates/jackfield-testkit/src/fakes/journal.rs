@@ -31,6 +31,7 @@ pub struct FaultyJournal {
 struct State {
     appends: Vec<Append>,
     faults: VecDeque<Option<Fault>>,
+    loads: VecDeque<Gate>,
     unreachable: bool,
 }
 
@@ -74,6 +75,12 @@ impl FaultyJournal {
         self
     }
 
+    /// Has the next load wait here when it has read what there is: what it tells is old by then.
+    pub fn will_hold_load(&self, gate: &Gate) -> &Self {
+        locked(&self.state).loads.push_back(gate.clone());
+        self
+    }
+
     /// Whether the journal can be reached from now on; where not, every append is `Unknown`.
     pub fn set_unreachable(&self, unreachable: bool) {
         locked(&self.state).unreachable = unreachable;
@@ -113,7 +120,12 @@ impl Journal for FaultyJournal {
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
         self.reach()?;
-        self.inner.load(session).await
+        let held = locked(&self.state).loads.pop_front();
+        let loaded = self.inner.load(session).await;
+        if let Some(gate) = held {
+            gate.pass().await;
+        }
+        loaded
     }
 
     async fn append(&self, append: &Append) -> Appended {
