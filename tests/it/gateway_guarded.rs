@@ -458,3 +458,37 @@ async fn what_gets_lost_is_noted_or_refused_by_name() {
     assert_eq!(claude.requests().len(), 1);
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn turns_that_nobody_waits_for_have_their_places_too() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("Slowly.").when("slow").pause_after(0, &gate),
+        Turn::text("Hello."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions, "[serve.limits]\nstreams = 1\n").await;
+    let background = |input: &str| {
+        let body = json!({ "model": "claude-sonnet-5", "input": input, "background": true });
+        gateway.post("/v1/responses", &body).answered()
+    };
+    let slow = background("slow").await.is(200);
+    gate.reached().await;
+    for refused in [background("more").await, gateway.post(CHAT, &hi()).answered().await] {
+        refused.is(429);
+        assert_eq!(refused.header("retry-after"), "1");
+    }
+    // What is there already is given all the same.
+    let id = slow["id"].as_str().expect("an id");
+    let shown = gateway.get(&format!("/v1/responses/{id}"));
+    shown.answered().await.is(200);
+    gate.open();
+    let patience = std::time::Duration::from_secs(30);
+    let told = async {
+        while gateway.post(CHAT, &hi()).answered().await.status == 429 {}
+    };
+    assert!(tokio::time::timeout(patience, told).await.is_ok(), "no place is left");
+    gateway.end().await;
+    kept(&claude);
+}

@@ -32,6 +32,7 @@ mod gateway;
 mod gateway_guarded;
 mod gateway_hostile;
 mod gateway_matrix;
+mod gateway_sessions;
 mod gateway_tools;
 mod harness;
 mod interrupting;

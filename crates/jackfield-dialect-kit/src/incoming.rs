@@ -26,6 +26,8 @@ pub struct Incoming {
     pub messages: Vec<Message>,
     /// The model, by the client's name for it.
     pub model: Arc<str>,
+    /// Whether it says which tools the client has, if only that there are none.
+    pub names_tools: bool,
     /// What of the body is lost or changed; `Refused` is what would have made the provider act.
     pub notes: Vec<Note>,
     /// The reply that this goes on from, by the id that its client was told.

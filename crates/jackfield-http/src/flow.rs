@@ -100,5 +100,20 @@ pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError
     })
 }
 
+/// Whether one more turn may begin. Turns go on whose clients went away, and such that nobody waits for: of
+/// those, too, there are no more at once than requests that are answered.
+pub(crate) fn room(gateway: &Gateway) -> Result<(), ServeError> {
+    let most = gateway.shared.config.serve.limits.streams;
+    let under_way = [true, false].map(|is_kept| gateway.engine_of(is_kept).under_way());
+    if under_way.iter().sum::<usize>() < most {
+        return Ok(());
+    }
+    let message = format!("{most} turns are under way already; come again in a moment");
+    Err(ServeError::new(
+        ServeErrorKind::TooMany { retry_after: 1 },
+        message,
+    ))
+}
+
 /// The header that names a session.
 pub(crate) const SESSION: &str = "x-session-id";

@@ -36,6 +36,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     let mut notes = Notes::default();
     let system = system(body.system, &mut notes)?;
     let messages = messages::from_wire(body.messages, owner, &mut notes)?;
+    let names_tools = body.tools.is_some();
     let tools = tools::from_wire(body.tools.unwrap_or_default(), &mut notes)?;
     let (choice, parallel_calls) = tools::choice(body.tool_choice)?;
     let said = settings::Said {
@@ -58,6 +59,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
         echo: serde_json::Map::new(),
         messages,
         model: body.model.into(),
+        names_tools,
         notes: notes.into_vec(),
         previous: None,
         settings,

@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use jackfield_assembly::ToolsUsed;
 use jackfield_domain::ids::SessionId;
 use jackfield_engine::{EngineError, ServerTools, SessionRow};
 
@@ -69,11 +68,7 @@ pub(crate) fn server_tools(
         }
     };
     let used = tools::used(&asker.tools, wanted.as_deref(), brings_own)?;
-    Ok(match used {
-        ToolsUsed::All => ServerTools::All,
-        ToolsUsed::None => ServerTools::None,
-        ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
-    })
+    Ok(tools::offered(used))
 }
 
 /// The id of a new session of this asker.

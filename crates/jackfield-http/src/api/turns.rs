@@ -72,6 +72,7 @@ pub(crate) async fn post(
     {
         return collect(gateway.clone(), slot, own.session, turn, mode).await;
     }
+    flow::room(&gateway)?;
     options.caller = Some(Arc::new(Caller {
         body: Some(digest),
         dialect: DIALECT.into(),

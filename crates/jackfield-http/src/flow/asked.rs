@@ -16,15 +16,18 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
-use jackfield_engine::{Disconnect, ServerTools, TurnOptions};
+use jackfield_engine::{Disconnect, TurnOptions};
 use serde::Deserialize;
 
 use super::tools;
 use crate::auth::Asker;
 use crate::gateway::Gateway;
+use crate::ids;
 
 /// What a request asks.
 pub(crate) struct Asked {
+    /// Whether it may go on with the session that it names, and have it from then on, if that is nobody's.
+    pub(crate) adopts: bool,
     /// What its reply says of itself, but for its id.
     pub(crate) about: About,
     /// The digest of its body, by which a repeat is known.
@@ -47,6 +50,10 @@ pub(crate) struct Asked {
     pub(crate) session: Option<SessionId>,
     /// Whether its client is shown the calls of tools that run here.
     pub(crate) shows_tools: bool,
+    /// The tools of this side that its token may use.
+    pub(crate) tools: ToolsUsed,
+    /// Whether it says itself which of those it uses.
+    pub(crate) wants_tools: bool,
 }
 
 impl Asked {
@@ -89,6 +96,9 @@ impl Asked {
         let session = header("x-session-id")
             .map(|id| session_of(&id))
             .transpose()?;
+        // One that the own API made for this token, in which nothing has happened yet, is known by its id.
+        let is_made_for = |session: &SessionId| ids::is_of(session, &asker.principal);
+        let adopts = asker.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
         let asks_to_keep = incoming.store == Some(true) || incoming.background;
         // What runs tools of this side survives, whether or not its reply can be looked at later.
@@ -109,6 +119,7 @@ impl Asked {
         };
         Ok(Self {
             about,
+            adopts,
             body: Digest::of(body),
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
@@ -118,6 +129,8 @@ impl Asked {
             principal: asker.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
+            tools: asker.tools.clone(),
+            wants_tools: wanted.is_some(),
             incoming,
         })
     }
@@ -270,11 +283,7 @@ fn options(
         .extend(incoming.system.parts.iter().cloned());
     let tools = incoming.tools.iter().cloned().map(Arc::new);
     options.client_tools = tools.collect();
-    options.server_tools = match used {
-        ToolsUsed::All => ServerTools::All,
-        ToolsUsed::None => ServerTools::None,
-        ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
-    };
+    options.server_tools = tools::offered(used);
     options.disconnect = match shared.config.serve.disconnect {
         _ if incoming.background => Disconnect::Finish,
         assembly::Disconnect::Cancel => Disconnect::Cancel(Duration::ZERO),

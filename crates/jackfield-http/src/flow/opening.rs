@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
@@ -11,13 +12,16 @@ use jackfield_domain::locate::{self, Located, Refused};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::setup::{Opening, Setup};
+use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_domain::tool::CatalogEntry;
 use jackfield_engine::{
-    AnswerCalls, Begun, CLIENT, Claim, Collected, Engine, Place, Request, SendMessage,
+    AnswerCalls, Begun, Claim, Collected, Engine, Place, Request, SendMessage, ServerTools,
+    TurnOptions,
 };
 use serde_json::Value;
 
 use super::asked::Asked;
-use super::previous;
+use super::{previous, tools};
 use crate::failures::{self, of_engine};
 use crate::gateway::Gateway;
 use crate::ids;
@@ -72,7 +76,13 @@ pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, Ser
     }
     let (belongs, is_kept) = belongs(gateway, asked, &journals).await?;
     let engine = gateway.engine_of(is_kept);
-    let begun = Opens { asked, engine }.open(belongs).await?;
+    let opens = Opens {
+        asked,
+        engine,
+        gateway,
+        is_kept,
+    };
+    let begun = opens.open(belongs).await?;
     // From here on it is found by whoever sends the same.
     drop(claims);
     Ok(Opened { begun, is_kept })
@@ -104,7 +114,8 @@ async fn belongs(
         return Ok((place.into(), true));
     }
     if let Some(session) = &asked.session {
-        let place = kept.locate_in(&asked.principal, session, history).await;
+        let place = kept.locate_in(&asked.principal, session, history, asked.adopts);
+        let place = place.await;
         return Ok((place.map_err(|error| of_engine(&error))?.into(), true));
     }
     for is_kept in journals.iter().copied() {
@@ -131,6 +142,7 @@ fn request(asked: &Asked) -> Request {
         is_repeat: asked.is_repeat,
         key: asked.key.clone(),
         principal: Arc::clone(&asked.principal),
+        session: asked.session.clone(),
     }
 }
 
@@ -138,6 +150,9 @@ fn request(asked: &Asked) -> Request {
 struct Opens<'a> {
     asked: &'a Asked,
     engine: &'a Engine,
+    gateway: &'a Gateway,
+    /// Whether its engine is that of the journal that lasts.
+    is_kept: bool,
 }
 
 impl Opens<'_> {
@@ -159,13 +174,13 @@ impl Opens<'_> {
                 turn,
             } => self.attend(&session, &turn, segment).await,
             Located::Continue { known, session } => {
-                self.begin(session, self.opening(&before, known)?, None)
-                    .await
+                let opening = self.opening(&before, known)?;
+                self.begin(session, opening, self.recorded(setup)).await
             }
             Located::Fork { at, known, session } => {
                 let opening = self.opening(&before, known)?;
                 let session = self.fork(&session, &at).await?;
-                self.begin(session, opening, None).await
+                self.begin(session, opening, self.recorded(setup)).await
             }
             Located::Late {
                 at,
@@ -176,7 +191,7 @@ impl Opens<'_> {
                     Some(at) => self.fork(&session, &at).await?,
                     None => session,
                 };
-                // Whoever brings results need not say again which tools there were.
+                // Whoever brings results need not say again which tools there were, wherever that is known.
                 self.begin(session, Opening::ClientResults(results), setup)
                     .await
             }
@@ -185,6 +200,32 @@ impl Opens<'_> {
                 self.begin(session, self.opening(&[], 0)?, None).await
             }
             Located::Refused(refused) => Err(refusal(refused)),
+        }
+    }
+
+    /// What a message goes on with that says nothing of tools. Of conversations that are not kept, which
+    /// their clients keep alone, nothing is added to what they say.
+    fn recorded(&self, setup: Option<Arc<Setup>>) -> Option<Arc<Setup>> {
+        setup.filter(|_| self.is_kept)
+    }
+
+    /// Has the tools of the turn before hold where the request names none: those of the client, and with
+    /// them those of this side, of which it uses no others than its token may.
+    fn hold_tools(&self, options: &mut TurnOptions, setup: &Setup) {
+        let own = |tool: &CatalogEntry| tool.ran_by == RanBy::Client;
+        if self.asked.incoming.names_tools || !setup.catalog.iter().any(own) {
+            return;
+        }
+        let wanted = options.server_tools.clone();
+        options.hold_tools(setup);
+        let held = std::mem::replace(&mut options.server_tools, wanted);
+        if !self.asked.wants_tools {
+            options.server_tools = tools::within(&self.asked.tools, held);
+        }
+        if options.server_tools == ServerTools::None {
+            // Our own words are about the tools that run here.
+            let parts = &mut options.system.parts;
+            parts.retain(|part| part.origin != PartOrigin::Default);
         }
     }
 
@@ -209,12 +250,11 @@ impl Opens<'_> {
         opening: Opening,
         tools_of: Option<Arc<Setup>>,
     ) -> Result<Begun, ServeError> {
+        super::room(self.gateway)?;
         let mut options = self.asked.options.clone();
         options.caller = Some(Arc::new(self.caller()));
-        if let (true, Some(setup)) = (options.client_tools.is_empty(), tools_of) {
-            let entries = setup.catalog.iter();
-            let client = entries.filter(|tool| tool.origin.toolbox.as_str() == CLIENT);
-            options.client_tools = client.map(|tool| Arc::clone(&tool.definition)).collect();
+        if let Some(setup) = tools_of {
+            self.hold_tools(&mut options, &setup);
         }
         let message = SendMessage {
             opening,
@@ -276,7 +316,7 @@ impl Opens<'_> {
             ..
         } = self.asked;
         let keeps_history = incoming.previous.is_none();
-        let view = locate::chain(&incoming.messages).last().copied();
+        let view = locate::whole(&incoming.messages);
         Caller {
             body: Some(*body),
             dialect: (*dialect).into(),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_assembly::ToolsUsed;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_engine::ServerTools;
 
 /// The tools that a request uses of those that it may: those that the header names, or all of them, unless
 /// it brings tools of its own.
@@ -20,6 +21,24 @@ pub(crate) fn used(
         None if brings_own => Ok(ToolsUsed::None),
         None => Ok(may.clone()),
         Some(text) => Ok(both(may, &wanted(text)?)),
+    }
+}
+
+/// The tools that these are, as a turn is set up with them.
+pub(crate) fn offered(used: ToolsUsed) -> ServerTools {
+    match used {
+        ToolsUsed::All => ServerTools::All,
+        ToolsUsed::None => ServerTools::None,
+        ToolsUsed::Only(patterns) => ServerTools::Only(patterns),
+    }
+}
+
+/// Those of these that a token may use.
+pub(crate) fn within(may: &ToolsUsed, held: ServerTools) -> ServerTools {
+    match held {
+        ServerTools::All => offered(may.clone()),
+        ServerTools::None => ServerTools::None,
+        ServerTools::Only(patterns) => offered(both(may, &ToolsUsed::Only(patterns))),
     }
 }
 

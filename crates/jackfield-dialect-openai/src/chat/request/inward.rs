@@ -36,6 +36,7 @@ pub fn from_wire(mut body: wire::Request, owner: &StateOwner) -> Result<Incoming
     let mut notes = Notes::default();
     let told = std::mem::take(&mut body.messages);
     let (system, messages) = messages::from_wire(told, owner, &mut notes)?;
+    let names_tools = body.tools.is_some() || body.functions.is_some();
     let tools = tools::from_wire(&mut body, &mut notes)?;
     let chosen = body.tool_choice.take();
     let choice = tools::choice(chosen.or_else(|| body.function_call.take()))?;
@@ -48,6 +49,7 @@ pub fn from_wire(mut body: wire::Request, owner: &StateOwner) -> Result<Incoming
         echo: serde_json::Map::new(),
         messages,
         model,
+        names_tools,
         notes: notes.into_vec(),
         previous: None,
         settings,

@@ -42,6 +42,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
         text: text.into(),
     });
     let messages = items::from_wire(body.input, owner, &mut notes)?;
+    let names_tools = body.tools.is_some();
     let tools = tools::from_wire(body.tools.unwrap_or_default(), &mut notes)?;
     let choice = tools::choice(body.tool_choice, &mut notes)?;
     if body.store == Some(true) {
@@ -67,6 +68,7 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
         echo: serde_json::Map::new(),
         messages,
         model: body.model.into(),
+        names_tools,
         notes: notes.into_vec(),
         previous: None,
         settings,
