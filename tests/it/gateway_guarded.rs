@@ -475,7 +475,10 @@ async fn turns_that_nobody_waits_for_have_their_places_too() {
     };
     let slow = background("slow").await.is(200);
     gate.reached().await;
-    for refused in [background("more").await, gateway.post(CHAT, &hi()).answered().await] {
+    for refused in [
+        background("more").await,
+        gateway.post(CHAT, &hi()).answered().await,
+    ] {
         refused.is(429);
         assert_eq!(refused.header("retry-after"), "1");
     }
@@ -485,10 +488,11 @@ async fn turns_that_nobody_waits_for_have_their_places_too() {
     shown.answered().await.is(200);
     gate.open();
     let patience = std::time::Duration::from_secs(30);
-    let told = async {
-        while gateway.post(CHAT, &hi()).answered().await.status == 429 {}
-    };
-    assert!(tokio::time::timeout(patience, told).await.is_ok(), "no place is left");
+    let told = async { while gateway.post(CHAT, &hi()).answered().await.status == 429 {} };
+    assert!(
+        tokio::time::timeout(patience, told).await.is_ok(),
+        "no place is left"
+    );
     gateway.end().await;
     kept(&claude);
 }

@@ -142,9 +142,7 @@ async fn tools_that_a_response_leaves_out_are_those_of_the_one_before() {
         path: RESPONSES,
         token: ALL,
     };
-    let asks = |input: &str, previous: &Value| {
-        json!({ "model": MODEL, "input": input, "previous_response_id": previous })
-    };
+    let asks = |input: &str, previous: &Value| json!({ "model": MODEL, "input": input, "previous_response_id": previous });
     let first = with_mine(RESPONSES, asks("hi", &Value::Null));
     let told = client.sends(&first, &[]).await.is(200);
     assert_eq!(offered(&claude), ["mine"]);

@@ -142,10 +142,7 @@ pub fn traces(history: &[Message]) -> Traces {
             .map(|result| result.call.clone())
             .take(MOST_TRACES)
             .collect(),
-        views: beginnings
-            .map(|(_, view)| view)
-            .take(MOST_TRACES)
-            .collect(),
+        views: beginnings.map(|(_, view)| view).take(MOST_TRACES).collect(),
     }
 }
 

@@ -85,6 +85,17 @@ impl Hostile {
         }
     }
 
+    /// How long the processors have worked for the gateway so far, where the system tells.
+    pub(super) fn worked(&self) -> Option<Duration> {
+        let stat =
+            std::fs::read_to_string(format!("/proc/{}/stat", self.gateway.running.id())).ok()?;
+        // Behind the name of the program (proc_pid_stat(5)), in hundredths of a second.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let fields: Vec<&str> = fields.split_whitespace().collect();
+        let ticks = |place: usize| fields.get(place)?.parse::<u64>().ok();
+        Some(Duration::from_millis((ticks(11)? + ticks(12)?) * 10))
+    }
+
     pub(super) async fn end(self) {
         for way in WAYS {
             let answer = self.posted(way, way.asks("Hello").to_string()).await;

@@ -286,8 +286,7 @@ impl Known {
             .calls
             .iter()
             .filter(|(_, call)| call.turn == place && call.state == State::Open);
-        let (brought, missing): (Vec<_>, Vec<_>) =
-            open.partition(|(id, _)| brought.contains(id));
+        let (brought, missing): (Vec<_>, Vec<_>) = open.partition(|(id, _)| brought.contains(id));
         let turn = self.turns.get(place);
         let turn = turn.ok_or(Refused::Missing { calls: Vec::new() })?;
         Ok(match (brought.is_empty(), again) {

@@ -476,7 +476,13 @@ async fn what_is_known_here_is_asked_before_the_journal_is_read() {
     });
     gate.reached().await;
     begun.connection.written();
-    while inner.load(&named("one")).await.expect("a session").deliveries.is_empty() {
+    while inner
+        .load(&named("one"))
+        .await
+        .expect("a session")
+        .deliveries
+        .is_empty()
+    {
         tokio::task::yield_now().await;
     }
     // What was written is recorded by a task, which forgets it then.

@@ -473,10 +473,7 @@ async fn with_one_id(journal: &MemoryJournal) -> Arc<MemoryJournal> {
         steps,
     };
     let epoch = append.epoch;
-    assert!(matches!(
-        altered.append(&append).await,
-        Appended::Committed
-    ));
+    assert!(matches!(altered.append(&append).await, Appended::Committed));
     altered.release(&session(), epoch).await.expect("let go");
     Arc::new(altered)
 }
