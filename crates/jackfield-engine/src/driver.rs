@@ -39,7 +39,7 @@ pub(crate) struct Driver<'o> {
     speaker: Speaker,
     turn: ToolLoop,
     wake: Option<MonoTime>,
-    /// The instant at which the loop was woken last.
+    /// The instant for which it was woken last.
     woken: Option<MonoTime>,
     workers: Workers,
 }
@@ -290,8 +290,7 @@ impl<'o> Driver<'o> {
                 self.woken = Some(wake);
                 return Happened::Woke;
             }
-            // It was woken then, and has nothing to do about it: only a journal that was tampered with leads
-            // here, and it must not keep a whole thread busy.
+            // Only a journal that was tampered with leads here; it must not keep a whole thread busy.
             Some(wake) if wake <= now => IN_VAIN,
             Some(wake) => wake.since(now).min(LONGEST_SLEEP),
             None => LONGEST_SLEEP,
