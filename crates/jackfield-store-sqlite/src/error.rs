@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use jackfield_ports::chat_model::BoxError;
-use jackfield_ports::journal::JournalError;
 use rusqlite::ErrorCode;
 use thiserror::Error;
 
@@ -85,8 +84,12 @@ pub(crate) enum Fault {
     Corrupt(Arc<str>),
     #[error("the disk gave an error ({0}): see whether it is full, or failing")]
     Disk(Arc<str>),
-    #[error("the disk is full, or the file has reached its limit ({0}): make room")]
-    Full(Arc<str>),
+    #[error("{} ({why})", full(*.most))]
+    Full {
+        /// How many bytes the file may have, if that is limited.
+        most: Option<u64>,
+        why: Arc<str>,
+    },
     #[error(
         "the file was moved, deleted or replaced while it was open: put it back, or begin again with \
          what is there now"
@@ -108,7 +111,7 @@ impl Fault {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(why),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(why),
             Some(ErrorCode::SystemIoFailure) => Self::Disk(why),
-            Some(ErrorCode::DiskFull | ErrorCode::TooBig) => Self::Full(why),
+            Some(ErrorCode::DiskFull | ErrorCode::TooBig) => Self::Full { most: None, why },
             Some(
                 ErrorCode::ReadOnly
                 | ErrorCode::PermissionDenied
@@ -119,18 +122,51 @@ impl Fault {
         }
     }
 
-    /// The same as an error of the port.
-    pub(crate) fn into_error(self) -> JournalError {
-        JournalError::Unreachable {
-            source: self.into(),
+    /// The same of a file that may have no more than so many bytes.
+    pub(crate) fn within(self, limit: Option<u64>) -> Self {
+        match self {
+            Self::Full { why, .. } => Self::Full { most: limit, why },
+            Self::Closed
+            | Self::Corrupt(_)
+            | Self::Disk(_)
+            | Self::Gone
+            | Self::Locked(_)
+            | Self::Other(_)
+            | Self::ReadOnly(_) => self,
+        }
+    }
+
+    /// The same with the file that it is said of.
+    pub(crate) fn at(self, path: &Path) -> FileFault {
+        FileFault {
+            fault: self,
+            path: path.to_owned(),
         }
     }
 
     /// Whether it will be the same the next time.
     pub(crate) const fn lasts(&self) -> bool {
         match self {
-            Self::Corrupt(_) | Self::Full(_) | Self::Gone | Self::ReadOnly(_) => true,
+            Self::Corrupt(_) | Self::Full { .. } | Self::Gone | Self::ReadOnly(_) => true,
             Self::Closed | Self::Disk(_) | Self::Locked(_) | Self::Other(_) => false,
         }
+    }
+}
+
+/// What is wrong with a file, which is named.
+#[derive(Debug, Error)]
+#[error("{}: {fault}", path.display())]
+pub(crate) struct FileFault {
+    fault: Fault,
+    path: PathBuf,
+}
+
+fn full(most: Option<u64>) -> String {
+    match most {
+        Some(most) => format!(
+            "the file has reached the {most} bytes that it may have, or the disk is full: delete old \
+             sessions to make room in it, or raise the limit"
+        ),
+        None => "the disk is full: make room".to_owned(),
     }
 }

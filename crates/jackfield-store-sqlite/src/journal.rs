@@ -1,11 +1,12 @@
 //! The journal.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::fs::OpenOptions;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::fact::Envelope;
@@ -26,47 +27,17 @@ use crate::check::{self, CheckProgress, Checked};
 use crate::commit::{self, NotHad};
 use crate::derived;
 use crate::error::{Fault, OpenError};
+use crate::file::File;
 use crate::listing;
 use crate::marks;
+use crate::options::{Clock, Options};
 use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
 use crate::readers::Readers;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::rows;
 use crate::schema::{self, FORM};
-use crate::writer::{Failed, Writer};
-
-/// Tells the time.
-type Clock = Arc<dyn Fn() -> WallTime + Send + Sync>;
-
-/// How a journal is opened.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct Options {
-    /// What tells the time of deliveries.
-    pub clock: Clock,
-    /// The most that the file may grow to, in pages of 4 KiB, beside its log; `None` is as far as there
-    /// is room. What does not fit is refused, and what is there can be read.
-    pub most_pages: Option<u32>,
-    /// How long a write waits while another process writes.
-    pub patience: Duration,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            clock: Arc::new(system_time),
-            most_pages: None,
-            patience: schema::PATIENCE,
-        }
-    }
-}
-
-impl fmt::Debug for Options {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Options").finish_non_exhaustive()
-    }
-}
+use crate::writer::{Company, Writer};
 
 /// Keeps the facts and the inbox of every session in one SQLite file.
 ///
@@ -77,6 +48,9 @@ pub struct SqliteJournal {
     clock: Clock,
     /// Held as long as the file's form has to stay as it is.
     _form: FormLock,
+    /// What is owned here, and may be written to at any moment.
+    owned: Mutex<HashSet<SessionId>>,
+    path: PathBuf,
     readers: Arc<Readers>,
     us: Mutex<Option<Arc<Incarnation>>>,
     watcher: Mutex<Option<JoinHandle<()>>>,
@@ -110,17 +84,12 @@ impl SqliteJournal {
         }
         // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
         let path = path.canonicalize().map_err(io)?;
-        let file = Located::at(&path).map_err(io)?;
+        let place = Located::at(&path).map_err(io)?;
         let form = FormLock::open(&path).map_err(io)?;
         let mut connection = schema::connect(&path, true).map_err(store)?;
         ready(&path, &mut connection, &form)?;
-        if let Some(most) = options.most_pages {
-            connection
-                .pragma_update(None, "max_page_count", most)
-                .map_err(store)?;
-        }
-        // What made the file ready had the time that it needs.
-        connection.busy_timeout(options.patience).map_err(store)?;
+        // What made the file ready had the time and the room that it needs.
+        let file = File::of(connection, place, &options).map_err(store)?;
         let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
         let arrivals = Arc::new(Arrivals::default());
         let watcher = arrivals.watch(&path).map_err(|error| match error {
@@ -131,10 +100,12 @@ impl SqliteJournal {
             arrivals,
             clock: options.clock,
             _form: form,
+            owned: Mutex::default(),
             readers: Readers::new(path.clone()),
+            path,
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
-            writer: Writer::start(connection, file, options.patience).map_err(io)?,
+            writer: Writer::start(file, options.at_once).map_err(io)?,
         })
     }
 
@@ -150,7 +121,10 @@ impl SqliteJournal {
         progress: impl FnMut(CheckProgress) + Send + 'static,
     ) -> Result<Checked, JournalError> {
         let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 
     /// Writes what was asked for until now, and lets go of the file and of every session: others find
@@ -179,13 +153,30 @@ impl SqliteJournal {
         );
     }
 
+    /// Says of which file that is true.
+    fn unreachable(&self, fault: Fault) -> JournalError {
+        JournalError::Unreachable {
+            source: fault.at(&self.path).into(),
+        }
+    }
+
+    /// Whether anybody here may be at work on another session.
+    fn company_of(&self, session: &SessionId) -> Company {
+        let owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+        if owned.iter().any(|owned| owned != session) {
+            Company::Others
+        } else {
+            Company::Alone
+        }
+    }
+
     fn us(&self) -> Result<Arc<Incarnation>, JournalError> {
         let us = self
             .us
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        us.ok_or_else(|| Fault::Closed.into_error())
+        us.ok_or_else(|| self.unreachable(Fault::Closed))
     }
 }
 
@@ -209,23 +200,45 @@ impl Journal for SqliteJournal {
         let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
         let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
         // Its first append syncs it, too. Lost before, it was of use to nobody who is still alive.
-        match self.writer.ask_lightly(work).await.map_err(unreachable)? {
-            Ok(epoch) => Ok(epoch),
+        let owning = self.writer.ask_lightly(self.company_of(session), work);
+        match owning
+            .await
+            .map_err(|failed| self.unreachable(failed.fault))?
+        {
+            Ok(epoch) => {
+                let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+                owned.insert(session.clone());
+                Ok(epoch)
+            }
             Err(why) => Err(not_had(session, why)),
         }
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        let (us, session) = (self.us()?, session.clone());
-        let work = move |connection: &Connection| commit::release(connection, &session, epoch, &us);
+        let (us, id) = (self.us()?, session.clone());
+        let work = move |connection: &Connection| commit::release(connection, &id, epoch, &us);
         // Whoever loses power lets go of everything.
-        self.writer.ask_lightly(work).await.map_err(unreachable)
+        let released = self.writer.ask_lightly(self.company_of(session), work);
+        let released = released
+            .await
+            .map_err(|failed| self.unreachable(failed.fault));
+        let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
+        owned.remove(session);
+        let is_pause = owned.is_empty();
+        drop(owned);
+        if is_pause {
+            self.writer.pause();
+        }
+        released
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
         let id = session.clone();
         let read = move |connection: &Connection| Ok(rows::session(connection, &id)?.is_some());
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
@@ -241,7 +254,11 @@ impl Journal for SqliteJournal {
             let deliveries = deliveries(connection, row.number, 0)?;
             Ok(Some(steps.and_then(|steps| Ok((steps, deliveries?)))))
         };
-        let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+        let read = self
+            .readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))?;
         let read = read.ok_or_else(|| unknown(session))?;
         let (steps, deliveries) = read.map_err(|error| unreadable(session, error))?;
         Ok(Loaded { steps, deliveries })
@@ -257,17 +274,18 @@ impl Journal for SqliteJournal {
         };
         let clock = Arc::clone(&self.clock);
         let work = move |connection: &Connection| commit::append(connection, &appending, clock());
-        match self.writer.ask(work).await {
+        let company = self.company_of(&append.session);
+        match self.writer.ask(company, work).await {
             Ok(Ok(())) => {
                 self.arrivals.tell(&append.session, For::Steps);
                 Appended::Committed
             }
             Ok(Err(refusal)) => Appended::Refused(refusal),
             Err(failed) if !failed.perhaps_done && failed.fault.lasts() => {
-                let why = failed.fault.to_string().into();
+                let why = failed.fault.at(&self.path).to_string().into();
                 Appended::Refused(Refusal::Unwritable { why })
             }
-            Err(failed) => Appended::Unknown(failed.fault.into()),
+            Err(failed) => Appended::Unknown(failed.fault.at(&self.path).into()),
         }
     }
 
@@ -288,12 +306,13 @@ impl Journal for SqliteJournal {
         // That a reply was written may be forgotten: then it is owed, and given again.
         let forgettable = matches!(delivering.body, DeliveryBody::Written { .. });
         let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
+        let company = self.company_of(session);
         let delivered = if forgettable {
-            self.writer.ask_lightly(work).await
+            self.writer.ask_lightly(company, work).await
         } else {
-            self.writer.ask(work).await
+            self.writer.ask(company, work).await
         };
-        let delivered = delivered.map_err(unreachable)?;
+        let delivered = delivered.map_err(|failed| self.unreachable(failed.fault))?;
         let delivered = delivered.map_err(|why| not_had(session, why))?;
         if delivered == Delivered::Accepted {
             self.arrivals.tell(session, For::Deliveries);
@@ -311,7 +330,11 @@ impl Journal for SqliteJournal {
                 Some(row) => deliveries(connection, row.number, from).map(Some),
                 None => Ok(None),
             };
-            let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+            let read = self
+                .readers
+                .read(read)
+                .await
+                .map_err(|fault| self.unreachable(fault))?;
             let read = read.ok_or_else(|| unknown(session))?;
             let deliveries = read.map_err(|error| unreadable(session, error))?;
             if !deliveries.is_empty() {
@@ -333,7 +356,11 @@ impl Journal for SqliteJournal {
                 },
                 None => Ok(None),
             };
-            let read = self.readers.read(read).await.map_err(Fault::into_error)?;
+            let read = self
+                .readers
+                .read(read)
+                .await
+                .map_err(|fault| self.unreachable(fault))?;
             let read = read.ok_or_else(|| unknown(session))?;
             let steps = read.map_err(|error| unreadable(session, error))?;
             if !steps.is_empty() {
@@ -346,13 +373,20 @@ impl Journal for SqliteJournal {
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
         let (us, query) = (self.us()?, query.clone());
         let read = move |connection: &Connection| listing::sessions(connection, &query, &us);
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let (us, id) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::delete(connection, &id, &us);
-        let deleted = self.writer.ask_to_wipe(work).await.map_err(unreachable)?;
+        let deleted = self
+            .writer
+            .ask_to_wipe(work)
+            .await
+            .map_err(|failed| self.unreachable(failed.fault))?;
         deleted.map_err(|why| not_had(session, why))?;
         self.arrivals.tell(session, For::Deliveries);
         self.arrivals.tell(session, For::Steps);
@@ -362,7 +396,10 @@ impl Journal for SqliteJournal {
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
         let us = self.us()?;
         let read = move |connection: &Connection| listing::due(connection, now, most, &us);
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 
     async fn open_waits(
@@ -371,7 +408,10 @@ impl Journal for SqliteJournal {
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
         let query = query.clone();
         let read = move |connection: &Connection| listing::open_waits(connection, &query);
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 
     async fn find(
@@ -382,7 +422,10 @@ impl Journal for SqliteJournal {
     ) -> Result<Vec<Found>, JournalError> {
         let (principal, marks) = (principal.to_owned(), marks.to_vec());
         let read = move |connection: &Connection| marks::find(connection, &principal, &marks, most);
-        self.readers.read(read).await.map_err(Fault::into_error)
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
     }
 }
 
@@ -423,10 +466,6 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
     })
 }
 
-fn unreachable(failed: Failed) -> JournalError {
-    failed.fault.into_error()
-}
-
 fn unknown(session: &SessionId) -> JournalError {
     JournalError::UnknownSession {
         session: session.clone(),
@@ -451,12 +490,6 @@ fn not_had(session: &SessionId, why: NotHad) -> JournalError {
         NotHad::Unknown => unknown(session),
         NotHad::Unreadable(error) => unreadable(session, error),
     }
-}
-
-fn system_time() -> WallTime {
-    // A clock before 1970 is as good as 1970.
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
 /// How often a file is looked at that is being made ready.

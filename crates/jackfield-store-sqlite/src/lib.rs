@@ -2,8 +2,9 @@
 //!
 //! - **Durable.** An append that was answered *committed* has been synced: it outlives the process and a
 //!   loss of power, as far as the disk keeps its word.
-//! - **Group commit.** One thread writes. What waits while it syncs is committed with the next sync,
-//!   so that turns side by side share their syncs; each append is still all or nothing.
+//! - **Group commit.** Turns side by side are written by one thread. What waits while it syncs is
+//!   committed with the next sync, so that they share their syncs; each append is still all or nothing.
+//!   A turn that is alone on a quick disk commits by itself, and wakes nobody.
 //! - **Owned.** Each process that has the file open holds an operating-system lock under a name of its
 //!   own. A session's owner is such a name: as long as the lock is held the session is taken, and the
 //!   moment that its process dies, however it dies, anybody may take over.
@@ -17,9 +18,12 @@ mod check;
 mod commit;
 mod derived;
 mod error;
+mod file;
+mod jobs;
 mod journal;
 mod listing;
 mod marks;
+mod options;
 mod owners;
 mod parts;
 mod readers;
@@ -32,4 +36,5 @@ mod writer;
 pub use self::arrivals::NOTICED;
 pub use self::check::{CheckProgress, Checked};
 pub use self::error::OpenError;
-pub use self::journal::{Options, SqliteJournal};
+pub use self::journal::SqliteJournal;
+pub use self::options::Options;

@@ -1,72 +1,86 @@
-//! The thread that writes: whatever waits while it syncs is committed with the next sync.
+//! How the file is written to: by whoever asks, where that is quick and nobody else is at work, and by a
+//! thread otherwise, which commits with its next sync whatever waits while it syncs.
+//!
+//! To wake the thread and to be woken by it takes about as long as a commit on a quick disk, and a commit
+//! that is shorter than [`Options::at_once`](crate::Options::at_once) holds up a runtime no longer than
+//! other work does. Turns side by side would each have a sync of their own that way: they go to the thread,
+//! and share them.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::error::Fault;
-use crate::owners::Located;
+use crate::file::File;
+use crate::jobs::{Failed, Job, Lasting, Task, Waits};
 
-/// The way to the thread.
+/// The way to the file.
 pub(crate) struct Writer {
-    jobs: Mutex<Option<mpsc::Sender<Box<dyn Job>>>>,
+    /// What a commit may take that is not left to the thread.
+    at_once: Duration,
+    /// Gone when the thread has ended.
+    file: Arc<Mutex<Option<File>>>,
+    jobs: Mutex<Option<mpsc::Sender<Ask>>>,
     thread: Mutex<Option<JoinHandle<()>>>,
+    /// How many wait for the thread.
+    waiting: Arc<AtomicUsize>,
 }
 
-/// Why something was not done.
-#[derive(Clone, Debug)]
-pub(crate) struct Failed {
-    pub(crate) fault: Fault,
-    /// Whether it may have been done all the same.
-    pub(crate) perhaps_done: bool,
-    /// Whether what was to be done failed, and not what it shares with others.
-    of_one: bool,
+/// Who else may write at the same time.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Company {
+    /// Nobody is at work on anything else here.
+    Alone,
+    /// Others are.
+    Others,
+}
+
+/// What the thread is asked for.
+enum Ask {
+    Job(Box<dyn Job>),
+    /// To take the log into the file.
+    TakeIn,
 }
 
 impl Writer {
     /// Starts the thread.
-    pub(crate) fn start(
-        connection: Connection,
-        file: Located,
-        patience: Duration,
-    ) -> std::io::Result<Self> {
-        let file = File {
-            connection,
-            patience,
-            place: file,
-            synced: true,
-        };
+    pub(crate) fn start(file: File, at_once: Duration) -> std::io::Result<Self> {
+        let file = Arc::new(Mutex::new(Some(file)));
         let (sender, jobs) = mpsc::channel(WAITING);
+        let its = Arc::clone(&file);
         let thread = std::thread::Builder::new()
             .name("jackfield-journal".to_owned())
-            .spawn(move || run(file, jobs))?;
+            .spawn(move || run(&its, jobs))?;
         Ok(Self {
+            at_once,
+            file,
             jobs: Mutex::new(Some(sender)),
             thread: Mutex::new(Some(thread)),
+            waiting: Arc::default(),
         })
     }
 
     /// Does this within a transaction, and answers when it has been committed. Dropping the future
     /// takes nothing back.
-    pub(crate) async fn ask<T, F>(&self, work: F) -> Result<T, Failed>
+    pub(crate) async fn ask<T, F>(&self, company: Company, work: F) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(work, Lasting::Synced).await
+        self.ask_for(Lasting::Synced, company, work).await
     }
 
     /// The same for what a loss of power may take, as long as nothing that was asked for later is there: it
     /// is not synced by itself.
-    pub(crate) async fn ask_lightly<T, F>(&self, work: F) -> Result<T, Failed>
+    pub(crate) async fn ask_lightly<T, F>(&self, company: Company, work: F) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(work, Lasting::Unsynced).await
+        self.ask_for(Lasting::Unsynced, company, work).await
     }
 
     /// The same for what overwrites something: then nothing of that is left in the log, either.
@@ -75,41 +89,96 @@ impl Writer {
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        self.ask_for(work, Lasting::Wiped).await
+        // That takes its time.
+        self.ask_for(Lasting::Wiped, Company::Others, work).await
     }
 
-    async fn ask_for<T, F>(&self, work: F, lasting: Lasting) -> Result<T, Failed>
+    async fn ask_for<T, F>(
+        &self,
+        lasting: Lasting,
+        company: Company,
+        mut work: F,
+    ) -> Result<T, Failed>
     where
         T: Send + 'static,
         F: FnMut(&Connection) -> rusqlite::Result<T> + Send + 'static,
     {
-        let closed = Failed {
-            fault: Fault::Closed,
-            of_one: false,
-            perhaps_done: false,
-        };
         let jobs = self
             .jobs
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .clone();
-        let jobs = jobs.ok_or_else(|| closed.clone())?;
+        let jobs = jobs.ok_or(Failed::CLOSED)?;
+        if company == Company::Alone
+            && let Some(done) = self.at_once(&jobs, lasting, &mut work)
+        {
+            return done;
+        }
         let (reply, answer) = oneshot::channel();
         let task = Task {
             answer: None,
             lasting,
             reply,
+            waits: Waits::among(&self.waiting),
             work,
         };
-        jobs.send(Box::new(task))
+        jobs.send(Ask::Job(Box::new(task)))
             .await
-            .map_err(|_| closed.clone())?;
+            .map_err(|_| Failed::CLOSED)?;
         drop(jobs);
         // Without an answer the thread has ended in the middle.
         answer.await.unwrap_or(Err(Failed {
             perhaps_done: true,
-            ..closed
+            ..Failed::CLOSED
         }))
+    }
+
+    /// Does this here and now, unless it would have to wait for somebody or for the disk: `None` if it was
+    /// not done.
+    fn at_once<T>(
+        &self,
+        jobs: &mpsc::Sender<Ask>,
+        lasting: Lasting,
+        work: &mut dyn FnMut(&Connection) -> rusqlite::Result<T>,
+    ) -> Option<Result<T, Failed>> {
+        // What somebody asked for before is done before, even if nobody waits for it any more.
+        if self.waiting.load(Ordering::SeqCst) > 0 {
+            return None;
+        }
+        let mut file = self.try_file()?;
+        let file = file.as_mut()?;
+        if !file.is_quicker_than(self.at_once) {
+            return None;
+        }
+        let done = file.try_now(lasting.is_synced(), work);
+        if file.has_much_in_its_log(false) {
+            // Where so much waits, it is asked for again.
+            let _full = jobs.try_send(Ask::TakeIn);
+        }
+        done
+    }
+
+    /// Has the log taken into the file if there is much in it, as nobody is about to write.
+    pub(crate) fn pause(&self) {
+        let is_time = self
+            .try_file()
+            .and_then(|file| Some(file.as_ref()?.has_much_in_its_log(true)));
+        if is_time != Some(true) {
+            return;
+        }
+        let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(jobs) = &*jobs {
+            let _full = jobs.try_send(Ask::TakeIn);
+        }
+    }
+
+    fn try_file(&self) -> Option<MutexGuard<'_, Option<File>>> {
+        match self.file.try_lock() {
+            Ok(file) => Some(file),
+            // What somebody did who panicked was rolled back.
+            Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Takes nothing more; the handle of the thread that does the rest, the first time.
@@ -127,197 +196,39 @@ impl Writer {
     }
 }
 
-/// What has to have become of a transaction when those who asked for it are answered.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Lasting {
-    /// It is synced.
-    Synced,
-    /// It is written.
-    Unsynced,
-    /// It is synced, the log was taken into the file, and nothing is left in it.
-    Wiped,
-}
-
-/// Something to do within a transaction.
-trait Job: Send {
-    /// Does it. If the transaction comes to nothing, it is done again from the beginning.
-    fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()>;
-
-    /// What has to have become of it when it is answered.
-    fn lasting(&self) -> Lasting;
-
-    /// Tells whoever asked.
-    fn tell(self: Box<Self>, ended: Result<(), Failed>);
-}
-
-struct Task<T, F> {
-    answer: Option<T>,
-    lasting: Lasting,
-    reply: oneshot::Sender<Result<T, Failed>>,
-    work: F,
-}
-
-impl<T, F> Job for Task<T, F>
-where
-    T: Send,
-    F: FnMut(&Connection) -> rusqlite::Result<T> + Send,
-{
-    fn perform(&mut self, connection: &Connection) -> rusqlite::Result<()> {
-        self.answer = Some((self.work)(connection)?);
-        Ok(())
-    }
-
-    fn lasting(&self) -> Lasting {
-        self.lasting
-    }
-
-    fn tell(self: Box<Self>, ended: Result<(), Failed>) {
-        let Self { answer, reply, .. } = *self;
-        let answer = ended.and_then(|()| {
-            answer.ok_or(Failed {
-                fault: Fault::Closed,
-                of_one: true,
-                perhaps_done: false,
-            })
-        });
-        // Whoever asked may have gone away.
-        let _gone = reply.send(answer);
-    }
-}
-
-fn run(mut file: File, mut jobs: mpsc::Receiver<Box<dyn Job>>) {
-    let mut batch = Vec::new();
+fn run(file: &Mutex<Option<File>>, mut jobs: mpsc::Receiver<Ask>) {
+    let lock = || file.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut asked = Vec::new();
     // As many as wait, and at least one.
-    while jobs.blocking_recv_many(&mut batch, AT_ONCE) > 0 {
-        perform(&mut file, std::mem::take(&mut batch));
-    }
-}
-
-/// Does these as one transaction.
-fn perform(file: &mut File, mut batch: Vec<Box<dyn Job>>) {
-    let done = transact(file, &mut batch);
-    match done {
-        Ok(()) => {
-            if batch.iter().any(|job| job.lasting() == Lasting::Wiped) {
-                file.wipe();
-            }
-            tell(batch, &Ok(()));
-        }
-        // One of them is at fault: each for itself, and only that one fails.
-        Err(failed) if batch.len() > 1 && failed.of_one => {
-            for job in batch {
-                perform(file, vec![job]);
+    while jobs.blocking_recv_many(&mut asked, AT_ONCE) > 0 {
+        let mut takes_in = false;
+        let mut batch = Vec::with_capacity(asked.len());
+        for ask in asked.drain(..) {
+            match ask {
+                Ask::Job(job) => batch.push(job),
+                Ask::TakeIn => takes_in = true,
             }
         }
-        Err(failed) => {
-            tracing::error!(fault = %failed.fault, jobs = batch.len(), "the journal was not written");
-            tell(batch, &Err(failed));
-        }
-    }
-}
-
-fn tell(batch: Vec<Box<dyn Job>>, ended: &Result<(), Failed>) {
-    for job in batch {
-        job.tell(ended.clone());
-    }
-}
-
-fn transact(file: &mut File, batch: &mut [Box<dyn Job>]) -> Result<(), Failed> {
-    // What is written to a file that has no name any more is lost with this process.
-    if !file.place.is_there() {
-        return Err(Failed {
-            fault: Fault::Gone,
-            of_one: false,
-            perhaps_done: false,
-        });
-    }
-    // A sync of the log takes with it what was written there before without one.
-    let synced = batch.iter().any(|job| job.lasting() != Lasting::Unsynced);
-    let begun = file
-        .sync(synced)
-        .and_then(|()| file.perform("BEGIN IMMEDIATE"));
-    let connection = &file.connection;
-    let failed = |error: &rusqlite::Error, of_one, perhaps_done| {
-        roll_back(connection);
-        Failed {
-            fault: Fault::of(error),
-            of_one,
-            perhaps_done,
-        }
-    };
-    // Whoever holds the file holds it for all of them.
-    begun.map_err(|error| failed(&error, false, false))?;
-    for job in batch {
-        let performed = job.perform(connection);
-        performed.map_err(|error| failed(&error, true, false))?;
-    }
-    // A sync that failed may have written what a recovery finds.
-    let committed = file.perform("COMMIT");
-    committed.map_err(|error| failed(&error, false, true))
-}
-
-/// Ends a transaction that some errors have ended already.
-fn roll_back(connection: &Connection) {
-    if !connection.is_autocommit()
-        && let Err(error) = connection.execute_batch("ROLLBACK")
-    {
-        tracing::error!(%error, "a transaction cannot be rolled back");
-    }
-}
-
-/// The file that is written to.
-struct File {
-    connection: Connection,
-    /// How long a write waits while another process writes.
-    patience: Duration,
-    place: Located,
-    /// Whether a commit is synced now.
-    synced: bool,
-}
-
-impl File {
-    fn perform(&self, statement: &str) -> rusqlite::Result<()> {
-        let mut statement = self.connection.prepare_cached(statement)?;
-        statement.execute(())?;
-        Ok(())
-    }
-
-    /// Says whether the next commits are synced.
-    fn sync(&mut self, synced: bool) -> rusqlite::Result<()> {
-        if self.synced != synced {
-            let mode = if synced { "full" } else { "normal" };
-            self.connection.pragma_update(None, "synchronous", mode)?;
-            self.synced = synced;
-        }
-        Ok(())
-    }
-
-    /// Takes the log into the file and empties it, unless somebody reads for longer: then it is done when
-    /// the log is begun anew, or by the last one that has the file open.
-    fn wipe(&self) {
-        let wiped = self
-            .connection
-            .busy_timeout(self.patience.min(WIPING))
-            .and_then(|()| {
-                let checkpoint = "PRAGMA wal_checkpoint(TRUNCATE)";
-                self.connection
-                    .query_row(checkpoint, (), |row| row.get::<_, bool>(0))
-            });
-        match wiped {
-            Ok(false) => {}
-            Ok(true) => {
-                tracing::debug!("somebody reads what was deleted; the log is emptied later");
+        if !batch.is_empty() {
+            let mut file = lock();
+            let Some(its) = file.as_mut() else {
+                return;
+            };
+            let told = its.perform(batch);
+            takes_in |= its.has_much_in_its_log(false);
+            // Whoever is told may write at once.
+            drop(file);
+            for told in told {
+                told.tell();
             }
-            Err(error) => tracing::warn!(%error, "the log cannot be emptied"),
         }
-        if let Err(error) = self.connection.busy_timeout(self.patience) {
-            tracing::warn!(%error, "the next write may wait too short a time");
+        if takes_in && let Some(its) = lock().as_ref() {
+            its.take_in();
         }
     }
+    drop(lock().take());
 }
 
-/// How long others' reads are waited for before the log is emptied.
-const WIPING: Duration = Duration::from_millis(250);
 /// How many may wait before whoever asks has to wait, too.
 const WAITING: usize = 1024;
 /// The most that share a transaction.

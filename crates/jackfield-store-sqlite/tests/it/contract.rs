@@ -1,7 +1,8 @@
-//! The contract of a journal.
+//! The contract of a journal: written to by its thread alone, and by whoever asks wherever that may be.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::time::WallTime;
@@ -11,14 +12,27 @@ use jackfield_testkit::contract::journal::JournalHarness;
 
 use crate::harness::Place;
 
-jackfield_testkit::journal_contract!(Sqlite);
+mod by_its_thread {
+    jackfield_testkit::journal_contract!(super::Sqlite<0>);
+}
 
-struct Sqlite {
+mod by_whoever_asks {
+    jackfield_testkit::journal_contract!(super::Sqlite<3600>);
+}
+
+/// A journal that leaves to its thread what takes longer than so many seconds.
+struct Sqlite<const AT_ONCE: u64> {
     journal: Mutex<Arc<SqliteJournal>>,
     place: Place,
 }
 
-impl Sqlite {
+impl<const AT_ONCE: u64> Sqlite<AT_ONCE> {
+    fn open(place: &Place) -> Arc<SqliteJournal> {
+        let mut options = place.options();
+        options.at_once = Duration::from_secs(AT_ONCE);
+        Arc::new(SqliteJournal::open(place.file(), options).expect("a journal"))
+    }
+
     fn current(&self) -> Arc<SqliteJournal> {
         let journal = self.journal.lock();
         Arc::clone(&journal.unwrap_or_else(PoisonError::into_inner))
@@ -26,11 +40,11 @@ impl Sqlite {
 }
 
 #[async_trait]
-impl JournalHarness for Sqlite {
+impl<const AT_ONCE: u64> JournalHarness for Sqlite<AT_ONCE> {
     async fn fresh() -> Self {
         let place = Place::new();
         Self {
-            journal: Mutex::new(Arc::new(place.open())),
+            journal: Mutex::new(Self::open(&place)),
             place,
         }
     }
@@ -41,7 +55,7 @@ impl JournalHarness for Sqlite {
 
     async fn reopened(&self) -> Arc<dyn Journal> {
         self.current().close().await;
-        let again = Arc::new(self.place.open());
+        let again = Self::open(&self.place);
         *self.journal.lock().unwrap_or_else(PoisonError::into_inner) = Arc::clone(&again);
         again
     }

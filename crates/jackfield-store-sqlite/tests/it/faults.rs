@@ -36,7 +36,7 @@ fn wide(session: &SessionId, epoch: Epoch, position: u64) -> Append {
 async fn turns_side_by_side_run_out_of_room_each_between_two_appends() {
     let place = Place::new();
     let mut options = place.options();
-    options.most_pages = Some(300);
+    options.most_bytes = Some(300 * 4096);
     let journal = SqliteJournal::open(place.file(), options).expect("a journal");
     let journal = Arc::new(journal);
     let mut turns = tokio::task::JoinSet::new();

@@ -4,6 +4,7 @@
     reason = "a test ends where something is not as it should be"
 )]
 
+mod at_once;
 mod checking;
 mod contract;
 mod faults;

@@ -1,0 +1,160 @@
+//! Commits that are done where they are asked for, and those that are left to the thread.
+
+use std::future::poll_fn;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
+
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::ids::{SessionId, ToolAttempt, ToolCallId};
+use jackfield_domain::wait::JobHandle;
+use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _};
+use jackfield_store_sqlite::SqliteJournal;
+use rusqlite::Connection;
+use serde_json::Value;
+
+use crate::harness::{Place, append, session, step};
+
+/// A journal that does at once what takes less than this, and has seen a commit already.
+async fn warm(place: &Place, at_once: Duration) -> SqliteJournal {
+    let mut options = place.options();
+    options.at_once = at_once;
+    let journal = SqliteJournal::open(place.file(), options).expect("a journal");
+    let s = session("warm");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    committed(journal.append(&append(&s, epoch, 0)).await);
+    journal.release(&s, epoch).await.expect("released");
+    journal
+}
+
+fn committed(appended: Appended) {
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+}
+
+/// Appends; says whether that was done before anybody was waited for.
+async fn append_at_once(journal: &SqliteJournal, append: &Append) -> bool {
+    let mut appending = pin!(journal.append(append));
+    let first = poll_fn(|context| Poll::Ready(appending.as_mut().poll(context))).await;
+    match first {
+        Poll::Ready(appended) => {
+            committed(appended);
+            true
+        }
+        Poll::Pending => {
+            committed(appending.await);
+            false
+        }
+    }
+}
+
+const ANY: Duration = Duration::from_secs(3600);
+
+#[tokio::test]
+async fn a_turn_that_is_alone_commits_where_it_asks() {
+    let place = Place::new();
+    let journal = warm(&place, ANY).await;
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    assert!(append_at_once(&journal, &append(&s, epoch, 0)).await);
+    assert!(append_at_once(&journal, &append(&s, epoch, 1)).await);
+    // What it wrote is there for everybody.
+    assert_eq!(place.open().load(&s).await.expect("it").steps.len(), 2);
+}
+
+#[tokio::test]
+async fn turns_side_by_side_leave_it_to_the_thread_until_one_is_alone_again() {
+    let place = Place::new();
+    let journal = warm(&place, ANY).await;
+    let (s, other) = (session("s"), session("other"));
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let others = journal.own(&other).await.expect("an epoch");
+    assert!(!append_at_once(&journal, &append(&s, epoch, 0)).await);
+    assert!(!append_at_once(&journal, &append(&other, others, 0)).await);
+    journal.release(&other, others).await.expect("released");
+    assert!(append_at_once(&journal, &append(&s, epoch, 1)).await);
+}
+
+#[tokio::test]
+async fn a_slow_disk_holds_up_no_thread_of_the_runtime() {
+    let place = Place::new();
+    // None is as quick as that.
+    let journal = warm(&place, Duration::ZERO).await;
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    for position in 0..3 {
+        assert!(!append_at_once(&journal, &append(&s, epoch, position)).await);
+    }
+}
+
+#[tokio::test]
+async fn another_process_that_writes_is_waited_for_by_the_thread() {
+    let place = Place::new();
+    let journal = Arc::new(warm(&place, ANY).await);
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let other = Connection::open(place.file()).expect("a database");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
+    let (its, first) = (Arc::clone(&journal), append(&s, epoch, 0));
+    let (begun, waits) = tokio::sync::oneshot::channel();
+    let appending = tokio::spawn(async move {
+        let mut appending = pin!(its.append(&first));
+        let early = poll_fn(|context| Poll::Ready(appending.as_mut().poll(context))).await;
+        assert!(early.is_pending(), "{early:?}");
+        begun.send(()).expect("it is heard");
+        appending.await
+    });
+    // This runtime has one thread, which would be in the middle of it otherwise.
+    waits.await.expect("it waits");
+    other.execute_batch("ROLLBACK").expect("it is free");
+    committed(appending.await.expect("it ends"));
+}
+
+#[tokio::test]
+async fn what_was_asked_for_before_is_done_before() {
+    let place = Place::new();
+    let journal = warm(&place, ANY).await;
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let other = Connection::open(place.file()).expect("a database");
+    other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
+    let first = append(&s, epoch, 0);
+    {
+        let mut appending = pin!(journal.append(&first));
+        let early = poll_fn(|context| Poll::Ready(appending.as_mut().poll(context))).await;
+        assert!(early.is_pending(), "{early:?}");
+        // Whoever asked goes away; that it was asked for is not taken back.
+    }
+    other.execute_batch("ROLLBACK").expect("it is free");
+    committed(journal.append(&append(&s, epoch, 1)).await);
+    assert_eq!(journal.load(&s).await.expect("it").steps.len(), 2);
+}
+
+#[tokio::test]
+async fn the_log_is_taken_into_the_file_beside_the_turns() {
+    let place = Place::new();
+    let journal = warm(&place, ANY).await;
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    for position in 0..700 {
+        committed(journal.append(&large(&s, epoch, position)).await);
+    }
+    let log = place.file().with_extension("db-wal");
+    let bytes = std::fs::metadata(log).expect("a log").len();
+    // All of it would be above 40 MB.
+    assert!(bytes < 30_000_000, "{bytes}");
+}
+
+/// An append of about 15 pages.
+fn large(session: &SessionId, epoch: Epoch, position: u64) -> Append {
+    let handle = JobHandle(Arc::new(Value::from("x".repeat(60_000))));
+    let call = ToolCallId::parse("call").expect("a valid id");
+    let attempt = ToolAttempt { attempt: 1, call };
+    Append {
+        steps: vec![Envelope {
+            facts: vec![Fact::CallAccepted { attempt, handle }],
+            ..step(position)
+        }],
+        ..append(session, epoch, position)
+    }
+}
