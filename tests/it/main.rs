@@ -53,6 +53,7 @@ mod readme;
 mod reasoning_back;
 mod replaying;
 mod retrying;
+mod room;
 mod second_messages;
 mod sessions;
 mod soak;

@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
+use jackfield_engine::Retention;
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{OpenError, Options, SqliteJournal};
@@ -21,6 +23,8 @@ pub struct JournalConfig {
     pub keep_days: Option<u32>,
     /// In what.
     pub kind: JournalKind,
+    /// The most bytes that the file may grow to; `None` is as far as there is room.
+    pub max_size: Option<u64>,
     /// The file that was named, and where it is; none is the one of the user's data folder.
     pub path: Option<(PathBuf, Place)>,
 }
@@ -70,6 +74,17 @@ pub struct JournalError {
 }
 
 impl JournalConfig {
+    /// What is kept of sessions that nobody goes on with.
+    #[must_use]
+    pub fn retention(&self) -> Retention {
+        let day = Duration::from_secs(24 * 60 * 60);
+        Retention {
+            older_than: self.keep_days.map(|days| day.saturating_mul(days)),
+            over: self.keep_bytes,
+            spared: Duration::ZERO,
+        }
+    }
+
     /// Takes a file that was named, which is what conversations are kept in from then on.
     pub(crate) fn name(&mut self, path: PathBuf, place: Place) {
         self.kind = JournalKind::Sqlite;
@@ -114,7 +129,9 @@ impl Config {
         let Some(path) = self.journal_file() else {
             return Ok(OpenJournal::unkept(vec![NO_FOLDER.to_owned()]));
         };
-        match SqliteJournal::open(path, Options::default()) {
+        let mut options = Options::default();
+        options.most_bytes = self.journal.max_size;
+        match SqliteJournal::open(path, options) {
             Ok(journal) => Ok(OpenJournal::of_file(journal)),
             Err(source) => match &self.journal.path {
                 Some((_, place)) => {

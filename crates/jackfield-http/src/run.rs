@@ -8,7 +8,7 @@ use std::time::Duration;
 use jackfield_assembly::{
     Config, ConfigError, Environment, JournalError, OpenJournal, Registry, Server,
 };
-use jackfield_engine::{Engine, Keeper, KeeperOptions, Kept};
+use jackfield_engine::{Engine, Keeper, KeeperOptions, Kept, Pruner, Retention};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -60,6 +60,7 @@ pub struct Running {
     journal: OpenJournal,
     keepers: [Keeper; 2],
     listener: TcpListener,
+    pruner: Option<Pruner>,
 }
 
 impl Running {
@@ -97,7 +98,12 @@ impl Running {
         for (provider, missing) in &assembled.missing_keys {
             tracing::debug!(%provider, why = missing.why, "a provider has no key");
         }
+        let retention = Retention {
+            spared: RECENT,
+            ..config.journal.retention()
+        };
         let gateway = Gateway::new(assembled, config, environment)?;
+        let pruner = (!retention.is_everything()).then(|| gateway.engine().retain(retention));
         let keepers = [true, false].map(|is_kept| keep(&gateway, gateway.engine_of(is_kept)));
         Ok(Self {
             address,
@@ -105,6 +111,7 @@ impl Running {
             journal,
             keepers,
             listener,
+            pruner,
         })
     }
 
@@ -122,10 +129,11 @@ impl Running {
             journal,
             keepers,
             listener,
+            pruner,
             ..
         } = self;
         server::serve(listener, gateway.clone(), shutdown).await;
-        drop(keepers);
+        drop((keepers, pruner));
         stop(&gateway.shared.servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
     }
@@ -180,3 +188,6 @@ const MOST_OPEN: u64 = 65_536;
 
 /// How long the end waits for servers, and for the journal.
 const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How long a session stays in any case that somebody went on with: its answer may still be asked for.
+const RECENT: Duration = Duration::from_secs(15 * 60);

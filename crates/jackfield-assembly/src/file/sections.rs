@@ -70,6 +70,7 @@ pub(crate) fn journal(journal: &mut JournalConfig, mut section: Section<'_>, tru
     let bytes = |value: &DeValue<'_>| size(value).map(|bytes| bytes as u64);
     section.set("keep_bytes", bytes, &mut journal.keep_bytes);
     section.set("keep_days", at_least_one, &mut journal.keep_days);
+    section.set("max_size", bytes, &mut journal.max_size);
     let kind = one_of(&[
         ("memory", JournalKind::Memory),
         ("sqlite", JournalKind::Sqlite),

@@ -70,6 +70,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "What conversations are kept in",
     ),
     entry(
+        "journal.max_size",
+        Size("10GB"),
+        "How large the file of the conversations may become",
+    ),
+    entry(
         "journal.path",
         Text("~/notes/jackfield.db"),
         "The file that conversations are kept in",

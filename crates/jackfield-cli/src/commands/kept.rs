@@ -8,7 +8,6 @@ use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
 use crate::commands::ask;
-use crate::commands::sessions::prune::{self, Keep};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::render;
@@ -94,13 +93,13 @@ impl Kept {
 
 /// Leaves a journal that was written to: what is not to be kept goes, and it is closed.
 pub(crate) async fn leave(journal: &OpenJournal, config: &JournalConfig) {
-    let keep = Keep::of(config);
-    if !keep.is_everything() && journal.file.is_some() {
+    let retention = config.retention();
+    if !retention.is_everything() && journal.file.is_some() {
         let engine = Engine::builder(Arc::clone(&journal.journal)).build();
-        let pruning = prune::prune(&engine, keep, false);
+        let pruning = engine.prune(retention, usize::MAX, false);
         // What is not done in time is done the next time.
-        if let Ok(Err(fault)) = tokio::time::timeout(LONGEST_GOODBYE, pruning).await {
-            let why = fault.messages.join("; ");
+        if let Ok(Err(error)) = tokio::time::timeout(LONGEST_GOODBYE, pruning).await {
+            let why = Fault::from(error).messages.join("; ");
             render::remark(&format!("warning: old sessions were not deleted: {why}"));
         }
     }

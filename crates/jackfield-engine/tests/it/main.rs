@@ -22,6 +22,7 @@ mod ordering;
 mod patterns;
 mod plain_schemas;
 mod resuming;
+mod retaining;
 mod retrying;
 mod robustness;
 mod running;
