@@ -168,8 +168,9 @@ const cases = {
   async both_sides() {
     const request = asked("[both_sides] Multiply and add.", { tools: [TOOL] });
     const response = await client.responses.stream(request, BOTH).finalResponse();
-    assert.deepEqual(response.output.map(({ type }) => type), ["message", "mcp_call", "function_call"]);
-    assert.deepEqual([response.output[1].name, response.output[1].output], ["calculator", "42"]);
+    // Its own call is told while it is written, ours when it is decided that it runs.
+    assert.deepEqual(response.output.map(({ type }) => type), ["message", "function_call", "mcp_call"]);
+    assert.deepEqual([response.output[2].name, response.output[2].output], ["calculator", "42"]);
     const next = asked(results(response), { previous_response_id: response.id, tools: [TOOL] });
     const answer = await client.responses.create(next, BOTH);
     assert.deepEqual([answer.output_text, answer.status], ["42 and 3.", "completed"]);
@@ -275,7 +276,7 @@ const cases = {
     const stream = client.responses.stream(asked("[abort] Count."), OURS);
     for await (const event of stream) {
       if (event.type === "response.output_text.delta") {
-        assert.equal(event.delta.slice(0, 3), "One");
+        assert.equal(event.delta, "O");
         break;
       }
     }

@@ -161,6 +161,10 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.log", json!(log)),
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.show_tools", json!(config.serve.show_tools)),
+        (
+            "serve.stream_arguments",
+            json!(config.serve.stream_arguments),
+        ),
         ("serve.tools", json!("all")),
         ("session.second_message", json!(second)),
         ("settings.response_format", json!("text")),

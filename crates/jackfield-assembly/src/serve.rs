@@ -35,6 +35,8 @@ pub struct ServeConfig {
     pub log_content: bool,
     /// Whether clients are shown the calls of tools that run here, where their dialect has a form for it.
     pub show_tools: bool,
+    /// Whether a client that reads a stream is shown the calls that it is to run while the model writes them.
+    pub stream_arguments: bool,
     /// Who may ask, by name.
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The tools of this side that a request may use.
@@ -145,6 +147,7 @@ impl Default for ServeConfig {
             log: LogFormat::default(),
             log_content: false,
             show_tools: true,
+            stream_arguments: true,
             tokens: BTreeMap::new(),
             tools: ToolsUsed::default(),
         }

@@ -33,6 +33,9 @@ pub struct Caller {
 /// How a turn is shown to a client.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Display {
+    /// Whether calls that the client is to run are shown while the model writes them. What was shown cannot
+    /// be taken back: a turn ends whose call turns out to be one that nobody may be handed.
+    pub calls_as_written: bool,
     /// Whether the calls that Jackfield runs itself are shown, with what came of them.
     pub server_tools: bool,
 }

@@ -8,7 +8,9 @@
 //!
 //! Calls that Jackfield runs are left out, or shown as calls that the provider ran, as the turn's
 //! [`Display`] says. A call of the client's is shown once it is known that the client is to run it:
-//! whatever the model makes up, no client is handed a call that it must not run.
+//! whatever the model makes up, no client is handed a call that it must not run. Where the display says
+//! so, one is shown while it is written against which nothing stands but what only its end can tell; if
+//! it turns out to be none that the client may be handed, the turn ends, and the reply with it.
 
 use crate::caller::Display;
 use crate::delta::Delta;
@@ -143,7 +145,8 @@ impl Within {
     fn see(&mut self, told: &Told, shown: &mut Vec<Shown>) -> Option<SegmentEnd> {
         match told {
             Told::Text { piece, .. } => {
-                self.live.take(piece, &mut self.next, shown);
+                let turn = self.segments.turn();
+                self.live.take(piece, turn, &mut self.next, shown);
                 None
             }
             Told::Superseded { fact, .. } => {
@@ -185,8 +188,8 @@ impl Within {
             }
             Fact::ModelCallStarted { .. } => self.live = Live::behind(self.next),
             Fact::ReplyReceived { reply, .. } => {
-                self.live.end(shown);
-                self.batch = Batch::of(&reply.message);
+                let begun = self.live.end(shown);
+                self.batch = Batch::of(&reply.message, &begun);
                 self.add(&reply.end);
             }
             Fact::WaitOpened { wait } => self.batch.wait(wait),
@@ -195,10 +198,20 @@ impl Within {
             | Fact::CallStarted { .. }
             | Fact::Late(_)
             | Fact::SessionForked { .. }
-            | Fact::TurnEnded { .. }
             | Fact::TurnOpened { .. }
             | Fact::TurnResumed { .. }
             | Fact::WaitClosed { .. } => {}
+            Fact::TurnEnded { end, .. } => match end {
+                TurnEnd::Answered(_)
+                | TurnEnd::Limited {
+                    is_error: false, ..
+                } => self.live.release(shown),
+                TurnEnd::Cancelled(_)
+                | TurnEnd::ClientExpired
+                | TurnEnd::Failed(_)
+                | TurnEnd::Interrupted(_)
+                | TurnEnd::Limited { is_error: true, .. } => {}
+            },
         }
     }
 

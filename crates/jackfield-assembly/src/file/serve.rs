@@ -43,6 +43,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     section.set("log", log, &mut serve.log);
     section.set("log_content", flag, &mut serve.log_content);
     section.set("show_tools", flag, &mut serve.show_tools);
+    section.set("stream_arguments", flag, &mut serve.stream_arguments);
     section.set("tools", tools, &mut serve.tools);
     limits(&mut serve.limits, section.section("limits"));
     tokens(serve, section.section("tokens"));

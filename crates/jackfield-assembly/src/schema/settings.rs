@@ -291,6 +291,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "Whether clients are shown the calls of tools that run here",
     ),
     entry(
+        "serve.stream_arguments",
+        Flag,
+        "Whether streams show the calls of a client's tools while they are written",
+    ),
+    entry(
         "serve.tokens.NAME.admin",
         Flag,
         "Whether the token sees the conversations of all",

@@ -73,8 +73,10 @@ impl Known {
             known.see(fact);
             if let Some(opened) = Segments::open(fact) {
                 segments = Some(opened);
-            } else if let Some(segments) = &mut segments {
-                segments.apply(fact, is_last);
+            } else if let Some(segments) = &mut segments
+                && segments.apply(fact, is_last)
+            {
+                known.hand_over(segments);
             }
             if let (Some(turn), Some(segments)) = (known.turns.last_mut(), &segments) {
                 turn.segment = segments.now();
@@ -249,6 +251,18 @@ impl Known {
             | Fact::ReplyReceived { .. }
             | Fact::SessionForked { .. }
             | Fact::TurnResumed { .. } => {}
+        }
+    }
+
+    /// A reply has ended with calls: what was brought of its last round before it was over is answered by
+    /// the next one, too.
+    fn hand_over(&mut self, segments: &Segments) {
+        for open in segments.turn().calls() {
+            if let Some(call) = self.calls.get_mut(&open.call.id)
+                && let State::Brought(_, within) = &mut call.state
+            {
+                *within = segments.now();
+            }
         }
     }
 

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use crate::approval;
 use crate::block::{RanBy, ToolCall};
 use crate::fact::{AfterLoss, CallEnd, Fact, ToolUse, TurnEnd};
-use crate::failure::{Disposition, ToolFailure, ToolFailureKind};
+use crate::failure::{
+    Disposition, ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
+};
 use crate::ids::{IdempotencyKey, ToolAttempt, ToolCallId, WaitId};
 use crate::limits::{LimitKind, OnLimit};
 use crate::outcome::ToolResult;
@@ -33,6 +35,9 @@ enum Plan {
 
 impl Decider<'_> {
     /// Decides about every call of the reply that has just come.
+    ///
+    /// A call that its client was shown while it was written and is not to run cannot be taken back: the
+    /// turn ends with it, and nothing of the reply is run.
     pub(super) fn plan_calls(&mut self) {
         let Stage::Tools(batch) = &self.turn.stage else {
             return;
@@ -43,16 +48,32 @@ impl Decider<'_> {
             .iter()
             .map(|call| Arc::clone(&call.call))
             .collect();
-        for call in &calls {
-            match self.plan(call, &finish) {
+        let plans: Vec<Plan> = calls.iter().map(|call| self.plan(call, &finish)).collect();
+        let mut planned = calls.iter().zip(&plans);
+        let end = planned
+            .find(|(call, plan)| matches!(plan, Plan::Close(..)) && self.was_shown(call))
+            .map(|(call, _)| shown_in_vain(call, &finish));
+        for (call, plan) in calls.iter().zip(plans) {
+            match plan {
                 Plan::Close(end, result) => self.close(&call.id, end, result),
+                Plan::Run | Plan::Wait(_) if end.is_some() => {
+                    self.close(&call.id, CallEnd::NotRun, words::with_a_broken_one());
+                }
                 Plan::Run => {}
                 Plan::Wait(kind) => self.open_wait(&call.id, kind),
             }
         }
         if matches!(finish, FinishReason::ContentFilter | FinishReason::Refused) {
             self.end(TurnEnd::Answered(finish));
+        } else if let Some(end) = end {
+            self.end(end);
         }
+    }
+
+    /// Whether the client was shown the call while it was written.
+    fn was_shown(&self, call: &ToolCall) -> bool {
+        let json = matches!(call.input, ToolInput::Json(_));
+        self.turn.shows_as_written(call.name.as_str(), json)
     }
 
     fn plan(&self, call: &ToolCall, finish: &FinishReason) -> Plan {
@@ -346,6 +367,29 @@ impl Decider<'_> {
             Some(ToolInput::Json(input)) => words::with_edited_arguments(result, input.raw()),
             Some(ToolInput::Text(text)) => words::with_edited_arguments(result, text),
             None => result,
+        }
+    }
+}
+
+/// How a turn ends whose client was shown a call that it is not to run.
+fn shown_in_vain(call: &ToolCall, finish: &FinishReason) -> TurnEnd {
+    match finish {
+        FinishReason::ContentFilter
+        | FinishReason::ContextFull
+        | FinishReason::Length
+        | FinishReason::Refused => TurnEnd::Answered(finish.clone()),
+        FinishReason::Paused
+        | FinishReason::Stop
+        | FinishReason::StopSequence(_)
+        | FinishReason::ToolCalls
+        | FinishReason::Unrecognized(_) => {
+            let kind = ModelFailureKind::ProtocolViolation;
+            let message = format!(
+                "the arguments of a call of `{}` are not a JSON object, and the client was shown them \
+                 already; send the request again",
+                call.name.as_str()
+            );
+            TurnEnd::Failed(ModelFailure::new(kind, Phase::MidReply, message))
         }
     }
 }

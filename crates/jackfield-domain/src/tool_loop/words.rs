@@ -43,6 +43,12 @@ pub(super) fn cut_off() -> ToolResult {
     )
 }
 
+pub(super) fn with_a_broken_one() -> ToolResult {
+    ToolResult::error(
+        "The call was not run: another call of the same reply could not be read, and the turn ended.",
+    )
+}
+
 pub(super) fn refused() -> ToolResult {
     ToolResult::error("The call was not run: the reply that holds it was refused or filtered.")
 }

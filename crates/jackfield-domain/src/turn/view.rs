@@ -1,12 +1,49 @@
 //! What the client of a turn has of it: what it was shown, and what it brought.
 
-use crate::block::Content;
+use crate::block::{Content, RanBy};
 use crate::digest::Digest;
+use crate::fact::ToolUse;
+use crate::limits::OnLimit;
 use crate::locate::key::Key;
 use crate::message::Role;
+use crate::policy::Permission;
+use crate::tool::{InputFormat, ToolChoice};
 use crate::turn::Turn;
 
 impl Turn {
+    /// Whether the client is shown a call of this tool while the model writes it: it is to run the tool, and
+    /// nothing that is known before the reply ends stands against the call. `json` is whether its arguments
+    /// are JSON.
+    ///
+    /// What only the end of the reply can tell is left: that it was cut off, or that the arguments are no
+    /// JSON. Whoever decides about calls ends the turn then, since the client cannot be told otherwise.
+    pub(crate) fn shows_as_written(&self, name: &str, json: bool) -> bool {
+        let setup = &self.setup;
+        let caller = setup.caller.as_ref();
+        if !caller.is_some_and(|caller| caller.display.calls_as_written) {
+            return false;
+        }
+        let Some(tool) = setup.catalog.tool(name) else {
+            return false;
+        };
+        let is_allowed = match &setup.choice {
+            ToolChoice::Auto | ToolChoice::Named(_) | ToolChoice::Required => true,
+            ToolChoice::Forbidden => false,
+            ToolChoice::Only { tools, .. } => tools.contains(&tool.definition.name),
+        };
+        let limits = &setup.limits;
+        // Whether an allowance pays for what a call brings is known when the reply was paid for.
+        let is_paid = setup.allowance.tokens.is_none() && setup.allowance.cost.is_none();
+        tool.ran_by == RanBy::Client
+            && is_allowed
+            && is_paid
+            && self.tool_use == ToolUse::Allowed
+            && (self.round < limits.rounds || limits.on_limit == OnLimit::Answer)
+            && self.restrictions.tools.is_empty()
+            && (json || matches!(tool.definition.input, InputFormat::Text(_)))
+            && !matches!(tool.permission, Permission::Deny(_))
+    }
+
     /// The key of the conversation as the turn's client has it when the turn ends; none if it does not
     /// keep it, or was shown nothing that it could keep.
     pub(crate) fn view(&self) -> Option<Digest> {

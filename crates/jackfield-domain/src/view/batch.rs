@@ -15,7 +15,7 @@ use crate::tool_input::ToolInput;
 use crate::view::Shown;
 use crate::wait::{Wait, WaitKind};
 
-/// The calls of one reply, but for those that its provider ran itself.
+/// The calls of one reply, but for those that its provider ran itself or that were shown as they came.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Batch {
     calls: Vec<Call>,
@@ -45,12 +45,13 @@ enum As {
 }
 
 impl Batch {
-    /// The calls of this reply.
-    pub(super) fn of(reply: &Message) -> Self {
+    /// The calls of this reply, of which these are shown already.
+    pub(super) fn of(reply: &Message, begun: &[ToolCallId]) -> Self {
         let calls = reply
             .blocks
             .iter()
             .filter_map(|block| match &block.content {
+                Content::ToolCall(call) if begun.contains(&call.id) => None,
                 Content::ToolCall(call) if call.ran_by != RanBy::Provider => Some(Call {
                     call: Arc::clone(call),
                     opaque: block.opaque.clone(),

@@ -8,13 +8,17 @@ use crate::ids::ToolCallId;
 use crate::later_round::LaterRound;
 use crate::message::Message;
 use crate::telling::{Piece, Said, Started, TextKind};
+use crate::tool_input::JsonInput;
+use crate::turn::Turn;
 use crate::view::Shown;
 
 /// One try at a reply. Nothing of it is shown before there is something to see: a try that fails until
 /// then is made again without anybody having noticed.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Live {
-    /// What came so far, if nothing of it was shown.
+    /// The calls of the client's that were begun, in their order.
+    calls: Vec<ToolCallId>,
+    /// What came so far and was not shown.
     held: Vec<Shown>,
     is_shown: bool,
     /// Whether something was shown before it, and no words of it yet.
@@ -23,16 +27,30 @@ pub(super) struct Live {
     first: Option<u32>,
     /// The block that is told now, by its number; none if it is not shown here.
     open: Option<Open>,
+    /// The block of a call whose arguments nobody can read: its end is kept back, and what comes after it,
+    /// until it is known what becomes of the turn.
+    unreadable: Option<u32>,
     /// How much was told of each block of words that has any.
     words: Vec<usize>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 struct Open {
     index: u32,
     is_blank: bool,
-    /// How many bytes of words it has; none if it is no block of words.
-    words: Option<usize>,
+    kind: Kind,
+}
+
+#[derive(Clone, Debug)]
+enum Kind {
+    /// A call of the client's, with its arguments so far.
+    Arguments(String),
+    /// A call of the client's that takes text.
+    Input,
+    /// Anything else.
+    Other,
+    /// Words: how many bytes they have.
+    Words(usize),
 }
 
 impl Live {
@@ -45,11 +63,17 @@ impl Live {
     }
 
     /// A piece of the reply.
-    pub(super) fn take(&mut self, piece: &Piece, next: &mut u32, shown: &mut Vec<Shown>) {
+    pub(super) fn take(
+        &mut self,
+        piece: &Piece,
+        turn: &Turn,
+        next: &mut u32,
+        shown: &mut Vec<Shown>,
+    ) {
         match &piece.said {
             Said::Started(started) => {
                 // Other calls are shown when it is decided what becomes of them.
-                if let Some((start, call)) = began(started) {
+                if let Some((start, call)) = began(started, turn) {
                     let is_visible =
                         matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
                     self.start(start, call, next);
@@ -62,8 +86,10 @@ impl Live {
                 if let Some(open) = &mut self.open {
                     let index = open.index;
                     open.is_blank &= text.trim().is_empty();
-                    if let Some(words) = &mut open.words {
-                        *words += text.len();
+                    match &mut open.kind {
+                        Kind::Arguments(arguments) => arguments.push_str(text),
+                        Kind::Words(words) => *words += text.len(),
+                        Kind::Input | Kind::Other => {}
                     }
                     let text = Arc::clone(text);
                     self.held.push(alone(match of {
@@ -79,8 +105,13 @@ impl Live {
                 annotations,
                 opaque,
             } => {
-                if let Some(open) = self.open {
+                if let Some(open) = &self.open {
                     let index = open.index;
+                    if let Kind::Arguments(arguments) = &open.kind
+                        && JsonInput::parse(arguments).object().is_err()
+                    {
+                        self.unreadable.get_or_insert(index);
+                    }
                     let annotations = annotations.iter().cloned();
                     self.held.extend(
                         annotations
@@ -94,12 +125,19 @@ impl Live {
             }
         }
         if self.is_shown {
-            shown.append(&mut self.held);
+            self.show(shown);
         }
     }
 
-    /// The reply is whole.
-    pub(super) fn end(&mut self, shown: &mut Vec<Shown>) {
+    /// The reply is whole. Gives the calls of the client's that were begun.
+    pub(super) fn end(&mut self, shown: &mut Vec<Shown>) -> Vec<ToolCallId> {
+        self.show(shown);
+        std::mem::take(&mut self.calls)
+    }
+
+    /// All that is said is told: the reply to the client ends with what nobody can read.
+    pub(super) fn release(&mut self, shown: &mut Vec<Shown>) {
+        self.unreadable = None;
         self.show(shown);
     }
 
@@ -113,15 +151,23 @@ impl Live {
         let Some(partial) = partial else {
             return;
         };
+        if let Some(unreadable) = self.unreadable.take() {
+            let ends = |shown: &Shown| matches!(shown, Shown::Piece { delta: Delta::BlockEnded { index }, .. } if *index == unreadable);
+            self.held.retain(|shown| !ends(shown));
+        }
         self.show(shown);
         let mut words = partial.blocks.iter().skip(self.words.len());
-        if let Some(open) = self.open {
-            if let Some(told) = open.words
-                && let Some(rest) = words.next()
-            {
-                self.say(open.index, text_of(rest).get(told..).unwrap_or_default());
+        match self.open.as_ref().map(|open| (open.index, &open.kind)) {
+            Some((index, Kind::Words(told))) => {
+                let rest = words.next().map(text_of);
+                let rest = rest.and_then(|text| text.get(*told..)).unwrap_or_default();
+                self.say(index, rest);
+                self.close();
             }
-            self.close();
+            Some((_, Kind::Other)) => self.close(),
+            // Nobody is told that it is whole.
+            Some((_, Kind::Arguments(_) | Kind::Input)) => self.open = None,
+            None => {}
         }
         for block in words {
             let index = self.start(BlockStart::Text, None, next);
@@ -142,7 +188,9 @@ impl Live {
 
     fn show(&mut self, shown: &mut Vec<Shown>) {
         self.is_shown = true;
-        shown.append(&mut self.held);
+        if self.unreadable.is_none() {
+            shown.append(&mut self.held);
+        }
     }
 
     fn start(&mut self, start: BlockStart, call: Option<ToolCallId>, next: &mut u32) -> u32 {
@@ -150,10 +198,29 @@ impl Live {
         *next += 1;
         self.first.get_or_insert(index);
         let is_text = matches!(start, BlockStart::Text);
+        let kind = match &start {
+            BlockStart::Text => Kind::Words(0),
+            BlockStart::ToolCall {
+                ran_by: RanBy::Client,
+                json,
+                ..
+            } => {
+                self.calls.extend(call.clone());
+                if *json {
+                    Kind::Arguments(String::new())
+                } else {
+                    Kind::Input
+                }
+            }
+            BlockStart::Refusal
+            | BlockStart::Thinking { .. }
+            | BlockStart::ToolCall { .. }
+            | BlockStart::Whole(_) => Kind::Other,
+        };
         self.open = Some(Open {
             index,
             is_blank: true,
-            words: is_text.then_some(0),
+            kind,
         });
         let delta = Delta::BlockStarted { index, start };
         self.held.push(Shown::Piece { call, delta });
@@ -175,7 +242,7 @@ impl Live {
         if let Some(open) = self.open.take() {
             let index = open.index;
             self.held.push(alone(Delta::BlockEnded { index }));
-            if let (Some(words), false) = (open.words, open.is_blank) {
+            if let (Kind::Words(words), false) = (open.kind, open.is_blank) {
                 self.words.push(words);
             }
         }
@@ -187,7 +254,7 @@ const fn alone(delta: Delta) -> Shown {
 }
 
 /// What begins with a block, if it is shown while it comes, and the id of its call.
-fn began(started: &Started) -> Option<(BlockStart, Option<ToolCallId>)> {
+fn began(started: &Started, turn: &Turn) -> Option<(BlockStart, Option<ToolCallId>)> {
     Some(match started {
         Started::Call {
             by_provider,
@@ -196,14 +263,18 @@ fn began(started: &Started) -> Option<(BlockStart, Option<ToolCallId>)> {
             name,
             upstream,
         } => {
-            if !by_provider {
+            let (ran_by, upstream) = if *by_provider {
+                (RanBy::Provider, upstream.clone())
+            } else if turn.shows_as_written(name.as_str(), *json) {
+                (RanBy::Client, None)
+            } else {
                 return None;
-            }
+            };
             let start = BlockStart::ToolCall {
                 json: *json,
                 name: name.as_str().into(),
-                ran_by: RanBy::Provider,
-                upstream: upstream.clone(),
+                ran_by,
+                upstream,
             };
             (start, Some(id.clone()))
         }

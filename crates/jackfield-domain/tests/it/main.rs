@@ -29,3 +29,4 @@ mod values;
 mod viewing;
 mod waits;
 mod world;
+mod written;

@@ -57,7 +57,10 @@ impl Talk {
     pub(crate) fn new(session: &str, server_tools: bool) -> Self {
         Self {
             deliveries: 0,
-            display: Display { server_tools },
+            display: Display {
+                calls_as_written: false,
+                server_tools,
+            },
             ends: Vec::new(),
             history: Vec::new(),
             now: Now {
@@ -67,6 +70,12 @@ impl Talk {
             session: SessionId::parse(session).expect("an id"),
             steps: Vec::new(),
         }
+    }
+
+    /// The same for clients that are shown their calls while they are written.
+    pub(crate) const fn shown_as_written(mut self) -> Self {
+        self.display.calls_as_written = true;
+        self
     }
 
     /// What its client was shown.

@@ -99,6 +99,47 @@ fn calls_of_ours_are_left_out_or_shown_to_their_end() {
 }
 
 #[test]
+fn calls_that_are_shown_as_they_are_written_keep_their_places() {
+    let say = |talk: Talk| {
+        let mut talk = talk;
+        let first = vec![
+            text("One moment."),
+            Part::Client("{\"n\":1}".to_owned()),
+            Part::Server("read"),
+            Part::Server("denied"),
+            text("So."),
+            Part::Client("{\"n\":2}".to_owned()),
+        ];
+        talk.say("go", &[first, vec![text("Done.")]]);
+        talk
+    };
+    let whole = say(Talk::new("s", true));
+    let talk = say(Talk::new("s", true).shown_as_written());
+    assert_eq!(
+        outline(&talk.history[1]),
+        [
+            "One moment.",
+            "Client calls client",
+            "So.",
+            "Client calls client",
+            "Provider calls read of box/read",
+            "Provider calls denied of box/denied",
+            "outcome of box/read",
+            "error of box/denied",
+        ]
+    );
+    // It makes no difference for what is kept, and for where the next request belongs.
+    assert_eq!(talk.view(), whole.view());
+    let ids = |talk: &Talk| {
+        let calls = talk.history[1].calls();
+        let own = calls.filter(|call| call.ran_by == RanBy::Client);
+        own.map(|call| (call.id.clone(), call.input.clone()))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(ids(&talk), ids(&whole));
+}
+
+#[test]
 fn a_reply_counts_its_own_rounds() {
     let talk = mixed(false);
     let turn = TurnId::derive(&SessionId::parse("s").expect("an id"), 1);

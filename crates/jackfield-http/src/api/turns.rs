@@ -76,7 +76,10 @@ pub(crate) async fn post(
     options.caller = Some(Arc::new(Caller {
         body: Some(digest),
         dialect: DIALECT.into(),
-        display: Display { server_tools: true },
+        display: Display {
+            calls_as_written: false,
+            server_tools: true,
+        },
         echo: None,
         key: key.map(Into::into),
         model: super::wire::words::model(&options.model).into(),

@@ -32,6 +32,8 @@ pub(crate) struct Asked {
     pub(crate) about: About,
     /// The digest of its body, by which a repeat is known.
     pub(crate) body: Digest,
+    /// Whether its client is shown the calls that it is to run while they are written.
+    pub(crate) calls_as_written: bool,
     /// The dialect that it is in.
     pub(crate) dialect: &'static str,
     /// What it says.
@@ -121,6 +123,7 @@ impl Asked {
             about,
             adopts,
             body: Digest::of(body),
+            calls_as_written: incoming.stream && config.serve.stream_arguments,
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_kept,

@@ -308,6 +308,7 @@ impl Opens<'_> {
         let Asked {
             about,
             body,
+            calls_as_written,
             dialect,
             incoming,
             key,
@@ -321,6 +322,7 @@ impl Opens<'_> {
             body: Some(*body),
             dialect: (*dialect).into(),
             display: Display {
+                calls_as_written: *calls_as_written,
                 server_tools: *shows_tools,
             },
             echo: Some(Value::Object(about.echo.clone()).to_string().into()),

@@ -26,7 +26,7 @@ stored_struct! { Caller as CallerForm {
     maybe body: Digest, echo: Arc<str>, key: Arc<str>, view: Digest
 } }
 
-stored_struct! { Display as DisplayForm { server_tools: bool } }
+stored_struct! { Display as DisplayForm { server_tools: bool; flag calls_as_written } }
 
 stored_enum! { LimitKind as LimitKindForm { ActiveTime, Cost, NoProgress, Rounds, Tokens } }
 

@@ -76,6 +76,7 @@ macro_rules! stored_struct {
             $($field:ident: $type:ty),*
             $(; maybe $($maybe:ident: $maybe_type:ty),+)?
             $(; many $($many:ident: $many_type:ty),+)?
+            $(; flag $($flag:ident),+)?
             $(; zero $($zero:ident),+)?
             $(,)?
         }
@@ -97,6 +98,10 @@ macro_rules! stored_struct {
                 $many: Vec<<$many_type as $crate::v1::stored::Stored>::Form>,
             )+)?
             $($(
+                #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+                $flag: bool,
+            )+)?
+            $($(
                 #[serde(default, skip_serializing_if = "crate::v1::stored::is_zero")]
                 $zero: u64,
             )+)?
@@ -106,21 +111,23 @@ macro_rules! stored_struct {
             type Form = $form;
 
             fn form(&self) -> $form {
-                let Self { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($zero,)+)? } = self;
+                let Self { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($flag,)+)? $($($zero,)+)? } = self;
                 $form {
                     $($field: $crate::v1::stored::Stored::form($field),)*
                     $($($maybe: $crate::v1::stored::Stored::form($maybe),)+)?
                     $($($many: $crate::v1::stored::Stored::form($many),)+)?
+                    $($($flag: *$flag,)+)?
                     $($($zero: *$zero,)+)?
                 }
             }
 
             fn of(form: $form) -> Result<Self, $crate::v1::stored::Invalid> {
-                let $form { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($zero,)+)? } = form;
+                let $form { $($field,)* $($($maybe,)+)? $($($many,)+)? $($($flag,)+)? $($($zero,)+)? } = form;
                 Ok(Self {
                     $($field: $crate::v1::stored::Stored::of($field)?,)*
                     $($($maybe: $crate::v1::stored::Stored::of($maybe)?,)+)?
                     $($($many: $crate::v1::stored::Stored::of($many)?,)+)?
+                    $($($flag,)+)?
                     $($($zero,)+)?
                 })
             }

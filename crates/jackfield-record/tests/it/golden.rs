@@ -46,6 +46,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
         ("turn_opened_called", samples::turn_opened_called()),
         ("turn_opened_granted", samples::turn_opened_granted()),
         ("turn_opened_priced", samples::turn_opened_priced()),
+        ("turn_opened_streamed", samples::turn_opened_streamed()),
         ("turn_opened_strict", samples::turn_opened_strict()),
         (
             "turn_resumed_restricted",

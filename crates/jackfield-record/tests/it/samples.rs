@@ -37,6 +37,7 @@ pub(crate) use self::approval::{
 };
 pub(crate) use self::caller::{
     delivered_late, delivered_withdrawn, delivered_written, turn_ended_viewed, turn_opened_called,
+    turn_opened_streamed,
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};

@@ -124,9 +124,7 @@ fn caller(principal: &str) -> Caller {
     Caller {
         body: Some(Digest::of(b"body")),
         dialect: "claude".into(),
-        display: Display {
-            server_tools: false,
-        },
+        display: Display::default(),
         echo: None,
         key: None,
         model: "model".into(),

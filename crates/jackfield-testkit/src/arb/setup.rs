@@ -123,7 +123,7 @@ pub fn caller() -> impl Strategy<Value = Caller> + Clone {
     (
         option::of(digest()),
         select(&["api", "claude", "openai-chat", "openai-responses"][..]),
-        any::<bool>(),
+        (any::<bool>(), any::<bool>()),
         option::of(json()),
         option::of(text()),
         text(),
@@ -131,10 +131,22 @@ pub fn caller() -> impl Strategy<Value = Caller> + Clone {
         option::of(digest()),
     )
         .prop_map(
-            |(body, dialect, server_tools, echo, key, model, principal, view)| Caller {
+            |(
+                body,
+                dialect,
+                (calls_as_written, server_tools),
+                echo,
+                key,
+                model,
+                principal,
+                view,
+            )| Caller {
                 body,
                 dialect: dialect.into(),
-                display: Display { server_tools },
+                display: Display {
+                    calls_as_written,
+                    server_tools,
+                },
                 echo: echo.map(|json| json.to_string().into()),
                 key,
                 model,

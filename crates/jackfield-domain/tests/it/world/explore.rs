@@ -17,6 +17,8 @@ pub(crate) enum Class {
     AcceptedCall,
     AnsweredRefusal,
     CallNotStarted,
+    CallShownAsWritten,
+    CallShownInVain,
     CancelDuringAReply,
     CancelDuringATool,
     CrashInRecovery,
@@ -58,10 +60,12 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 41] = [
+    pub(crate) const ALL: [Self; 43] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
+        Self::CallShownAsWritten,
+        Self::CallShownInVain,
         Self::CancelDuringAReply,
         Self::CancelDuringATool,
         Self::CrashInRecovery,

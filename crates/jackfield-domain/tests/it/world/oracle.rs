@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jackfield_domain::fact::{AfterLoss, Fact, ModelCallEnd};
+use jackfield_domain::fact::{AfterLoss, Fact, ModelCallEnd, TurnEnd};
 use jackfield_domain::failure::Disposition;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId};
 use jackfield_domain::request::Attempt;
@@ -238,7 +238,12 @@ impl World {
             let called = step.actions.iter().any(
                 |action| matches!(action, Action::CallModel { attempt, .. } if *attempt == next),
             );
-            if !called || machine.turn().lost_replies() == 0 {
+            // What was lost may have cost what the next try needs.
+            let allowance = machine.turn().setup().allowance;
+            let may_be_poor = allowance.tokens.is_some() || allowance.cost.is_some();
+            let is_spent =
+                may_be_poor && matches!(machine.turn().end(), Some(TurnEnd::Limited { .. }));
+            if !called && !is_spent || machine.turn().lost_replies() == 0 {
                 let detail = format!("{attempt:?} was lost and not called again");
                 self.violate(Property::RecoveryFollowsTheTable, detail);
             }
@@ -402,7 +407,7 @@ impl World {
             matches!(
                 fact,
                 Fact::TurnEnded {
-                    end: jackfield_domain::fact::TurnEnd::Cancelled(_),
+                    end: TurnEnd::Cancelled(_),
                     ..
                 }
             )
@@ -434,7 +439,6 @@ impl World {
         }
         for fact in &step.facts {
             if let Fact::TurnEnded { end, .. } = fact {
-                use jackfield_domain::fact::TurnEnd;
                 self.classes.insert(match end {
                     TurnEnd::Answered(_) => Class::EndAnswered,
                     TurnEnd::Cancelled(_) => Class::EndCancelled,

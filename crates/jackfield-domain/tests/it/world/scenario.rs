@@ -122,10 +122,11 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         prop::bool::weighted(0.9),
         prop::option::weighted(0.2, 100..40_000_u64),
         prop::option::weighted(0.1, 100..160_000_u64),
+        any::<bool>(),
     );
     (limits, rest).prop_map(|(limits, rest)| {
         let (parallel_calls, rounds, model_retries, is_error, small, repeats) = limits;
-        let (can_supersede, tools_after_first_round, tokens, cost) = rest;
+        let (can_supersede, tools_after_first_round, tokens, cost, calls_as_written) = rest;
         let on_limit = if is_error {
             OnLimit::Error
         } else {
@@ -153,7 +154,10 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
         };
         Setup {
             allowance,
-            caller: Some(Arc::new(caller(repeats.is_multiple_of(2)))),
+            caller: Some(Arc::new(caller(Display {
+                calls_as_written,
+                server_tools: repeats.is_multiple_of(2),
+            }))),
             can_supersede,
             price: cost.map(|_| price()),
             strict: can_supersede.then_some(NoteEffect::Quality),
@@ -164,12 +168,12 @@ pub(crate) fn setups() -> impl Strategy<Value = Setup> {
 }
 
 /// A client that keeps the conversation, as it begins every world.
-fn caller(server_tools: bool) -> Caller {
+fn caller(display: Display) -> Caller {
     let view = chain(&[Message::user("do it")]);
     Caller {
         body: None,
         dialect: "claude".into(),
-        display: Display { server_tools },
+        display,
         echo: None,
         key: None,
         model: "model".into(),

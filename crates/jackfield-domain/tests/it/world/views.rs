@@ -1,6 +1,6 @@
 //! Views of worlds: what a client is shown of a turn, live and later, and where its next requests belong.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
@@ -14,6 +14,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::telling::{Teller, Told};
+use jackfield_domain::tool_input::JsonInput;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::view::{self, Gather, SegmentEnd, Segments, Shown, Viewer};
 use jackfield_domain::wait::{Answer, WaitEnd, WaitKind};
@@ -54,7 +55,7 @@ impl World {
                 Some(SegmentEnd::Failed(_)) => kept = false,
                 None => self.violate(Property::ViewsAreTheSame, "no end".to_owned()),
             }
-            history.push(self.kept(&later));
+            history.push(self.kept(&later, &bounds));
             if segment > 0 {
                 self.classes.insert(Class::SecondSegment);
             }
@@ -310,7 +311,26 @@ impl World {
         let mut ours: BTreeSet<ToolCallId> = BTreeSet::new();
         let mut outcomes = Vec::new();
         let mut next = 0;
+        let mut open: BTreeMap<u32, (ToolCallId, String)> = BTreeMap::new();
+        let mut whole = BTreeSet::new();
+        let mut unreadable = BTreeSet::new();
         for (call, delta) in &view.pieces {
+            match delta {
+                Delta::ArgumentsAppended { index, text } => {
+                    if let Some((_, arguments)) = open.get_mut(index) {
+                        arguments.push_str(text);
+                    }
+                }
+                Delta::BlockEnded { index } => {
+                    if let Some((call, arguments)) = open.remove(index) {
+                        if JsonInput::parse(&arguments).object().is_err() {
+                            unreadable.insert(call.clone());
+                        }
+                        whole.insert(call);
+                    }
+                }
+                _ => {}
+            }
             let Delta::BlockStarted { index, start } = delta else {
                 continue;
             };
@@ -321,7 +341,10 @@ impl World {
             next += 1;
             match (start, call) {
                 (BlockStart::ToolCall { ran_by, .. }, Some(call)) => match ran_by {
-                    RanBy::Client => _ = handed.insert(call.clone()),
+                    RanBy::Client => {
+                        handed.insert(call.clone());
+                        open.insert(*index, (call.clone(), String::new()));
+                    }
                     RanBy::Provider => _ = ours.insert(call.clone()),
                     RanBy::Engine => self.violate(Property::ViewsAreTheSame, detail),
                 },
@@ -343,7 +366,29 @@ impl World {
             Some(SegmentEnd::Whole(end)) => Some(end.finish == FinishReason::ToolCalls),
             Some(SegmentEnd::Failed(_)) | None => None,
         };
-        let is_right = handed == bounds.asked
+        let in_vain = handed.difference(&bounds.asked).count() > 0;
+        // A reply that was cut off or refused ends with the calls in it as they are.
+        let breaks_off = match &view.end {
+            Some(SegmentEnd::Whole(end)) => matches!(
+                end.finish,
+                FinishReason::ContentFilter
+                    | FinishReason::ContextFull
+                    | FinishReason::Length
+                    | FinishReason::Refused
+            ),
+            Some(SegmentEnd::Failed(_)) | None => true,
+        };
+        let is_told_whole = unreadable.is_empty() || finish == Some(false);
+        if caller.display.calls_as_written && !handed.is_empty() {
+            self.classes.insert(Class::CallShownAsWritten);
+        }
+        if in_vain {
+            self.classes.insert(Class::CallShownInVain);
+        }
+        let is_right = bounds.asked.is_subset(&whole)
+            && whole.is_subset(&handed)
+            && is_told_whole
+            && (!in_vain || caller.display.calls_as_written && breaks_off)
             && (shown || ours.is_empty() && outcomes.is_empty())
             && finish.is_none_or(|handed_over| handed_over == bounds.is_handed_over);
         if !is_right {
@@ -353,8 +398,16 @@ impl World {
     }
 
     /// What a client keeps of a reply, whole or broken off.
-    fn kept(&self, view: &View) -> Message {
-        gathered(view)
+    fn kept(&self, view: &View, bounds: &Bounds) -> Message {
+        let mut message = gathered(view);
+        // What it was shown and is not to run, it does not keep.
+        message.blocks.retain(|block| match &block.content {
+            Content::ToolCall(call) if call.ran_by == RanBy::Client => {
+                bounds.asked.contains(&call.id)
+            }
+            _ => true,
+        });
+        message
     }
 
     /// Where a history belongs of which the world has come so far.
@@ -485,6 +538,13 @@ fn add(pieces: &mut Vec<(Option<ToolCallId>, Delta)>, call: Option<ToolCallId>, 
         (
             Some((_, Delta::TextAppended { index, text })),
             Delta::TextAppended {
+                index: on,
+                text: more,
+            },
+        )
+        | (
+            Some((_, Delta::ArgumentsAppended { index, text })),
+            Delta::ArgumentsAppended {
                 index: on,
                 text: more,
             },

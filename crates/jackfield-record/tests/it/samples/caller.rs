@@ -15,7 +15,10 @@ pub(crate) fn turn_opened_called() -> Envelope {
     let known = Caller {
         body: Some(Digest::of(b"body")),
         dialect: "openai-responses".into(),
-        display: Display { server_tools: true },
+        display: Display {
+            calls_as_written: false,
+            server_tools: true,
+        },
         echo: Some(r#"{"metadata":{"user":"мария"}}"#.into()),
         key: Some("retry-1".into()),
         model: "custom-claude-4-sonnet".into(),
@@ -25,9 +28,7 @@ pub(crate) fn turn_opened_called() -> Envelope {
     let unknown = Caller {
         body: None,
         dialect: "api".into(),
-        display: Display {
-            server_tools: false,
-        },
+        display: Display::default(),
         echo: None,
         key: None,
         model: "model-1".into(),
@@ -40,6 +41,19 @@ pub(crate) fn turn_opened_called() -> Envelope {
     for (fact, caller) in envelope.facts.iter_mut().zip([known, unknown]) {
         if let Fact::TurnOpened { setup, .. } = fact {
             Arc::make_mut(setup).caller = Some(Arc::new(caller));
+        }
+    }
+    envelope
+}
+
+/// Turns whose clients are shown their calls while they are written.
+pub(crate) fn turn_opened_streamed() -> Envelope {
+    let mut envelope = turn_opened_called();
+    for fact in &mut envelope.facts {
+        if let Fact::TurnOpened { setup, .. } = fact
+            && let Some(caller) = &mut Arc::make_mut(setup).caller
+        {
+            Arc::make_mut(caller).display.calls_as_written = true;
         }
     }
     envelope

@@ -271,9 +271,7 @@ fn caller(principal: &str, body: &str, key: Option<&str>) -> Caller {
     Caller {
         body: Some(digest(body)),
         dialect: "claude".into(),
-        display: Display {
-            server_tools: false,
-        },
+        display: Display::default(),
         echo: None,
         key: key.map(Into::into),
         model: "model".into(),
