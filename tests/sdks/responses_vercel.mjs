@@ -153,7 +153,7 @@ const cases = {
       model, prompt: "[abort] Count.", abortSignal: stop.signal, onAbort: () => {}, onError: () => {}, ...once,
     });
     for await (const piece of textStream) {
-      assert.equal(piece.slice(0, 3), "One");
+      assert.equal(piece, "O");
       stop.abort();
       break;
     }

@@ -76,7 +76,7 @@ pub fn standing<'a>(
     pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
     standing: &Standing,
 ) -> Vec<u8> {
-    let mut encoder = Encoder::new(about);
+    let mut encoder = Encoder::after(about, Some(u64::MAX));
     for (delta, call) in pieces {
         drop(encoder.push_as(delta, call));
     }
@@ -90,7 +90,7 @@ pub fn whole<'a>(
     pieces: impl IntoIterator<Item = (&'a Delta, Option<&'a ToolCallId>)>,
     end: &ReplyEnd,
 ) -> Vec<u8> {
-    let mut encoder = Encoder::new(about);
+    let mut encoder = Encoder::after(about, Some(u64::MAX));
     for (delta, call) in pieces {
         drop(encoder.push_as(delta, call));
     }

@@ -5,6 +5,7 @@ mod encoder;
 mod item;
 mod message;
 mod out;
+mod pieces;
 mod reasoning;
 mod slot;
 mod telling;

@@ -26,7 +26,7 @@ use crate::responses::wire::{Response, ResponseError};
 /// Pieces that fit no open block are ignored.
 ///
 /// The events depend on what is told and not on how it was cut, and so do their numbers: `sequence_number`
-/// counts each event, and of a piece of text each byte.
+/// counts them one by one. The last word of a text so far waits for the next one, therefore.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -147,6 +147,9 @@ impl Encoder {
     #[must_use]
     pub fn broke_off(mut self, error: ResponseError) -> Vec<SseEvent> {
         self.prepare();
+        if let Some(block) = self.waiting.front_mut() {
+            block.tell_rest(&mut self.out);
+        }
         let response = self.standing(&Standing::Failed(error));
         self.out
             .push("response.failed", json!({ "response": response }));

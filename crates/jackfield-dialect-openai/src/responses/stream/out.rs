@@ -12,9 +12,8 @@ use crate::responses::wire::{Item, Response};
 
 /// What was written so far.
 ///
-/// An event's number is that of its last unit: a unit is an event, or a byte of text where the event tells
-/// a piece of one. So the numbers do not depend on how a text was cut when it was told, and what was told
-/// live is told again under the same ones.
+/// Events are numbered one by one, from 0. Which events tell a text depends on the text alone, and not on how
+/// it was cut when it came: what was told live is told again in the same ones, under the same numbers.
 #[derive(Debug)]
 pub(super) struct Out {
     pub(super) about: About,
@@ -25,8 +24,8 @@ pub(super) struct Out {
     items: Vec<Option<Item>>,
     /// Calls of tools of the server's own that have no outcome yet.
     running: Vec<Running>,
-    /// How many units were told.
-    units: u64,
+    /// How many events were told.
+    told: u64,
 }
 
 /// A call of a tool of the server's own that has no outcome yet.
@@ -79,7 +78,7 @@ impl Out {
             events: Vec::new(),
             items: Vec::new(),
             running: Vec::new(),
-            units: 0,
+            told: 0,
         }
     }
 
@@ -114,11 +113,9 @@ impl Out {
 
     /// Writes an event of these fields.
     pub(super) fn push(&mut self, name: &'static str, fields: Value) {
-        let number = self.units;
-        self.units += 1;
-        if self.is_known(number) {
+        let Some(number) = self.next_number() else {
             return;
-        }
+        };
         let mut event = json!({ "type": name, "sequence_number": number });
         if let (Value::Object(event), Value::Object(fields)) = (&mut event, fields) {
             event.extend(fields);
@@ -138,17 +135,9 @@ impl Out {
         self.push(name, about);
     }
 
-    /// Writes a piece of a text of an item.
+    /// Writes the event for a piece of a text of an item.
     pub(super) fn piece(&mut self, told: Told, (place, id): (usize, &str), text: &str) {
-        let first = self.units;
-        self.units = first.saturating_add(u64::try_from(text.len()).unwrap_or(u64::MAX));
-        // Whoever comes back may have a part of what is one piece now.
-        let known = self
-            .after
-            .map_or(0, |after| after.saturating_add(1).saturating_sub(first));
-        let known = usize::try_from(known).unwrap_or(usize::MAX).min(text.len());
-        let news = &text[text.floor_char_boundary(known)..];
-        let Some(last) = self.units.checked_sub(1).filter(|_| !news.is_empty()) else {
+        let Some(number) = self.next_number() else {
             return;
         };
         let (content_index, summary_index) = match told {
@@ -158,12 +147,12 @@ impl Out {
         };
         let piece = Piece {
             name: told.name(),
-            sequence_number: last,
+            sequence_number: number,
             item_id: id,
             output_index: place,
             content_index,
             summary_index,
-            delta: news,
+            delta: text,
             logprobs: (told == Told::Words).then_some([]),
         };
         // What is made of numbers and texts can always be written.
@@ -222,8 +211,13 @@ impl Out {
         }
     }
 
-    fn is_known(&self, number: u64) -> bool {
-        self.after.is_some_and(|after| number <= after)
+    /// The number of the next event; `None` if whoever reads this has it.
+    fn next_number(&mut self) -> Option<u64> {
+        let number = self.told;
+        self.told += 1;
+        self.after
+            .is_none_or(|after| number > after)
+            .then_some(number)
     }
 }
 

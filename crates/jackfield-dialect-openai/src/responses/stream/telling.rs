@@ -7,6 +7,7 @@ use jackfield_domain::server_tool::ServerTool;
 use serde_json::{Value, json};
 
 use super::out::{Out, Told};
+use super::pieces::Pieces;
 use crate::responses::reply::{Made, ServerCall, in_words, item_id};
 use crate::responses::state;
 use crate::responses::wire::{Item, Part};
@@ -97,13 +98,35 @@ impl Waiting {
         self.id = id;
     }
 
-    /// Tells the words that have not been told.
-    pub(super) fn news(&mut self, told: Told, out: &mut Out) {
-        let news = self.text.get(self.told_text..).unwrap_or_default();
-        if !news.is_empty() {
-            out.piece(told, (self.place, &self.id), news);
+    /// Tells what there is of the words and of the arguments, although more was to come: the reply broke off.
+    pub(super) fn tell_rest(&mut self, out: &mut Out) {
+        let told = match &self.start {
+            _ if !self.told => return,
+            BlockStart::Refusal => Told::Refusal,
+            BlockStart::Text => Told::Words,
+            BlockStart::Thinking { .. } => Told::Summary,
+            BlockStart::ToolCall {
+                ran_by: RanBy::Provider,
+                ..
+            }
+            | BlockStart::Whole(_) => return,
+            BlockStart::ToolCall { json: true, .. } => Told::Arguments,
+            BlockStart::ToolCall { json: false, .. } => Told::Input,
+        };
+        let rest = self.text.get(self.told_text..).unwrap_or_default();
+        for piece in Pieces::of(rest, self.told_text == 0, true) {
+            out.piece(told, (self.place, &self.id), piece);
         }
         self.told_text = self.text.len();
+    }
+
+    /// Tells the words that have not been told: as far as it is known which events tell them.
+    pub(super) fn news(&mut self, told: Told, out: &mut Out) {
+        let rest = self.text.get(self.told_text..).unwrap_or_default();
+        for piece in Pieces::of(rest, self.told_text == 0, self.ended) {
+            out.piece(told, (self.place, &self.id), piece);
+            self.told_text += piece.len();
+        }
     }
 
     fn words(&mut self, told: Told, out: &mut Out) {
