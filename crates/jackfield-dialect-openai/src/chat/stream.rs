@@ -7,6 +7,7 @@ mod decoder;
 mod encoder;
 mod prose;
 mod read;
+mod remarks;
 mod waiting;
 
 pub use decoder::Decoder;

@@ -14,6 +14,7 @@ use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
 
 use super::chunks::{calling, choice, event, meanwhile, words};
+use super::remarks::Remarks;
 use super::waiting::{Kind, Waiting, piece};
 use crate::chat::reply::ending::{Holds, finish_word, usage_to_wire};
 use crate::chat::reply::{is_audio, server_tools, state};
@@ -39,6 +40,7 @@ pub struct Encoder {
     model: String,
     /// Whether reasoning is told.
     reasoning: bool,
+    remarks: Remarks,
     /// The ids of the calls that Jackfield ran.
     server_calls: Vec<String>,
     /// Whether something was told that is to be heard: a message has one place for it.
@@ -63,6 +65,7 @@ impl Encoder {
             last: None,
             model: model.into(),
             reasoning: true,
+            remarks: Remarks::default(),
             server_calls: Vec::new(),
             sounded: false,
             spoke: false,
@@ -157,6 +160,7 @@ impl Encoder {
             block.ended = true;
         }
         self.flush(&mut out);
+        self.remark(&mut out);
         if self.reasoning
             && let Some(details) = state::of_dialect(&end.opaque, state::REASONING_DETAILS)
         {
@@ -223,13 +227,9 @@ impl Encoder {
     }
 
     /// Tells what is known only at the end of a block.
-    fn end_block(&self, block: &mut Waiting, kind: Kind, out: &mut Vec<SseEvent>) {
-        let remarks = std::mem::take(&mut block.remarks);
-        if kind == Kind::Text && !remarks.is_empty() {
-            out.push(self.chunk(wire::Delta {
-                annotations: Some(remarks),
-                ..wire::Delta::default()
-            }));
+    fn end_block(&mut self, block: &mut Waiting, kind: Kind, out: &mut Vec<SseEvent>) {
+        if kind == Kind::Text {
+            self.remarks.add(std::mem::take(&mut block.remarks));
         }
         if matches!(kind, Kind::Call(_))
             && !block.state_told
@@ -241,6 +241,16 @@ impl Encoder {
                 call.extra_content = Some(extra.clone());
             }
             out.push(self.chunk(delta));
+        }
+    }
+
+    /// Tells the remarks on the words so far.
+    fn remark(&mut self, out: &mut Vec<SseEvent>) {
+        if let Some(remarks) = self.remarks.take() {
+            out.push(self.chunk(wire::Delta {
+                annotations: Some(remarks),
+                ..wire::Delta::default()
+            }));
         }
     }
 
@@ -269,6 +279,8 @@ impl Encoder {
                 name,
                 upstream,
             } => {
+                // Whoever reads calls takes the words before them for whole.
+                self.remark(out);
                 let index = self.calls;
                 self.calls += 1;
                 self.holds.calls = true;

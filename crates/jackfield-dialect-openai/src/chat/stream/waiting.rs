@@ -29,7 +29,7 @@ pub(super) struct Waiting {
     pub(super) index: u32,
     /// The words, cut as they came.
     pub(super) pieces: Vec<Arc<str>>,
-    /// The remarks on them: told together, as SDKs cannot add up several lists of them.
+    /// The remarks on them.
     pub(super) remarks: Vec<Value>,
     pub(super) start: BlockStart,
     pub(super) states: Vec<OpaqueState>,

@@ -3,7 +3,7 @@
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::models;
-use jackfield_domain::block::Block;
+use jackfield_domain::block::{Annotation, Block, Content};
 use jackfield_domain::later_round::LaterRound;
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
@@ -123,4 +123,52 @@ fn the_models() {
     );
     let back = models::from_wire(list.to_string().as_bytes()).expect("a list");
     assert_eq!(back, models);
+}
+
+/// The vendor's SDKs take the first list of remarks as it is, and want a place with each of a second one.
+#[test]
+fn remarks_on_words_of_several_rounds_come_in_lists_that_sdks_can_add_up() {
+    let noted = |words: &str, url: &str| {
+        let mut block = Block::text(words);
+        if let Content::Text(text) = &mut block.content {
+            text.annotations.push(Annotation {
+                dialect: "openai-chat".into(),
+                json: json!({ "type": "url_citation", "url_citation": { "url": url } }),
+                title: None,
+                url: Some(url.into()),
+            });
+        }
+        block
+    };
+    let segment = |rounds| Segment {
+        end: ReplyEnd::new(FinishReason::Stop),
+        rounds,
+    };
+    let lists = |segment: &Segment| -> Vec<Value> {
+        let deltas = plainly(&segment.rounds.concat());
+        let events = segment.events(&ChatCompletions::new(), &about(json!({})), &deltas);
+        let told = added_up(&events)["message"]["annotations"].clone();
+        let (whole, _) = ChatCompletions::new().reply(&segment.reply(), &about(json!({})));
+        let whole: Value = serde_json::from_slice(&whole).expect("JSON");
+        let urls = |list: &Value| -> Vec<Value> {
+            let entries = list.as_array().expect("a list").iter();
+            entries
+                .map(|entry| entry["url_citation"]["url"].clone())
+                .collect()
+        };
+        let message = &whole["choices"][0]["message"];
+        assert_eq!(urls(&told), urls(&message["annotations"]));
+        let chunks = events.iter().filter(|event| event.data != "[DONE]");
+        let chunks = chunks.map(|event| serde_json::from_str(&event.data).expect("JSON"));
+        let lists = chunks.map(|chunk: Value| chunk["choices"][0]["delta"]["annotations"].clone());
+        lists.filter(|list| !list.is_null()).collect()
+    };
+    let two = vec![noted("One.", "a")];
+    let two = segment(vec![two, vec![noted("Two.", "b"), noted("Three.", "c")]]);
+    assert_eq!(lists(&two).len(), 1);
+    let call = client_call("call_c1", "calendar", "{}");
+    let around = segment(vec![vec![noted("One.", "a"), call, noted("Two.", "b")]]);
+    let lists = lists(&around);
+    assert_eq!(lists.len(), 2);
+    assert_eq!(lists[1][0]["index"], 1);
 }
