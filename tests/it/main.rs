@@ -29,6 +29,7 @@ mod containers;
 mod doctor;
 mod events;
 mod gateway;
+mod gateway_again;
 mod gateway_arguments;
 mod gateway_guarded;
 mod gateway_hostile;

@@ -18,7 +18,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use self::asked::Asked;
 pub(crate) use self::asked::owner_of;
 use self::opening::Opened;
-pub(crate) use self::stream::answer as stream;
+pub(crate) use self::stream::{again, answer as stream};
 pub(crate) use self::telling::{Held, Telling};
 use crate::dialects::RESPONSES;
 use crate::gateway::Gateway;

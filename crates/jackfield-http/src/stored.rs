@@ -163,7 +163,7 @@ async fn stream(
     let held = Held { connection, slot };
     let ledger = extensions.get::<Ledger>().cloned();
     let keep_alive = gateway.shared.config.serve.keep_alive;
-    Ok(flow::stream(telling, encoder, held, keep_alive, ledger).await?)
+    Ok(flow::again(telling, encoder, held, keep_alive, ledger))
 }
 
 /// Tells a response from its beginning on.

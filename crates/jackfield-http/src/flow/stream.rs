@@ -29,7 +29,7 @@ use jackfield_domain::view::{SegmentEnd, Shown};
 /// What failed before the first piece.
 pub(crate) async fn answer(
     mut told: Telling,
-    mut encoder: Box<dyn EncodeReply>,
+    encoder: Box<dyn EncodeReply>,
     held: Held,
     keep_alive: Duration,
     ledger: Option<Ledger>,
@@ -43,31 +43,28 @@ pub(crate) async fn answer(
         held.connection.written();
         return Err(failures::of_end(end));
     }
-    let mut text = String::new();
-    write(&mut text, &encoder.begin());
-    let mut sending = Sending {
-        encoder: Some(encoder),
-        keep_alive,
-        text,
-        told,
-    };
+    let mut sending = Sending::begun(told, encoder, keep_alive);
     sending.push(&first);
     if first.is_empty() {
         sending.stay();
     }
-    let frames = stream::unfold(sending, |mut sending| async move {
-        let text = sending.next().await?;
-        Some((Ok::<_, Infallible>(Frame::data(text)), sending))
-    });
-    let body = StreamBody::new(Box::pin(frames));
-    let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
-    let headers = response.headers_mut();
-    let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
-    headers.insert(CONTENT_TYPE, events);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
-    // Proxies that keep answers back are told not to.
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    Ok(response)
+    Ok(sending.response(held, ledger))
+}
+
+/// The same for a reply that its client knows of: it begins at once, and ends in an event if it failed.
+pub(crate) fn again(
+    told: Telling,
+    encoder: Box<dyn EncodeReply>,
+    held: Held,
+    keep_alive: Duration,
+    ledger: Option<Ledger>,
+) -> Response {
+    let mut sending = Sending::begun(told, encoder, keep_alive);
+    if sending.text.is_empty() {
+        // The client has the first events; its head is sent with the first piece otherwise.
+        sending.stay();
+    }
+    sending.response(held, ledger)
 }
 
 /// A reply that is being written.
@@ -81,6 +78,35 @@ struct Sending {
 }
 
 impl Sending {
+    /// The first events.
+    fn begun(told: Telling, mut encoder: Box<dyn EncodeReply>, keep_alive: Duration) -> Self {
+        let mut text = String::new();
+        write(&mut text, &encoder.begin());
+        Self {
+            encoder: Some(encoder),
+            keep_alive,
+            text,
+            told,
+        }
+    }
+
+    /// What is sent, piece by piece.
+    fn response(self, held: Held, ledger: Option<Ledger>) -> Response {
+        let frames = stream::unfold(self, |mut sending| async move {
+            let text = sending.next().await?;
+            Some((Ok::<_, Infallible>(Frame::data(text)), sending))
+        });
+        let body = StreamBody::new(Box::pin(frames));
+        let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
+        let headers = response.headers_mut();
+        let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
+        headers.insert(CONTENT_TYPE, events);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        // Proxies that keep answers back are told not to.
+        headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+        response
+    }
+
     /// What is sent next; nothing when all of it was.
     async fn next(&mut self) -> Option<Bytes> {
         while self.text.is_empty() {

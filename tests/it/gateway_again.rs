@@ -1,0 +1,100 @@
+//! Responses that failed, looked at again as events.
+
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::{Part, Turn};
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, Kept};
+
+const MODEL: &str = "claude-sonnet-5";
+
+async fn gateway(claude: &ScriptedClaude, sessions: &Kept) -> Gateway {
+    let serve = sessions.gateway().at(&claude.base_url());
+    Gateway::listening(serve.start()).await
+}
+
+/// The response of this id, once nothing more comes of it.
+async fn over(gateway: &Gateway, id: &str) -> Value {
+    loop {
+        let answer = gateway.get(&format!("/v1/responses/{id}")).answered().await;
+        let response = answer.is(200);
+        if !["in_progress", "queued"].contains(&response["status"].as_str().expect("a status")) {
+            return response;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_response_that_failed_before_it_said_anything_ends_its_stream_as_failed() {
+    let refused = Turn::status(
+        400,
+        &json!({
+            "type": "error",
+            "error": { "type": "invalid_request_error", "message": "the model will not have it" },
+        }),
+    );
+    let claude = ScriptedClaude::start([refused]).await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions).await;
+    let asked = json!({ "model": MODEL, "input": "hi", "background": true });
+    let accepted = gateway
+        .post("/v1/responses", &asked)
+        .answered()
+        .await
+        .is(200);
+    let id = accepted["id"].as_str().expect("an id");
+    let response = over(&gateway, id).await;
+    assert_eq!(response["status"], "failed");
+    let path = format!("/v1/responses/{id}?stream=true");
+    let events = gateway.get(&path).answered().await.json_events();
+    let outline: Vec<_> = events
+        .iter()
+        .map(|event| (event["sequence_number"].as_u64(), event["type"].as_str()))
+        .collect();
+    assert_eq!(
+        outline,
+        [
+            (Some(0), Some("response.created")),
+            (Some(1), Some("response.in_progress")),
+            (Some(2), Some("response.failed")),
+        ]
+    );
+    assert_eq!(events[2]["response"], response);
+    let path = format!("{path}&starting_after=1");
+    let rest = gateway.get(&path).answered().await.json_events();
+    assert_eq!(rest, events[2..]);
+    gateway.end().await;
+}
+
+#[tokio::test]
+async fn what_is_told_again_has_the_events_that_it_had() {
+    let words = "It is a long way, 世界, and nobody knows where it ends.";
+    let call = Part::Call {
+        arguments: "{\"path\": \"some/where/that/is/far/away.txt\", \"n\": [1, 2, 3]}".to_owned(),
+        id: None,
+        name: "write".to_owned(),
+    };
+    let claude = ScriptedClaude::start([Turn::text(words).and(call).recut(7)]).await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions).await;
+    let asked = json!({
+        "model": MODEL, "input": "hi", "stream": true,
+        "tools": [{
+            "type": "function", "name": "write", "parameters": { "type": "object" }, "strict": false,
+        }],
+    });
+    let live = gateway.post("/v1/responses", &asked).answered().await;
+    let live = live.json_events();
+    for (number, event) in (0_u64..).zip(&live) {
+        assert_eq!(event["sequence_number"].as_u64(), Some(number), "{event}");
+    }
+    let id = live[0]["response"]["id"].as_str().expect("an id");
+    let path = format!("/v1/responses/{id}?stream=true");
+    assert_eq!(gateway.get(&path).answered().await.json_events(), live);
+    for known in 0..live.len() {
+        let path = format!("{path}&starting_after={known}");
+        let rest = gateway.get(&path).answered().await.json_events();
+        assert_eq!(rest, live[known + 1..], "after {known}");
+    }
+    gateway.end().await;
+}
