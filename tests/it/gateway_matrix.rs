@@ -11,21 +11,27 @@ use jackfield_dialect_claude as claude;
 use jackfield_dialect_kit::decode::DecodeReply as _;
 use jackfield_dialect_openai::profile::Profile;
 use jackfield_dialect_openai::{chat, responses};
+use jackfield_domain::block::{Block, Content};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::media::{Image, MediaSource};
+use jackfield_domain::message::{Message, Role};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_testservers::script::{Part, Turn};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Asking, Gateway, Kept, kept};
 use crate::matrix::{Same, lines};
 use crate::models::{Chat, Wire};
 
 const DIALECTS: [Wire; 3] = [Wire::Claude, Wire::OpenAiChat, Wire::OpenAiResponses];
+
+/// Those that show their reasoning: Chat Completions by `serve.extensions`, in the field of some servers.
+const REASONING: [Wire; 3] = [Wire::Claude, Wire::DeepSeek, Wire::OpenAiResponses];
 
 #[tokio::test]
 async fn words() {
@@ -109,6 +115,91 @@ async fn a_reply_that_is_cut_off_by_its_limit() {
     assert_eq!(same.end, TurnEnd::Answered(FinishReason::Length));
 }
 
+#[tokio::test]
+async fn reasoning_with_calls_over_several_rounds() {
+    let thought = |text: &str, signature: &str| Part::Thinking {
+        signature: signature.to_owned(),
+        text: text.to_owned(),
+    };
+    let call = |name: &str| Part::Call {
+        arguments: "{}".to_owned(),
+        id: None,
+        name: name.to_owned(),
+    };
+    let turns = [
+        Turn::reply([thought("A sum, then.", "b25l"), call("add")]),
+        Turn::reply([
+            thought("And a product.", "dHdv"),
+            Part::Text("One moment.".to_owned()),
+            call("multiply"),
+        ]),
+        Turn::reply([
+            thought("So that is it.", "dGhyZWU="),
+            Part::Text("2 and 6.".to_owned()),
+        ]),
+    ];
+    let lines = [
+        "(A sum, then.)",
+        "add {}",
+        "= 2",
+        "(And a product.)",
+        "One moment.",
+        "multiply {}",
+        "= 6",
+        "(So that is it.)",
+        "2 and 6.",
+    ];
+    let begin = Message::user("Begin.");
+    let (own, others) = ([Wire::OpenAiResponses], [Wire::Claude, Wire::DeepSeek]);
+    check_all(&others, &REASONING, &begin, &turns, &lines, |_| {}).await;
+    check_all(&own, &others, &begin, &turns, &lines, |_| {}).await;
+    // Responses holds an item of reasoning against the call behind it, which a client that keeps its
+    // conversation itself knows by an id of ours: between the two of one language there are no calls.
+    let turn = Turn::reply([
+        thought("A sum, then.", "b25l"),
+        Part::Text("It is 2.".to_owned()),
+    ]);
+    let lines = ["(A sum, then.)", "It is 2."];
+    check_all(&own, &own, &begin, &[turn], &lines, |_| {}).await;
+}
+
+#[tokio::test]
+async fn images() {
+    let picture = |data: &str, media_type: &str| {
+        Block::from(Content::Image(Image {
+            detail: None,
+            source: MediaSource::Base64 {
+                data: data.into(),
+                media_type: media_type.into(),
+            },
+        }))
+    };
+    let blocks = vec![
+        Block::text("What is on these?"),
+        picture("iVBORw0KGgo=", "image/png"),
+        picture("/9j/4AAQSkY=", "image/jpeg"),
+    ];
+    let begin = Message::new(Role::User, blocks);
+    let turns = [
+        Turn::call("add", &json!({})),
+        Turn::text("Two numbers: it is 2."),
+    ];
+    let lines = ["add {}", "= 2", "Two numbers: it is 2."];
+    // Whatever was spoken, the provider sees both, in their order and behind the question, in each round.
+    let seen = |requests: &[Value]| {
+        for request in requests {
+            let body = request.to_string();
+            let place = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text}: {body}"));
+            let words = place("What is on these?");
+            let (png, jpeg) = (place("iVBORw0KGgo="), place("/9j/4AAQSkY="));
+            assert!(words < png && png < jpeg, "{body}");
+            assert!(place("image/png") < place("image/jpeg"), "{body}");
+        }
+        assert_eq!(requests.len(), 3);
+    };
+    check_all(&DIALECTS, &DIALECTS, &begin, &turns, &lines, seen).await;
+}
+
 /// How a client and the gateway speak, and how the gateway and its provider do.
 #[derive(Clone, Copy, Debug)]
 struct Way {
@@ -126,9 +217,22 @@ async fn check(turns: &[Turn], expected: &[&str]) -> Same {
 }
 
 async fn check_from(from: &[Wire], turns: &[Turn], expected: &[&str]) -> Same {
+    let begin = Message::user("Begin.");
+    check_all(from, &DIALECTS, &begin, turns, expected, |_| {}).await
+}
+
+/// The same with this message, and has what the provider was asked looked at.
+async fn check_all(
+    from: &[Wire],
+    to: &[Wire],
+    begin: &Message,
+    turns: &[Turn],
+    expected: &[&str],
+    asked: impl Fn(&[Value]) + Sync,
+) -> Same {
     let mut first: Option<(Way, Same)> = None;
     for from in from.iter().copied() {
-        for to in DIALECTS {
+        for to in to.iter().copied() {
             for (whole, whole_behind) in [(false, false), (true, true)] {
                 let way = Way {
                     from,
@@ -136,7 +240,7 @@ async fn check_from(from: &[Wire], turns: &[Turn], expected: &[&str]) -> Same {
                     whole,
                     whole_behind,
                 };
-                let same = converse(way, turns).await;
+                let same = converse(way, begin, turns, &asked).await;
                 match &first {
                     None => first = Some((way, same)),
                     Some((known, known_same)) => {
@@ -152,7 +256,12 @@ async fn check_from(from: &[Wire], turns: &[Turn], expected: &[&str]) -> Same {
 }
 
 /// Has the conversation, and goes on: so the whole of it goes back, and is judged.
-async fn converse(way: Way, turns: &[Turn]) -> Same {
+async fn converse(
+    way: Way,
+    begin: &Message,
+    turns: &[Turn],
+    asked: &(impl Fn(&[Value]) + Sync),
+) -> Same {
     let polite = Turn::text("You are welcome.").when("Thank you.");
     let script = turns.iter().cloned().chain([polite]);
     let script: Vec<Turn> = if way.whole_behind {
@@ -165,13 +274,12 @@ async fn converse(way: Way, turns: &[Turn]) -> Same {
     let provider = match way.to {
         Wire::Claude => "kind = \"claude\"",
         Wire::OpenAiResponses => "kind = \"openai\"\napi = \"responses\"",
-        Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
-            "kind = \"openai\"\napi = \"chat\""
-        }
+        Wire::DeepSeek => "kind = \"openai\"\napi = \"chat\"\nprofile = \"deepseek\"",
+        Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => "kind = \"openai\"\napi = \"chat\"",
     };
-    let (asked, behind) = (way.from.model().model, way.to.model().model);
+    let (named, behind) = (way.from.model().model, way.to.model().model);
     let configuration = format!(
-        "[aliases]\n\"{asked}\" = \"behind/{behind}\"\n\
+        "[serve]\nextensions = true\n[settings]\nthinking_shown = true\n[aliases]\n\"{named}\" = \"behind/{behind}\"\n\
          [providers.behind]\n{provider}\nbase_url = \"{}\"\napi_key_env = \"BEHIND_KEY\"\n",
         server.base_url()
     );
@@ -192,13 +300,14 @@ async fn converse(way: Way, turns: &[Turn]) -> Same {
         adapter
     };
     let chat = Chat::of([(way.from, model)]);
-    let report = chat.say(way.from, "Begin.").await;
+    let report = chat.send(way.from, begin.clone()).await;
     assert_eq!(server.violations(), [""; 0], "{way:?}");
     let thanked = chat.say(way.from, "Thank you.").await;
     assert_eq!(server.violations(), [""; 0], "{way:?}");
     assert_eq!(thanked.answer(), "You are welcome.", "{way:?}");
     gateway.end().await;
     kept(&server);
+    asked(&server.requests());
     let mut same = Same::of(report);
     if same.end == TurnEnd::Answered(FinishReason::ContentFilter) {
         // Where a refusal came as plain words, Chat Completions has no other word for it.
@@ -245,7 +354,11 @@ impl Whole {
                 ("/v1/responses", body.expect("JSON"))
             }
             Wire::DeepSeek | Wire::Mistral | Wire::Ollama | Wire::OpenAiChat => {
-                let profile = Profile::openai(model);
+                let profile = if self.from == Wire::DeepSeek {
+                    Profile::DEEPSEEK
+                } else {
+                    Profile::openai(model)
+                };
                 let mapped = chat::request::to_wire(request, &owner, &profile, false);
                 let body = serde_json::to_vec(&mapped.expect("it can be said").0);
                 ("/v1/chat/completions", body.expect("JSON"))

@@ -165,13 +165,18 @@ impl Chat {
 
     /// Says something to one of them.
     pub(crate) async fn say(&self, wire: Wire, text: &str) -> TurnReport {
+        self.send(wire, Message::user(text)).await
+    }
+
+    /// Sends a message to one of them.
+    pub(crate) async fn send(&self, wire: Wire, message: Message) -> TurnReport {
         let mut options = TurnOptions::new(wire.model());
         options.settings = Settings {
             thinking_shown: Some(true),
             ..Settings::default()
         };
         let message = SendMessage {
-            opening: Opening::UserMessage(Arc::new(Message::user(text))),
+            opening: Opening::UserMessage(Arc::new(message)),
             options,
             session: SessionId::parse("s").expect("an id"),
         };
