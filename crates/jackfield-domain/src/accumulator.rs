@@ -165,7 +165,8 @@ impl ReplyAccumulator {
 
     /// What started with the block at this place.
     pub(crate) fn start_of(&self, place: usize) -> Option<Started> {
-        Some(match &self.building.get(place)?.part {
+        let block = self.building.get(place)?;
+        Some(match &block.part {
             Part::Call {
                 json,
                 name,
@@ -182,6 +183,7 @@ impl ReplyAccumulator {
             Part::Refusal(_) => Started::Refusal,
             Part::Text { .. } => Started::Text,
             Part::Thinking { redacted, .. } => Started::Thinking {
+                begun: block.opaque.iter().find_map(OpaqueState::begun),
                 redacted: *redacted,
             },
             Part::Whole(content) => Started::Whole(content.clone()),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::digest::Digest;
 
@@ -41,6 +41,19 @@ pub struct OpaqueState {
     pub owner: StateOwner,
     /// What has to be unchanged around it.
     pub scope: StateScope,
+}
+
+impl OpaqueState {
+    /// What is known of it when its block begins, if its value says what its owner calls the block: an object
+    /// with that `id` and nothing else. It is the same while the block comes and when it is whole.
+    #[must_use]
+    pub fn begun(&self) -> Option<Self> {
+        let id = self.json.get("id")?.as_str().filter(|id| !id.is_empty())?;
+        Some(Self {
+            json: json!({ "id": id }),
+            ..self.clone()
+        })
+    }
 }
 
 /// A field that one dialect knows and the domain does not: sent to the same dialect only.

@@ -2,7 +2,7 @@
 //!
 //! What is told: of text, refusals and reasoning the words, of tool calls the raw arguments. Of
 //! everything else a block's start holds all there is. Annotations and the state of providers come
-//! with the block's end.
+//! with the block's end, but for what a provider calls its reasoning.
 
 use std::sync::Arc;
 
@@ -78,6 +78,9 @@ pub enum Started {
     Text,
     /// Reasoning; its text follows.
     Thinking {
+        /// What its provider calls it, as [`OpaqueState::begun`] has it. The rest of its state comes with its
+        /// end.
+        begun: Option<OpaqueState>,
         /// Whether the provider hides it.
         redacted: bool,
     },
@@ -144,6 +147,10 @@ impl ReplyText<'_> {
         let block = u32::try_from(place.block).unwrap_or(u32::MAX);
         let said = if place.inside == 0 {
             let started = self.start_of(place.block)?;
+            if matches!(started, Started::Thinking { .. }) && text.is_empty() && !ended {
+                // What it is called comes before its words.
+                return None;
+            }
             place.inside = 1;
             place.units += 1;
             Said::Started(started)
@@ -248,6 +255,7 @@ fn started(block: &Block) -> Started {
         Content::Refusal(_) => Started::Refusal,
         Content::Text(_) => Started::Text,
         Content::Thinking(thinking) => Started::Thinking {
+            begun: block.opaque.iter().find_map(OpaqueState::begun),
             redacted: thinking.redacted,
         },
         Content::ToolCall(call) => Started::Call {

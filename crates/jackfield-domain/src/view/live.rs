@@ -76,7 +76,14 @@ impl Live {
                 if let Some((start, call)) = began(started, turn) {
                     let is_visible =
                         matches!(start, BlockStart::ToolCall { .. } | BlockStart::Whole(_));
-                    self.start(start, call, next);
+                    let index = self.start(start, call, next);
+                    if let Started::Thinking {
+                        begun: Some(state), ..
+                    } = started
+                    {
+                        let state = state.clone();
+                        self.held.push(alone(Delta::StateSet { index, state }));
+                    }
                     if is_visible {
                         self.show(shown);
                     }
@@ -280,7 +287,7 @@ fn began(started: &Started, turn: &Turn) -> Option<(BlockStart, Option<ToolCallI
         }
         Started::Refusal => (BlockStart::Refusal, None),
         Started::Text => (BlockStart::Text, None),
-        Started::Thinking { redacted } => (
+        Started::Thinking { redacted, .. } => (
             BlockStart::Thinking {
                 redacted: *redacted,
             },

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::block::{Block, Content, RanBy};
+use jackfield_domain::accumulator::ReplyAccumulator;
+use jackfield_domain::block::{Block, Content, RanBy, Thinking};
 use jackfield_domain::cursor::Cursor;
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind, ModelCallEnd, ToolUse, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
@@ -18,6 +19,7 @@ use jackfield_domain::telling::Teller;
 use jackfield_domain::time::Now;
 use jackfield_domain::usage::Usage;
 use jackfield_domain::view::{self, SegmentEnd, Shown, Viewer, facts_before};
+use serde_json::json;
 
 use crate::talk::{Part, Talk};
 
@@ -270,7 +272,7 @@ fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<Segment
             see(told);
         }
         if let (0, Some(heard)) = (nth, heard) {
-            let mut reply = jackfield_domain::accumulator::ReplyAccumulator::new(turn(), FIRST);
+            let mut reply = ReplyAccumulator::new(turn(), FIRST);
             for delta in heard {
                 assert_eq!(reply.push(delta), Ok(()));
             }
@@ -283,7 +285,7 @@ fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<Segment
 }
 
 fn says(words: &str) -> Vec<Delta> {
-    let (index, start) = (0, jackfield_domain::delta::BlockStart::Text);
+    let (index, start) = (0, BlockStart::Text);
     let mut deltas = vec![Delta::BlockStarted { index, start }];
     if !words.is_empty() {
         let text = words.into();
@@ -360,6 +362,84 @@ fn what_hangs_on_a_block_is_shown_with_its_end() {
     let reply = view::reply(&steps, &turn(), 0);
     let reply = reply.expect("an end").expect("a reply");
     assert_eq!(reply.message.blocks[0].opaque, [state]);
+}
+
+#[test]
+fn what_a_provider_calls_its_reasoning_is_shown_before_the_words() {
+    let state = |json| OpaqueState {
+        kind: "reasoning_item".into(),
+        json,
+        owner: StateOwner {
+            dialect: "openai-responses".into(),
+            endpoint: "https://api.example".into(),
+            model: "m".into(),
+        },
+        scope: StateScope::Block,
+    };
+    let begun = state(json!({ "id": "rs_1" }));
+    let whole = state(json!({ "type": "reasoning", "id": "rs_1", "encrypted_content": "c2ln" }));
+    let index = 0;
+    let deltas = [
+        Delta::BlockStarted {
+            index,
+            start: BlockStart::Thinking { redacted: false },
+        },
+        Delta::StateSet {
+            index,
+            state: begun.clone(),
+        },
+        Delta::TextAppended {
+            index,
+            text: "Hm.".into(),
+        },
+        Delta::StateSet {
+            index,
+            state: whole.clone(),
+        },
+        Delta::BlockEnded { index },
+    ];
+    let mut thought = Block::from(Content::Thinking(Thinking {
+        redacted: false,
+        text: "Hm.".into(),
+    }));
+    thought.opaque.push(whole.clone());
+    let opened = step(vec![opened(), started(FIRST)]);
+    let ended = step(vec![
+        received(FIRST, vec![thought]),
+        ended(TurnEnd::Answered(FinishReason::Stop)),
+    ]);
+    // Whoever looks after each piece, after some, and when all is over is shown the same.
+    for looks in 0_u32..1 << deltas.len() {
+        let mut teller = Teller::new(Cursor::START);
+        let mut viewer = Viewer::new(turn(), 0);
+        let mut reply = ReplyAccumulator::new(turn(), FIRST);
+        let mut shown = Vec::new();
+        let mut see = |told| {
+            for one in viewer.see(&told) {
+                if let Shown::Piece { delta, .. } = one {
+                    shown.push(delta);
+                }
+            }
+        };
+        teller.feed(opened.clone());
+        while let Some((_, told)) = teller.next() {
+            see(told);
+        }
+        for (nth, delta) in deltas.iter().enumerate() {
+            assert_eq!(reply.push(delta), Ok(()));
+            if looks & 1 << nth != 0 {
+                while let Some((_, told)) = teller.next_of(2, &reply) {
+                    see(told);
+                }
+            }
+        }
+        teller.feed(ended.clone());
+        while let Some((_, told)) = teller.next() {
+            see(told);
+        }
+        let [start, named, words, end, over] = &deltas;
+        assert_eq!(shown, [start, named, words, end, over].map(Clone::clone));
+    }
 }
 
 #[test]

@@ -118,7 +118,7 @@ fn began(started: Started) -> (BlockStart, Option<ToolCallId>) {
         }
         Started::Refusal => (BlockStart::Refusal, None),
         Started::Text => (BlockStart::Text, None),
-        Started::Thinking { redacted } => (BlockStart::Thinking { redacted }, None),
+        Started::Thinking { redacted, .. } => (BlockStart::Thinking { redacted }, None),
         Started::Whole(content) => (BlockStart::Whole(content), None),
     }
 }
