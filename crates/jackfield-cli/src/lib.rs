@@ -8,7 +8,6 @@ pub mod args;
 pub mod commands;
 mod editor;
 pub mod exit;
-pub mod export;
 pub mod fault;
 mod log;
 pub mod person;

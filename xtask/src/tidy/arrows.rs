@@ -100,6 +100,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-demo",
             "jackfield-domain",
             "jackfield-engine",
+            "jackfield-export",
             "jackfield-http",
             "jackfield-mcp-server",
             "jackfield-record",
@@ -120,6 +121,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("jackfield-domain", &[]),
     ("jackfield-engine", &["jackfield-domain", "jackfield-ports"]),
+    ("jackfield-export", &["jackfield-domain"]),
     (
         "jackfield-http",
         &[
@@ -129,6 +131,7 @@ const ARROWS: &[(&str, &[&str])] = &[
             "jackfield-dialect-openai",
             "jackfield-domain",
             "jackfield-engine",
+            "jackfield-export",
             "jackfield-mcp-server",
         ],
     ),

@@ -6,23 +6,22 @@ use std::time::Duration;
 
 use jackfield_domain::block::{Content, RanBy, ToolCall};
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse, TurnEnd};
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::fact::{Fact, ModelCallEnd, ToolUse};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
-use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::Note;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::reply::FinishReason;
-use jackfield_domain::request::ModelRef;
 use jackfield_domain::time::{MonoTime, Now};
-use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{Wait, WaitEnd, WaitEndKind, WaitKind};
+use jackfield_domain::wait::{Wait, WaitEnd, WaitKind};
 use jackfield_engine::{AnswerFit, CallReport, TurnReport};
 use serde_json::{Value, json};
 
 use crate::render::event::Event;
 use crate::render::words::{self, Status};
 use crate::render::{Manner, View, spent};
+
+pub(crate) use jackfield_export::values::{
+    arguments, end, failure, finish, limit_kind, model, note, wait_end, wait_kind, with,
+};
 
 /// Shows a turn to a program.
 #[derive(Debug)]
@@ -300,17 +299,6 @@ fn call_event(attempt: ModelAttempt, block: u64, call: &ToolCall) -> Value {
     })
 }
 
-/// The arguments as an object, or the text that is none.
-pub(crate) fn arguments(input: &ToolInput) -> Value {
-    match input {
-        ToolInput::Json(input) => match input.object() {
-            Ok(fields) => Value::Object(serde_json::Map::clone(fields)),
-            Err(_) => json!(input.raw()),
-        },
-        ToolInput::Text(text) => json!(&**text),
-    }
-}
-
 fn call_report(report: &CallReport) -> Value {
     let call = json!({
         "id": report.call.id.as_str(),
@@ -323,72 +311,6 @@ fn call_report(report: &CallReport) -> Value {
     with(call, outcome(&report.result))
 }
 
-pub(crate) fn end(end: &TurnEnd) -> Value {
-    match end {
-        TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
-        TurnEnd::Cancelled(_) => json!({ "kind": "cancelled" }),
-        TurnEnd::ClientExpired => json!({ "kind": "client_expired" }),
-        TurnEnd::Failed(failed) => json!({ "kind": "failed", "failure": failure(failed) }),
-        TurnEnd::Interrupted(failed) => {
-            json!({ "kind": "interrupted", "failure": failure(failed) })
-        }
-        TurnEnd::Limited { is_error, limit } => {
-            json!({ "kind": "limited", "limit": limit_kind(*limit), "is_error": is_error })
-        }
-    }
-}
-
-pub(crate) fn finish(reason: &FinishReason) -> &str {
-    match reason {
-        FinishReason::ContentFilter => "content_filter",
-        FinishReason::ContextFull => "context_full",
-        FinishReason::Length => "length",
-        FinishReason::Paused => "paused",
-        FinishReason::Refused => "refused",
-        FinishReason::Stop => "stop",
-        FinishReason::StopSequence(_) => "stop_sequence",
-        FinishReason::ToolCalls => "tool_calls",
-        FinishReason::Unrecognized(reason) => reason,
-    }
-}
-
-pub(crate) fn failure(failure: &ModelFailure) -> Value {
-    let kind = match failure.kind {
-        ModelFailureKind::ContextTooLong { .. } => "context_too_long",
-        ModelFailureKind::Forbidden => "forbidden",
-        ModelFailureKind::Interrupted => "interrupted",
-        ModelFailureKind::InvalidRequest => "invalid_request",
-        ModelFailureKind::ModelNotFound => "model_not_found",
-        ModelFailureKind::Overloaded => "overloaded",
-        ModelFailureKind::ProtocolViolation => "protocol_violation",
-        ModelFailureKind::RateLimited => "rate_limited",
-        ModelFailureKind::Timeout => "timeout",
-        ModelFailureKind::Transport => "transport",
-        ModelFailureKind::Unauthenticated => "unauthenticated",
-        ModelFailureKind::Unsupported => "unsupported",
-    };
-    json!({ "kind": kind, "message": failure.message })
-}
-
-const fn limit_kind(limit: LimitKind) -> &'static str {
-    match limit {
-        LimitKind::ActiveTime => "active_time",
-        LimitKind::Cost => "cost",
-        LimitKind::NoProgress => "no_progress",
-        LimitKind::Rounds => "rounds",
-        LimitKind::Tokens => "tokens",
-    }
-}
-
-pub(crate) const fn wait_kind(kind: &WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Approval { .. } => "approval",
-        WaitKind::ClientResult => "client_result",
-        WaitKind::Elicitation { .. } => "elicitation",
-        WaitKind::UnknownOutcome => "unknown_outcome",
-    }
-}
-
 /// What the answer to an approval is bound to, for programs.
 fn wait_subject(kind: &WaitKind) -> Option<String> {
     match kind {
@@ -397,40 +319,9 @@ fn wait_subject(kind: &WaitKind) -> Option<String> {
     }
 }
 
-/// How a question ended, for programs.
-pub(crate) const fn wait_end(kind: WaitEndKind) -> &'static str {
-    match kind {
-        WaitEndKind::Answered => "answered",
-        WaitEndKind::Cancelled => "cancelled",
-        WaitEndKind::Expired => "expired",
-        WaitEndKind::Superseded => "superseded",
-    }
-}
-
 /// What a note is about: every round has it anew, and a turn is told once.
 fn subject(note: &Note) -> (String, String) {
     (note.code.to_string(), note.path.clone())
-}
-
-pub(crate) fn note(note: &Note) -> Value {
-    json!({
-        "code": note.code,
-        "kind": words::note_kind(note.kind),
-        "effect": words::note_effect(note.effect),
-        "path": note.path,
-    })
-}
-
-/// The first fields, and then the others.
-pub(crate) fn with(mut first: Value, others: Value) -> Value {
-    if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
-        first.extend(others);
-    }
-    first
-}
-
-pub(crate) fn model(model: &ModelRef) -> String {
-    format!("{}/{}", model.provider, model.model)
 }
 
 pub(crate) fn millis(time: Duration) -> u64 {

@@ -2,6 +2,7 @@
 
 use jackfield_domain::price::{Cost, Money};
 use jackfield_domain::usage::Usage;
+pub use jackfield_export::values::usage as of_usage;
 use serde_json::{Value, json};
 
 use crate::render::words;
@@ -30,20 +31,6 @@ pub fn cost(cost: &Cost) -> String {
 pub fn amount(currency: &str, amount: Money, estimated: Money) -> String {
     let mark = if estimated > Money::ZERO { "~" } else { "" };
     format!("{mark}{amount:.4} {}", words::one_line(currency))
-}
-
-/// A usage, for programs.
-#[must_use]
-pub fn of_usage(usage: &Usage) -> Value {
-    json!({
-        "input_tokens": usage.input,
-        "output_tokens": usage.output,
-        "cache_read_tokens": usage.cache_read,
-        "cache_write_tokens": usage.cache_write,
-        "reasoning_tokens": usage.reasoning,
-        "estimated_input_tokens": usage.estimated_input,
-        "estimated_output_tokens": usage.estimated_output,
-    })
 }
 
 /// A cost, for programs: exact, as a text.

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_cli::export::{Format, document, without_secrets};
 use jackfield_cli::render::Event;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall};
 use jackfield_domain::fact::{
@@ -22,6 +21,7 @@ use jackfield_domain::time::{MonoTime, Now, WallTime};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{Answer, Approval, Wait, WaitEnd, WaitKind};
+use jackfield_export::{Format, document, without_secrets};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use pulldown_cmark::{Event as Mark, HeadingLevel, Parser, Tag, TagEnd};

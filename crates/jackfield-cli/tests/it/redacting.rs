@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use jackfield_cli::export::{Format, document};
 use jackfield_domain::fact::Envelope;
+use jackfield_export::{Format, document};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::Value;

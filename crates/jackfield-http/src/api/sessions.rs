@@ -1,10 +1,14 @@
 //! Sessions: made, listed, looked at, forked, deleted, exported.
 
+use std::borrow::Cow;
+
 use axum::Json;
+use axum::body::Body;
 use axum::extract::State;
 use axum::response::{IntoResponse as _, Response};
-use http::header::{CONTENT_DISPOSITION, LOCATION};
+use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE, LOCATION};
 use http::{HeaderValue, StatusCode};
+use jackfield_domain::fact::Envelope;
 use jackfield_domain::history::History;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
@@ -46,6 +50,28 @@ pub(crate) struct Turns {
     /// At most this many.
     #[param(minimum = 1, maximum = 200, default = 50)]
     limit: Option<usize>,
+}
+
+/// How a session is exported.
+#[derive(Debug, Default, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Exported {
+    /// `json`, for programs, or `markdown`, to be read.
+    #[param(inline, default = "json")]
+    format: ExportFormat,
+    /// Whether what may be private is left out: what tools were given and gave back, files, reasoning, and
+    /// what looks like a key anywhere else.
+    redact: bool,
+}
+
+/// In which form a session is exported.
+#[derive(Clone, Copy, Debug, Default, Deserialize, utoipa::ToSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum ExportFormat {
+    #[default]
+    Json,
+    Markdown,
 }
 
 /// Lists the sessions of the token, the one that was changed last first; an admin's lists all.
@@ -201,16 +227,52 @@ pub(crate) async fn turns(
 
 /// A whole session in one document.
 #[utoipa::path(
-    get, path = "/sessions/{session}/export", tag = "sessions", params(("session" = String, Path)),
-    responses((status = 200, body = ExportView), (status = "4XX", body = ProblemView))
+    get, path = "/sessions/{session}/export", tag = "sessions",
+    params(("session" = String, Path), Exported),
+    responses(
+        (status = 200, content((ExportView = "application/json"), (String = "text/markdown"))),
+        (status = "4XX", body = ProblemView)
+    )
 )]
-pub(crate) async fn export(own: Own, State(gateway): State<Gateway>) -> Result<Response, Problem> {
+pub(crate) async fn export(
+    own: Own,
+    State(gateway): State<Gateway>,
+    Parameters(Exported { format, redact }): Parameters<Exported>,
+) -> Result<Response, Problem> {
     let loaded = gateway.engine().load(&own.session).await?;
-    let forked = History::of(&loaded.steps, &loaded.deliveries).forked;
-    let stories = story::turns(&loaded.steps);
+    let (body, media_type, ending) = match format {
+        ExportFormat::Json => (json(&own, &loaded.steps, redact), JSON, "json"),
+        ExportFormat::Markdown => {
+            let format = jackfield_export::Format::Markdown;
+            let (session, steps, late) = (&own.session, &loaded.steps, &loaded.deliveries);
+            let text = jackfield_export::document(session, steps, late, format, redact);
+            (text.into_bytes(), MARKDOWN, "md")
+        }
+    };
+    let mut response = Response::new(Body::from(body));
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(media_type));
+    // An id has no character that would need quoting.
+    let name = format!("attachment; filename=\"{}.{ending}\"", own.session);
+    if let Ok(name) = HeaderValue::from_str(&name) {
+        headers.insert(CONTENT_DISPOSITION, name);
+    }
+    Ok(response)
+}
+
+/// The document for programs.
+fn json(own: &Own, steps: &[Envelope], redacted: bool) -> Vec<u8> {
+    let steps = if redacted {
+        Cow::Owned(jackfield_export::without_private(steps))
+    } else {
+        Cow::Borrowed(steps)
+    };
+    let forked = History::of(&steps, &[]).forked;
+    let stories = story::turns(&steps);
     let document = ExportView {
         format: "jackfield.session.api",
         version: 1,
+        redacted,
         session: own.session.to_string(),
         forked_from: forked.as_ref().map(ForkedView::from),
         before: forked
@@ -223,13 +285,16 @@ pub(crate) async fn export(own: Own, State(gateway): State<Gateway>) -> Result<R
             .map(|story| story.view(&own.session))
             .collect(),
     };
-    let mut response = Json(document).into_response();
-    // An id has no character that would need quoting.
-    let name = format!("attachment; filename=\"{}.json\"", own.session);
-    if let Ok(name) = HeaderValue::from_str(&name) {
-        response.headers_mut().insert(CONTENT_DISPOSITION, name);
-    }
-    Ok(response)
+    let written = if redacted {
+        serde_json::to_value(&document).and_then(|mut document| {
+            jackfield_export::without_secrets_in(&mut document);
+            serde_json::to_vec(&document)
+        })
+    } else {
+        serde_json::to_vec(&document)
+    };
+    // Nothing in a document refuses to be written: all keys are text.
+    written.unwrap_or_default()
 }
 
 /// A session that was just made.
@@ -284,6 +349,8 @@ fn place(text: &str) -> Result<(WallTime, SessionId), Problem> {
     Ok((WallTime::from_millis(changed), session))
 }
 
+const JSON: &str = "application/json";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
 /// The longest text that is searched for.
 const LONGEST_SEARCH: usize = 1_000;
 /// The most of a page.

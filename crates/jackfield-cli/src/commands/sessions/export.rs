@@ -10,8 +10,8 @@ use jackfield_record::Recording;
 use crate::args::{Export, ExportFormat};
 use crate::commands::printed;
 use crate::exit::Exit;
-use crate::export::{Format, document};
 use crate::fault::Fault;
+use jackfield_export::{Format, document};
 
 /// Writes the document.
 ///

@@ -87,6 +87,8 @@ pub(crate) struct ExportView {
     pub(crate) format: &'static str,
     /// The version of the format: 1.
     pub(crate) version: u32,
+    /// Whether what may be private is left out of it.
+    pub(crate) redacted: bool,
     /// The session.
     pub(crate) session: String,
     /// What it is a fork of, if it is one.

@@ -52,13 +52,13 @@ pub fn without_secrets(text: &str) -> String {
 }
 
 /// Takes what looks like a key out of every text of a JSON value, names of fields included.
-pub(super) fn hide(value: &mut Value) {
+pub fn without_secrets_in(value: &mut Value) {
     match value {
-        Value::Array(items) => items.iter_mut().for_each(hide),
+        Value::Array(items) => items.iter_mut().for_each(without_secrets_in),
         Value::Object(fields) => {
             let taken = std::mem::take(fields);
             fields.extend(taken.into_iter().map(|(name, mut field)| {
-                hide(&mut field);
+                without_secrets_in(&mut field);
                 (without_secrets(&name), field)
             }));
         }

@@ -18,7 +18,7 @@ use jackfield_domain::wait::{
 use super::inert::inert;
 use super::secrets::without_secrets;
 use super::story::{CallStory, Said, Story, TurnStory, WaitStory};
-use crate::render::words::{self, Status};
+use super::words::{self, Status};
 
 /// The document.
 pub(super) fn document(story: &Story, redacted: bool) -> String {

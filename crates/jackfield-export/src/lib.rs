@@ -1,4 +1,6 @@
 //! A session as one document: everything that was said and done in it, for programs or for people.
+//!
+//! The command line and the gateway both give it. Pure: from the steps of a session to a text.
 
 mod inert;
 mod json;
@@ -6,6 +8,10 @@ mod markdown;
 mod redact;
 mod secrets;
 mod story;
+pub mod values;
+pub mod words;
+
+use std::borrow::Cow;
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
@@ -13,7 +19,8 @@ use jackfield_domain::wait::Delivery;
 
 use self::story::Story;
 
-pub use self::secrets::without_secrets;
+pub use self::redact::steps as without_private;
+pub use self::secrets::{without_secrets, without_secrets_in};
 
 /// In which form a session is exported.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -34,9 +41,14 @@ pub fn document(
     format: Format,
     redacted: bool,
 ) -> String {
-    let mut story = Story::of(session, steps, deliveries);
+    let steps = if redacted {
+        Cow::Owned(without_private(steps))
+    } else {
+        Cow::Borrowed(steps)
+    };
+    let mut story = Story::of(session, &steps, deliveries);
     if redacted {
-        redact::story(&mut story);
+        redact::late(&mut story);
     }
     match format {
         Format::Json => json::document(&story, redacted),

@@ -11,11 +11,10 @@ use jackfield_domain::wait::{
 };
 use serde_json::{Value, json};
 
-use super::secrets;
+use super::secrets::without_secrets_in;
 use super::story::{CallStory, Forked, Said, Story, TryStory, TurnStory, WaitStory};
-use crate::render::json::{self as values, with};
-use crate::render::spent;
-use crate::render::words::{self, Status};
+use super::values::{self, with};
+use super::words::{self, Status};
 
 /// The document.
 pub(super) fn document(story: &Story, redacted: bool) -> String {
@@ -28,7 +27,7 @@ pub(super) fn document(story: &Story, redacted: bool) -> String {
         "turns": story.turns.iter().map(turn).collect::<Vec<_>>(),
     });
     if redacted {
-        secrets::hide(&mut document);
+        without_secrets_in(&mut document);
     }
     let text = serde_json::to_string_pretty(&document).unwrap_or_default();
     words::escaped(text) + "\n"
@@ -60,7 +59,7 @@ fn turn(turn: &TurnStory) -> Value {
         "model": values::model(&turn.setup.model),
         "system": turn.system,
         "tools": tools,
-        "usage": spent::of_usage(&turn.usage()),
+        "usage": values::usage(&turn.usage()),
         "messages": turn.said.iter().map(said).collect::<Vec<_>>(),
         "calls": turn.calls.iter().map(call).collect::<Vec<_>>(),
     })
@@ -79,7 +78,7 @@ fn said(said: &Said) -> Value {
                     "attempt": attempt.attempt,
                     "finish": values::finish(&end.finish),
                     "model": end.model,
-                    "usage": end.usage.as_ref().map(spent::of_usage),
+                    "usage": end.usage.as_ref().map(values::usage),
                     "notes": end.notes.iter().map(values::note).collect::<Vec<_>>(),
                 }),
             )

@@ -7,64 +7,93 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::{Block, Content, OpaqueBlock, Text, Thinking, ToolCall};
+use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::message::Message;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
 use jackfield_domain::reply::Reply;
+use jackfield_domain::setup::{Opening, Transcript};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
     Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 use serde_json::{Map, Value};
 
-use super::story::{Said, Story, TurnStory, WaitStory};
+use super::story::Story;
 
-/// Takes out what may be private.
-pub(super) fn story(story: &mut Story) {
-    if let Some(forked) = &mut story.forked {
-        forked.messages.iter_mut().for_each(message);
-    }
-    story.turns.iter_mut().for_each(turn);
+/// The same steps without what may be private.
+#[must_use]
+pub fn steps(steps: &[Envelope]) -> Vec<Envelope> {
+    let step = |step: &Envelope| Envelope {
+        facts: step.facts.iter().map(fact).collect(),
+        ..step.clone()
+    };
+    steps.iter().map(step).collect()
 }
 
-fn turn(turn: &mut TurnStory) {
-    for said in &mut turn.said {
-        match said {
-            Said::Ended { partial, .. } => partial.iter_mut().for_each(message),
-            Said::Opening(opening) => message(opening),
-            Said::Reply { reply, .. } => {
-                let mut message = Arc::clone(&reply.message);
-                self::message(&mut message);
-                let end = reply.end.clone();
-                *reply = Arc::new(Reply { end, message });
-            }
-        }
-    }
-    for story in &mut turn.calls {
-        story.call = call(&story.call);
-        if let Some(closed) = &mut story.closed {
-            closed.result = Arc::new(result(&closed.result));
-        }
-        for this in &mut story.tries {
-            this.edited = this.edited.as_deref().map(|edited| Arc::new(input(edited)));
-            // A server's own words may be in it.
-            if let Some(lost) = &mut this.lost {
-                lost.message = hidden(lost.message.len());
-            }
-        }
-        for late in &mut story.late {
-            late.text = late.text.as_deref().map(|text| hidden(text.len()));
-        }
-        story.waits.iter_mut().for_each(wait);
+/// Takes the words of outcomes that came late out of a story: they stand in no fact.
+pub(super) fn late(story: &mut Story) {
+    let calls = story.turns.iter_mut().flat_map(|turn| &mut turn.calls);
+    for late in calls.flat_map(|call| &mut call.late) {
+        late.text = late.text.as_deref().map(|text| hidden(text.len()));
     }
 }
 
-fn wait(story: &mut WaitStory) {
-    if let WaitKind::Elicitation { question, .. } = &mut story.wait.kind {
-        question.message = hidden(question.message.len());
-        question.schema = None;
+fn fact(told: &Fact) -> Fact {
+    let mut told = told.clone();
+    match &mut told {
+        Fact::CallClosed { result: given, .. } => *given = Arc::new(result(given)),
+        // A server's own words may be in it.
+        Fact::CallLost { message, .. } => *message = hidden(message.len()),
+        Fact::CallStarted { edited, .. } => {
+            *edited = edited.as_deref().map(|edited| Arc::new(input(edited)));
+        }
+        Fact::ModelCallEnded { partial, .. } => partial.iter_mut().for_each(message),
+        Fact::ReplyReceived { reply, .. } => {
+            let mut said = Arc::clone(&reply.message);
+            message(&mut said);
+            let end = reply.end.clone();
+            *reply = Arc::new(Reply { end, message: said });
+        }
+        Fact::SessionForked { messages, .. } => *messages = Arc::new(all(messages)),
+        Fact::TurnOpened { opening, .. } => *opening = brought(opening),
+        Fact::WaitClosed { end, .. } => wait_end(end),
+        Fact::WaitOpened { wait } => {
+            if let WaitKind::Elicitation { question, .. } = &mut wait.kind {
+                question.message = hidden(question.message.len());
+                question.schema = None;
+            }
+        }
+        Fact::CallAccepted { .. }
+        | Fact::Late(_)
+        | Fact::ModelCallStarted { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnResumed { .. } => {}
     }
-    let Some((_, WaitEnd::Answered { answer, .. })) = &mut story.ended else {
+    told
+}
+
+fn brought(opening: &Opening) -> Opening {
+    match opening {
+        Opening::ClientResults(results) => Opening::ClientResults(
+            results
+                .iter()
+                .map(|given| Arc::new(outcome(given)))
+                .collect(),
+        ),
+        Opening::Transcript(transcript) => {
+            Opening::Transcript(Transcript::stored(all(transcript.messages())))
+        }
+        Opening::UserMessage(said) => {
+            let mut said = Arc::clone(said);
+            message(&mut said);
+            Opening::UserMessage(said)
+        }
+    }
+}
+
+fn wait_end(end: &mut WaitEnd) {
+    let WaitEnd::Answered { answer, .. } = end else {
         return;
     };
     match answer {
@@ -86,6 +115,12 @@ fn wait(story: &mut WaitStory) {
         | Answer::Elicitation(ElicitationAnswer::Declined | ElicitationAnswer::Dismissed)
         | Answer::UnknownOutcome(UnknownAnswer::Report | UnknownAnswer::Retry) => {}
     }
+}
+
+fn all(messages: &[Arc<Message>]) -> Vec<Arc<Message>> {
+    let mut messages = messages.to_vec();
+    messages.iter_mut().for_each(message);
+    messages
 }
 
 fn message(message: &mut Arc<Message>) {
@@ -114,12 +149,16 @@ fn block(block: &Block) -> Block {
             text: hidden(thinking.text.len()),
         }),
         Content::ToolCall(made) => Content::ToolCall(call(made)),
-        Content::ToolOutcome(outcome) => Content::ToolOutcome(Arc::new(ToolOutcome {
-            call: outcome.call.clone(),
-            opaque: Vec::new(),
-            result: result(&outcome.result),
-        })),
+        Content::ToolOutcome(given) => Content::ToolOutcome(Arc::new(outcome(given))),
     })
+}
+
+fn outcome(given: &ToolOutcome) -> ToolOutcome {
+    ToolOutcome {
+        call: given.call.clone(),
+        opaque: Vec::new(),
+        result: result(&given.result),
+    }
 }
 
 fn call(call: &ToolCall) -> Arc<ToolCall> {

@@ -1,0 +1,153 @@
+//! Values of a session as JSON, for programs: the same in every document and in every line.
+
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::limits::LimitKind;
+use jackfield_domain::note::Note;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::request::ModelRef;
+use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
+use jackfield_domain::wait::{WaitEndKind, WaitKind};
+use serde_json::{Value, json};
+
+use crate::words;
+
+/// The arguments as an object, or the text that is none.
+#[must_use]
+pub fn arguments(input: &ToolInput) -> Value {
+    match input {
+        ToolInput::Json(input) => match input.object() {
+            Ok(fields) => Value::Object(serde_json::Map::clone(fields)),
+            Err(_) => json!(input.raw()),
+        },
+        ToolInput::Text(text) => json!(&**text),
+    }
+}
+
+/// How a turn ended.
+#[must_use]
+pub fn end(end: &TurnEnd) -> Value {
+    match end {
+        TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
+        TurnEnd::Cancelled(_) => json!({ "kind": "cancelled" }),
+        TurnEnd::ClientExpired => json!({ "kind": "client_expired" }),
+        TurnEnd::Failed(failed) => json!({ "kind": "failed", "failure": failure(failed) }),
+        TurnEnd::Interrupted(failed) => {
+            json!({ "kind": "interrupted", "failure": failure(failed) })
+        }
+        TurnEnd::Limited { is_error, limit } => {
+            json!({ "kind": "limited", "limit": limit_kind(*limit), "is_error": is_error })
+        }
+    }
+}
+
+/// Why a model stopped.
+#[must_use]
+pub fn finish(reason: &FinishReason) -> &str {
+    match reason {
+        FinishReason::ContentFilter => "content_filter",
+        FinishReason::ContextFull => "context_full",
+        FinishReason::Length => "length",
+        FinishReason::Paused => "paused",
+        FinishReason::Refused => "refused",
+        FinishReason::Stop => "stop",
+        FinishReason::StopSequence(_) => "stop_sequence",
+        FinishReason::ToolCalls => "tool_calls",
+        FinishReason::Unrecognized(reason) => reason,
+    }
+}
+
+/// How a model failed.
+#[must_use]
+pub fn failure(failure: &ModelFailure) -> Value {
+    let kind = match failure.kind {
+        ModelFailureKind::ContextTooLong { .. } => "context_too_long",
+        ModelFailureKind::Forbidden => "forbidden",
+        ModelFailureKind::Interrupted => "interrupted",
+        ModelFailureKind::InvalidRequest => "invalid_request",
+        ModelFailureKind::ModelNotFound => "model_not_found",
+        ModelFailureKind::Overloaded => "overloaded",
+        ModelFailureKind::ProtocolViolation => "protocol_violation",
+        ModelFailureKind::RateLimited => "rate_limited",
+        ModelFailureKind::Timeout => "timeout",
+        ModelFailureKind::Transport => "transport",
+        ModelFailureKind::Unauthenticated => "unauthenticated",
+        ModelFailureKind::Unsupported => "unsupported",
+    };
+    json!({ "kind": kind, "message": failure.message })
+}
+
+/// A limit.
+#[must_use]
+pub const fn limit_kind(limit: LimitKind) -> &'static str {
+    match limit {
+        LimitKind::ActiveTime => "active_time",
+        LimitKind::Cost => "cost",
+        LimitKind::NoProgress => "no_progress",
+        LimitKind::Rounds => "rounds",
+        LimitKind::Tokens => "tokens",
+    }
+}
+
+/// What is asked.
+#[must_use]
+pub const fn wait_kind(kind: &WaitKind) -> &'static str {
+    match kind {
+        WaitKind::Approval { .. } => "approval",
+        WaitKind::ClientResult => "client_result",
+        WaitKind::Elicitation { .. } => "elicitation",
+        WaitKind::UnknownOutcome => "unknown_outcome",
+    }
+}
+
+/// How a question ended, for programs.
+#[must_use]
+pub const fn wait_end(kind: WaitEndKind) -> &'static str {
+    match kind {
+        WaitEndKind::Answered => "answered",
+        WaitEndKind::Cancelled => "cancelled",
+        WaitEndKind::Expired => "expired",
+        WaitEndKind::Superseded => "superseded",
+    }
+}
+
+/// A note.
+#[must_use]
+pub fn note(note: &Note) -> Value {
+    json!({
+        "code": note.code,
+        "kind": words::note_kind(note.kind),
+        "effect": words::note_effect(note.effect),
+        "path": note.path,
+    })
+}
+
+/// The first fields, and then the others.
+#[must_use]
+pub fn with(mut first: Value, others: Value) -> Value {
+    if let (Value::Object(first), Value::Object(others)) = (&mut first, others) {
+        first.extend(others);
+    }
+    first
+}
+
+/// A model, with its provider.
+#[must_use]
+pub fn model(model: &ModelRef) -> String {
+    format!("{}/{}", model.provider, model.model)
+}
+
+/// A usage, for programs.
+#[must_use]
+pub fn usage(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "output_tokens": usage.output,
+        "cache_read_tokens": usage.cache_read,
+        "cache_write_tokens": usage.cache_write,
+        "reasoning_tokens": usage.reasoning,
+        "estimated_input_tokens": usage.estimated_input,
+        "estimated_output_tokens": usage.estimated_output,
+    })
+}
