@@ -57,6 +57,7 @@ mod replaying;
 mod retrying;
 mod room;
 mod second_messages;
+mod serving;
 mod sessions;
 mod soak;
 mod spending;

@@ -145,6 +145,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             json!(config.options.tools_after_first_round),
         ),
         ("policy.unknown", json!(unknown)),
+        ("serve.access_log", json!(config.serve.access_log)),
         ("serve.approvals", json!(approvals)),
         ("serve.bind", json!(config.serve.bind.to_string())),
         ("serve.disconnect", json!(disconnect)),

@@ -15,6 +15,8 @@ use crate::surroundings::{Environment, read_small};
 #[derive(Clone, Debug, Eq, PartialEq)]
 #[non_exhaustive]
 pub struct ServeConfig {
+    /// Whether each request is a line of the log.
+    pub access_log: bool,
     /// What becomes of a call that needs a word.
     pub approvals: ApprovalsMode,
     /// Where it listens.
@@ -137,6 +139,7 @@ pub enum TokenSource {
 impl Default for ServeConfig {
     fn default() -> Self {
         Self {
+            access_log: true,
             approvals: ApprovalsMode::default(),
             bind: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), PORT),
             bind_place: None,

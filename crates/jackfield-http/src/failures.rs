@@ -1,6 +1,7 @@
 //! What went wrong behind a request, as its client is told it.
 
 use std::error::Error;
+use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
@@ -20,13 +21,15 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
         EngineError::ResultsMissing { .. } => ServeErrorKind::ResultsMissing,
         EngineError::UnknownProvider { .. } => ServeErrorKind::NoSuchModel,
         EngineError::Draining | EngineError::Parked { .. } => ServeErrorKind::Unavailable,
+        EngineError::Journal(JournalError::Owned { .. }) => ServeErrorKind::Busy,
+        EngineError::Journal(JournalError::Unreachable { .. })
+        | EngineError::NotCommitted { .. }
+        | EngineError::OwnershipLost { .. } => return unkept(error),
         EngineError::Exists { .. }
         | EngineError::ForeignCursor(_)
         | EngineError::Journal(_)
         | EngineError::NoSuchPlace { .. }
-        | EngineError::NotCommitted { .. }
         | EngineError::NothingOpen { .. }
-        | EngineError::OwnershipLost { .. }
         | EngineError::Unpriced { .. }
         | EngineError::UnknownTool { .. }
         | _ => return internal(error),
@@ -34,9 +37,35 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
     ServeError::new(kind, error.to_string())
 }
 
+/// What a client is told when the journal does not do what is asked of it: it may soon, as when there is
+/// room on the disk again.
+fn unkept(error: &EngineError) -> ServeError {
+    log(error, "the journal fails");
+    let message = "conversations cannot be read or kept now: come again in a while";
+    ServeError::new(ServeErrorKind::Unavailable, message)
+}
+
+/// Writes down what only an operator can mend, with the request, where one is being answered.
+pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
+    let error = chain(error);
+    let request = REQUEST.try_with(Clone::clone).ok();
+    let request = request.map(tracing::field::display);
+    tracing::error!(request, %error, "{what}");
+}
+
+/// Answers a request of this id.
+pub(crate) fn within<F: Future>(id: &str, answering: F) -> impl Future<Output = F::Output> {
+    REQUEST.scope(id.into(), answering)
+}
+
+tokio::task_local! {
+    /// The id of the request that is being answered.
+    static REQUEST: Arc<str>;
+}
+
 /// What a client is told of what cannot happen.
 pub(crate) fn internal(error: &(dyn Error + 'static)) -> ServeError {
-    tracing::error!(error = %chain(error), "a request could not be answered");
+    log(error, "a request could not be answered");
     let message = "the gateway could not answer this; its log says why";
     ServeError::new(ServeErrorKind::Internal, message)
 }

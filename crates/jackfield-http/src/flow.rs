@@ -20,6 +20,7 @@ pub(crate) use self::asked::owner_of;
 use self::opening::Opened;
 pub(crate) use self::stream::{again, answer as stream};
 pub(crate) use self::telling::{Held, Telling};
+use crate::access::Access;
 use crate::dialects::RESPONSES;
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
@@ -44,6 +45,7 @@ pub(crate) async fn answer(
     let (head, body) = request.into_parts();
     let body = body::read(body, &gateway.shared.config.serve.limits).await?;
     let ledger = head.extensions.get::<Ledger>().cloned();
+    let access = head.extensions.get::<Access>().cloned();
     let body = if dialect.name() == RESPONSES.name() {
         stored::resolved(gateway, &asker, body).await?
     } else {
@@ -60,7 +62,9 @@ pub(crate) async fn answer(
         watcher,
         ..
     } = begun;
-    tracing::debug!(%session, %turn, segment, "told");
+    if let Some(access) = &access {
+        access.tells(is_kept.then_some(&session), &turn);
+    }
     let Asked {
         about, incoming, ..
     } = asked;
@@ -74,7 +78,8 @@ pub(crate) async fn answer(
         return Ok(stored::accepted(&about));
     }
     let held = Held { connection, slot };
-    let told = Telling::new(dialect, about, turn, segment, watcher, id);
+    let mut told = Telling::new(dialect, about, turn, segment, watcher, id);
+    told.access = access;
     let mut response = if incoming.stream {
         let keep_alive = gateway.shared.config.serve.keep_alive;
         let encoder = told.encoder();

@@ -12,11 +12,12 @@ use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
+use crate::access::{Access, Unanswered};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
 use crate::router::Refusal;
-use crate::{api, dialects};
+use crate::{api, dialects, failures};
 
 /// Answers a request.
 pub(crate) async fn answer(
@@ -38,6 +39,13 @@ pub(crate) async fn answer(
     let mut request = request.map(Body::new);
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
+    let access = gateway.shared.config.serve.access_log.then(|| {
+        let access = Access::new(&id.0, request.method(), request.uri().path());
+        request.extensions_mut().insert(access.clone());
+        access
+    });
+    let is_logged = access.is_some();
+    let unanswered = Unanswered::new(access);
     let answered = async {
         let response = match check_origin(gateway, request.headers()) {
             Err(error) => Refusal::from(error).into_response(),
@@ -51,15 +59,14 @@ pub(crate) async fn answer(
         } else {
             Refusal::write(response, dialect, &id.0)
         };
-        let (status, took) = (response.status().as_u16(), begun.elapsed());
-        if response.status().is_server_error() {
+        if !is_logged && response.status().is_server_error() {
+            let (status, took) = (response.status().as_u16(), begun.elapsed());
             tracing::warn!(request = %id.0, status, ?took, "failed");
-        } else {
-            tracing::debug!(status, ?took, "answered");
         }
-        response
+        unanswered.answered(response)
     };
-    let mut response = answered.instrument(span).await;
+    let answered = failures::within(&id.0, answered.instrument(span));
+    let mut response = answered.await;
     if let Ok(value) = HeaderValue::from_str(&id.0) {
         let headers = response.headers_mut();
         headers.insert("request-id", value.clone());

@@ -14,6 +14,7 @@
 //! | `gateway` | what a server is made of |
 //! | `run` | a server from the configuration: journal, keeper, listening, the orderly end |
 
+mod access;
 mod api;
 mod auth;
 mod body;

@@ -50,7 +50,7 @@ async fn serve() -> ExitCode {
     match Running::start(config, &surroundings.environment, &registry).await {
         Ok(running) => {
             tracing::info!(address = %running.address, "listening");
-            running.until(asked_to_end()).await;
+            running.until(asked_to_end(), asked_to_end()).await;
             ExitCode::SUCCESS
         }
         Err(error) => {

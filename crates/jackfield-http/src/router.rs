@@ -9,6 +9,7 @@ use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
+use crate::access::Code;
 use crate::gateway::Gateway;
 use crate::{api, counting, dialects, flow, listing, stored};
 
@@ -140,6 +141,8 @@ impl Refusal {
         // That of the body that stood there before.
         headers.remove(CONTENT_LENGTH);
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        response.extensions_mut().insert(Code(error.kind.code()));
+        let headers = response.headers_mut();
         if let Some(seconds) = refused.retry_after {
             headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
         }

@@ -121,9 +121,13 @@ impl Running {
         self.gateway.is_open()
     }
 
-    /// Serves until `shutdown`, and ends in order: what is under way has a while, and the rest goes on at the
-    /// next start.
-    pub async fn until(self, shutdown: impl Future<Output = ()>) {
+    /// Serves until `shutdown`, and ends in order: what is under way has a while, but no longer than until
+    /// `at_once`, and the rest goes on at the next start.
+    pub async fn until(
+        self,
+        shutdown: impl Future<Output = ()>,
+        at_once: impl Future<Output = ()>,
+    ) {
         let Self {
             gateway,
             journal,
@@ -132,7 +136,7 @@ impl Running {
             pruner,
             ..
         } = self;
-        server::serve(listener, gateway.clone(), shutdown).await;
+        server::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keepers, pruner));
         stop(&gateway.shared.servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;

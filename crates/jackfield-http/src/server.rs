@@ -14,8 +14,13 @@ use crate::router::router;
 
 /// Answers requests until `shutdown`; then no connection is taken in any more, and those that there are
 /// have the time of `serve.limits.drain` to end. A turn that is not over then goes on where it was left
-/// when the gateway starts again.
-pub async fn serve(listener: TcpListener, gateway: Gateway, shutdown: impl Future<Output = ()>) {
+/// when the gateway starts again. With `at_once`, that time is over.
+pub async fn serve(
+    listener: TcpListener,
+    gateway: Gateway,
+    shutdown: impl Future<Output = ()>,
+    at_once: impl Future<Output = ()>,
+) {
     let limits = gateway.shared.config.serve.limits;
     let router = router(&gateway);
     let places = Arc::new(Semaphore::new(limits.connections));
@@ -53,10 +58,23 @@ pub async fn serve(listener: TcpListener, gateway: Gateway, shutdown: impl Futur
     }
     drop(listener);
     close.send_replace(true);
+    if !connections.is_empty() {
+        let (connections, within) = (connections.len(), limits.drain);
+        tracing::info!(connections, ?within, "ending; asked again, it ends at once");
+    }
     let ended = async { while connections.join_next().await.is_some() {} };
-    let [kept, unkept] =
-        [true, false].map(|is_kept| gateway.engine_of(is_kept).drain(limits.drain));
-    let (drained, _, ended) = tokio::join!(kept, unkept, tokio::time::timeout(limits.drain, ended));
+    let drain = |within| {
+        let [kept, unkept] = [true, false].map(|is_kept| gateway.engine_of(is_kept).drain(within));
+        async { tokio::join!(kept, unkept).0 }
+    };
+    let in_order = async {
+        let ended = tokio::time::timeout(limits.drain, ended);
+        tokio::join!(drain(limits.drain), ended)
+    };
+    let (drained, ended) = tokio::select! {
+        ended = in_order => ended,
+        () = at_once => (drain(Duration::ZERO).await, Ok(())),
+    };
     if drained.stopped > 0 {
         let turns = drained.stopped;
         tracing::warn!(turns, "turns that were not over go on at the next start");

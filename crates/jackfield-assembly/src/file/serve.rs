@@ -27,6 +27,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
         let message = "a file that was merely found does not say who may ask";
         section.problem(Problem::new(place, message).with_help(help));
     }
+    section.set("access_log", flag, &mut serve.access_log);
     let approvals = one_of(&[("deny", ApprovalsMode::Deny), ("wait", ApprovalsMode::Wait)]);
     section.set("approvals", approvals, &mut serve.approvals);
     if let Some((bind, place)) = section.take("bind", address) {

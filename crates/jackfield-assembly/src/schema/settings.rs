@@ -215,6 +215,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "Where the price was read",
     ),
     entry(
+        "serve.access_log",
+        Flag,
+        "Whether each request is a line of the log",
+    ),
+    entry(
         "serve.approvals",
         Words(&["deny", "wait"]),
         "What becomes of a call that needs a word",

@@ -31,7 +31,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
         ""
     };
     render::remark(&format!("listening on http://{}{open}", running.address));
-    running.until(asked_to_end()).await;
+    running.until(asked_to_end(), asked_to_end()).await;
     Ok(Exit::Answered)
 }
 

@@ -14,7 +14,8 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 use utoipa::ToSchema;
 
-use crate::failures::chain;
+use crate::access::Code;
+use crate::failures::log;
 
 /// Why a request is not done.
 #[derive(Clone, Debug, PartialEq)]
@@ -215,6 +216,7 @@ impl IntoResponse for Problem {
         let (kind, status, retry_after) = (self.kind, self.kind.status(), self.retry_after);
         let body = self.into_json();
         let mut response = (status, body).into_response();
+        response.extensions_mut().insert(Code(kind.code()));
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(MEDIA_TYPE));
         if matches!(kind, Kind::TooLarge | Kind::TooSlow) {
@@ -335,13 +337,13 @@ impl From<EngineError> for Problem {
 impl Problem {
     /// What is the gateway's own fault: the cause goes to the log, and not to the client.
     fn internal(error: &EngineError) -> Self {
-        tracing::error!(error = %chain(error), "a request of the API failed");
+        log(error, "a request of the API failed");
         Self::new(Kind::Internal, "the gateway failed; its log says why")
     }
 
     /// The journal does not do what is asked of it.
     fn unavailable(error: &EngineError) -> Self {
-        tracing::error!(error = %chain(error), "the journal fails");
+        log(error, "the journal fails");
         let detail = "the journal cannot be read or written now: come again";
         Self::new(Kind::Unavailable, detail).after(Duration::from_secs(1))
     }

@@ -146,6 +146,9 @@ impl Sending {
     }
 
     fn fail(&mut self, error: &ServeError) {
+        if let Some(access) = &self.told.access {
+            access.fails(error.kind.code());
+        }
         if let Some(encoder) = self.encoder.take() {
             write(&mut self.text, &encoder.fail(error, &self.told.request_id));
         }

@@ -7,6 +7,7 @@ use jackfield_domain::reply::Reply;
 use jackfield_engine::{Connection, Watcher};
 use tokio::sync::OwnedSemaphorePermit;
 
+use crate::access::Access;
 use crate::failures;
 use crate::receipt::Receipt;
 use jackfield_domain::view::{Shown, Viewer};
@@ -14,6 +15,8 @@ use jackfield_domain::view::{Shown, Viewer};
 /// A turn on its way to its client.
 pub(crate) struct Telling {
     about: About,
+    /// Where it is noted that the reply broke off.
+    pub(crate) access: Option<Access>,
     dialect: &'static dyn ServeDialect,
     pub(crate) request_id: String,
     turn: TurnId,
@@ -55,6 +58,7 @@ impl Telling {
                 id: format!("{turn}_{segment}"),
                 ..about
             },
+            access: None,
             dialect,
             request_id,
             viewer: Viewer::new(turn.clone(), segment),

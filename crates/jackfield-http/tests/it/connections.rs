@@ -27,9 +27,10 @@ impl Server {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (end, ended) = oneshot::channel();
-        let serving = tokio::spawn(serve(listener, gateway, async {
+        let shutdown = async {
             let _gone = ended.await;
-        }));
+        };
+        let serving = tokio::spawn(serve(listener, gateway, shutdown, std::future::pending()));
         Self {
             address,
             end,

@@ -1,0 +1,191 @@
+//! The gateway as whoever runs it sees it: its log, its end, and what is wrong behind it.
+
+use jackfield_testkit::server::Gate;
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::Turn;
+use serde_json::{Value, json};
+
+use crate::harness::{Gateway, Kept, kept};
+
+const CHAT: &str = "/v1/chat/completions";
+const MESSAGES: &str = "/v1/messages";
+
+fn asks(content: &str) -> Value {
+    json!({
+        "model": "claude-sonnet-5",
+        "max_tokens": 100,
+        "messages": [{ "role": "user", "content": content }],
+    })
+}
+
+/// The lines of a log of JSON that tell of requests.
+fn answered(log: &str) -> Vec<Value> {
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let lines = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    lines
+        .filter(|line| line["target"] == "jackfield_http::access")
+        .collect()
+}
+
+#[tokio::test]
+async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("A secret answer."),
+        Turn::text("One in pieces."),
+        Turn::text("Of this the end is not heard.").pause_after(400, &gate),
+    ])
+    .await;
+    let sessions = Kept::new();
+    // That nobody reads is seen when something is written.
+    let more = "[serve]\nlog = \"json\"\nkeep_alive = \"100ms\"\n";
+    let serve = sessions.gateway().at_with(&claude.base_url(), more);
+    let mut gateway = Gateway::listening(serve.start()).await;
+    let whole = gateway
+        .post(CHAT, &asks("a secret question"))
+        .answered()
+        .await;
+    whole.is(200);
+    let mut streamed = asks("and in pieces?");
+    streamed["stream"] = json!(true);
+    let pieces = gateway.post(MESSAGES, &streamed).answered().await;
+    pieces.events();
+    // A program that watches asks this all the time.
+    gateway.get("/healthz").answered().await.is(200);
+    gateway.post(CHAT, &json!({})).answered().await.is(400);
+    let mut left = gateway.post(MESSAGES, &streamed).sent().await;
+    left.until("message_start").await;
+    drop(left);
+    gateway.running.err.until("broken").await;
+    let lines = answered(&gateway.running.err.so_far());
+    let seen: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            let (level, path) = (&line["level"], &line["path"]);
+            (level, path, &line["status"], &line["code"], &line["broken"])
+        })
+        .collect();
+    let (info, nothing) = (&json!("INFO"), &Value::Null);
+    let (ok, bad) = (&json!(200), &json!(400));
+    let invalid = &json!("invalid_request");
+    assert_eq!(
+        seen,
+        [
+            (info, &json!(CHAT), ok, nothing, nothing),
+            (info, &json!(MESSAGES), ok, nothing, nothing),
+            (info, &json!(CHAT), bad, invalid, nothing),
+            (info, &json!(MESSAGES), ok, nothing, &json!(true)),
+        ]
+    );
+    let first = &lines[0];
+    assert_eq!(first["request"], whole.header("x-request-id"));
+    assert_eq!(first["session"], whole.header("x-session-id"));
+    assert!(
+        first["turn"].is_string() && first["ms"].is_number(),
+        "{first}"
+    );
+    assert_eq!(first["method"], "POST");
+    let log = gateway.running.err.so_far();
+    assert!(!log.contains("secret"), "{log}");
+    gate.open();
+    gateway.end().await;
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let sessions = Kept::new();
+    let more = "serve.access_log = false\n";
+    let serve = sessions.gateway().at_with(&claude.base_url(), more);
+    let gateway = Gateway::listening(serve.start()).await;
+    gateway.post(CHAT, &asks("hi")).answered().await.is(200);
+    gateway.post(CHAT, &json!({})).answered().await.is(400);
+    gateway.running.terminate();
+    let ran = gateway.running.end().await;
+    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    kept(&claude);
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let serve = sessions.gateway().at(&claude.base_url());
+    let gateway = Gateway::listening(serve.start()).await;
+    gateway.post(CHAT, &asks("hi")).answered().await.is(200);
+    gateway.running.terminate();
+    let ran = gateway.running.end().await;
+    assert!(ran.err.contains("answered request=req_"), "{}", ran.err);
+    assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
+}
+
+#[tokio::test]
+async fn whoever_asks_twice_for_the_end_does_not_wait_for_what_is_under_way() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([Turn::text("Never.").pause_after(0, &gate)]).await;
+    let sessions = Kept::new();
+    let mut gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
+    let asked = gateway.post(CHAT, &asks("hi")).sent().await;
+    gate.reached().await;
+    gateway.running.terminate();
+    gateway
+        .running
+        .err
+        .until("asked again, it ends at once")
+        .await;
+    gateway.running.terminate();
+    let ran = gateway.running.end().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    ran.says("turns that were not over go on at the next start");
+    drop(asked);
+    gate.open();
+    let state = sessions.run(&["sessions", "list", "--json"]).run().await;
+    assert!(state.out.contains("\"open\""), "{}", state.out);
+}
+
+#[tokio::test]
+async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_it_is_well_again() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let sessions = Kept::new();
+    let mut gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
+    let responses = json!({ "model": "claude-sonnet-5", "input": "hi" });
+    let ways = [
+        (CHAT, asks("hi"), "/error/code", "service_unavailable"),
+        (
+            MESSAGES,
+            asks("hi"),
+            "/error/details/error_code",
+            "unavailable",
+        ),
+        (
+            "/v1/responses",
+            responses,
+            "/error/code",
+            "service_unavailable",
+        ),
+    ];
+    let away = sessions.file().with_file_name("away.db");
+    std::fs::rename(sessions.file(), &away).expect("it can be moved");
+    for (path, body, place, code) in &ways {
+        let refused = gateway.post(path, body).answered().await;
+        let said = refused.is(503);
+        assert_eq!(said.pointer(place), Some(&json!(code)), "{said}");
+        assert!(
+            !refused.headers.contains_key("x-should-retry"),
+            "{refused:?}"
+        );
+        let id = refused.header("x-request-id");
+        gateway
+            .running
+            .err
+            .until(&format!("the journal fails request={id}"))
+            .await;
+    }
+    gateway.get("/readyz").answered().await.is(503);
+    // What is kept nowhere needs no journal.
+    let passing = gateway
+        .post(CHAT, &asks("hi"))
+        .header("x-jackfield-tools", "none");
+    passing.answered().await.is(200);
+    std::fs::rename(&away, sessions.file()).expect("it can be moved");
+    for (path, body, ..) in &ways {
+        gateway.post(path, body).answered().await.is(200);
+    }
+    gateway.end().await;
+}
