@@ -87,6 +87,27 @@ async fn a_message_is_answered_with_its_calls() {
     assert_eq!(turns.is(200), json!({ "turns": [turn], "next": null }));
     let export = gateway.get(&format!("{session}/export")).answered().await;
     assert_eq!(export.is(200)["turns"], json!([turn]));
+    let read = gateway.get(&format!("{session}/export?format=markdown"));
+    let read = read.answered().await;
+    assert_eq!(read.status, 200, "{read:?}");
+    assert_eq!(read.header("content-type"), "text/markdown; charset=utf-8");
+    assert!(read.header("content-disposition").ends_with(".md\""));
+    assert!(
+        read.body.contains("What is 6*7?") && read.body.contains("\"6*7\""),
+        "{read:?}"
+    );
+    // What tools were given and gave back is in neither document once it is redacted.
+    for format in ["json", "markdown"] {
+        let path = format!("{session}/export?format={format}&redact=true");
+        let redacted = gateway.get(&path).answered().await;
+        assert_eq!(redacted.status, 200, "{redacted:?}");
+        assert!(redacted.body.contains("What is 6*7?"), "{redacted:?}");
+        assert!(!redacted.body.contains("\"6*7\""), "{redacted:?}");
+        assert!(!redacted.body.contains("\"42\""), "{redacted:?}");
+        assert!(redacted.body.contains("redacted"), "{redacted:?}");
+    }
+    let odd = gateway.get(&format!("{session}/export?format=pdf"));
+    odd.answered().await.is(400);
     let listed = gateway.get("/api/v1/sessions").answered().await.is(200);
     assert_eq!(listed["sessions"][0]["title"], "What is 6*7?", "{listed}");
     let usage = gateway.get("/api/v1/usage").answered().await.is(200);
