@@ -46,6 +46,8 @@ pub struct Turn {
     /// that handed it out.
     pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
     pub(crate) id: TurnId,
+    /// Whether calls of this round are being closed by a cancel.
+    pub(crate) is_cancelling: bool,
     pub(crate) last_usage: Usage,
     pub(crate) lost_replies: u32,
     pub(crate) messages: Messages,
@@ -123,6 +125,7 @@ impl Turn {
             grants: Grants::default(),
             handed_over: BTreeMap::new(),
             id,
+            is_cancelling: false,
             last_usage: Usage::default(),
             lost_replies: 0,
             no_progress: false,
@@ -323,9 +326,7 @@ impl Turn {
             Fact::WaitClosed { end, subject, wait } => self.close_wait(wait, end, *subject),
             Fact::Late(_) | Fact::SessionForked { .. } | Fact::TurnOpened { .. } => {}
         }
-        if self.told != self.round && self.waits_for_client() {
-            self.told = self.round;
-        }
+        self.tell_client(fact);
     }
 
     fn receive(&mut self, reply: &Arc<Reply>) {

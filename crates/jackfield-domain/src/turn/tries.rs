@@ -3,8 +3,10 @@
 use std::sync::Arc;
 
 use super::{CallState, Turn};
+use crate::fact::{CallEnd, Fact};
+use crate::failure::ToolFailureKind;
 use crate::restrictions::Restrictions;
-use crate::wait::{Wait, WaitKind};
+use crate::wait::{Wait, WaitEnd, WaitKind};
 
 impl Turn {
     /// How often a turn is taken up without coming further before it is left to a person.
@@ -58,6 +60,42 @@ impl Turn {
     pub fn waits_for_client(&self) -> bool {
         let is_its = |wait: &Wait| matches!(wait.kind, WaitKind::ClientResult);
         self.only_waits() && self.waits().any(is_its)
+    }
+
+    /// Takes down whether the reply to its client ends with what this fact has led to: the client has what it
+    /// is to run, and brings what comes of that.
+    pub(super) fn tell_client(&mut self, fact: &Fact) {
+        self.is_cancelling = match fact {
+            // What a cancel closes is all of one step: in between, nobody waits for anything.
+            Fact::CallClosed {
+                end: CallEnd::Cancelled,
+                ..
+            }
+            | Fact::CallLost {
+                kind: ToolFailureKind::Cancelled,
+                ..
+            }
+            | Fact::WaitClosed {
+                end: WaitEnd::Cancelled | WaitEnd::Superseded,
+                ..
+            } => true,
+            Fact::ModelCallStarted { .. } | Fact::ReplyReceived { .. } => false,
+            Fact::CallAccepted { .. }
+            | Fact::CallClosed { .. }
+            | Fact::CallLost { .. }
+            | Fact::CallStarted { .. }
+            | Fact::Late(_)
+            | Fact::ModelCallEnded { .. }
+            | Fact::SessionForked { .. }
+            | Fact::TurnEnded { .. }
+            | Fact::TurnOpened { .. }
+            | Fact::TurnResumed { .. }
+            | Fact::WaitClosed { .. }
+            | Fact::WaitOpened { .. } => self.is_cancelling,
+        };
+        if self.told != self.round && !self.is_cancelling && self.waits_for_client() {
+            self.told = self.round;
+        }
     }
 
     /// What the day forbids on which it was taken up last.
