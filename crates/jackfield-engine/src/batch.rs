@@ -6,7 +6,7 @@ use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Action, Input, LOOP_VERSION, Step, ToolLoop};
 
-use crate::events::Event;
+use crate::events::News;
 
 /// Steps that are committed as one, and what follows from them.
 #[derive(Default)]
@@ -30,7 +30,7 @@ pub(crate) enum Told {
         call: Option<ToolCallId>,
         delta: Delta,
     },
-    Progress(Event),
+    News(News),
     /// The facts of the step at this place.
     Step(usize),
 }
@@ -50,4 +50,10 @@ impl Batch {
         }
         self.actions.extend(actions);
     }
+}
+
+/// What of these news is no input: it is told as it came, whatever becomes of the batch.
+pub(crate) fn as_it_came(news: Vec<Told>) -> Vec<Told> {
+    let is_no_input = |told: &Told| matches!(told, Told::News(_));
+    news.into_iter().filter(is_no_input).collect()
 }

@@ -1,22 +1,27 @@
 //! Beginning: a turn that is driven in the background, and somebody who is told of it.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_ports::journal::JournalError;
+use jackfield_domain::tool_loop::ToolLoop;
+use jackfield_ports::journal::{JournalError, Loaded};
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::catalog::Problem;
 use crate::driver::Driver;
-use crate::engine::Engine;
+use crate::engine::{Engine, Shared};
 use crate::error::EngineError;
 use crate::listening::Connection;
+use crate::news::Observer;
+use crate::occupied::Busy;
 use crate::options::{Disconnect, SendMessage};
+use crate::ownership::Owned;
 use crate::perform::chain;
 use crate::resume::{Driven, ResumeSession};
 use crate::send::Begins;
-use crate::watch::Watcher;
+use crate::watch::{Speaker, Watcher};
 
 /// A turn that is driven in the background, or was, and what tells it.
 #[derive(Debug)]
@@ -125,14 +130,17 @@ impl Engine {
         };
         let mut progress = busy.progress.subscribe();
         let engine = self.clone();
+        let parts = Box::new((turn, owned, loaded, speaker));
         let task = tokio::spawn(async move {
             let shared = Arc::clone(&engine.shared);
             let mut nobody = ();
-            let driver = Driver::new(&shared, turn, owned, &loaded, speaker, &mut nobody, &busy);
-            let driven = driver.run(step, input, now, false);
-            let driven = shared.going.unless_stopped(driven).await;
+            let driven = {
+                let mut driver = driver(&shared, parts, &mut nobody, &busy);
+                let driven = pin!(driver.run(step, input, now, false));
+                shared.going.unless_stopped(driven).await
+            };
             // Others may have it before they hear that it was let go of.
-            drop((busy, loaded));
+            drop(busy);
             drop(under_way);
             match driven {
                 Some(Ok(Driven::Over(report))) => {
@@ -203,4 +211,16 @@ impl Engine {
             watcher: self.watcher_of(session, turn, &loaded.steps),
         })
     }
+}
+
+/// A driver of these parts. They come in a box, as whatever a task is given by value has its room in it for as
+/// long as the turn is driven.
+fn driver<'o>(
+    shared: &Arc<Shared>,
+    parts: Box<(ToolLoop, Owned, Loaded, Speaker)>,
+    observer: &'o mut dyn Observer,
+    busy: &Busy,
+) -> Driver<'o> {
+    let (turn, owned, loaded, speaker) = *parts;
+    Driver::new(shared, turn, owned, &loaded, speaker, observer, busy)
 }

@@ -12,7 +12,7 @@ use jackfield_domain::wait::{Delivery, as_heard};
 use jackfield_ports::journal::{JournalError, Loaded, Refusal};
 use tokio::sync::watch;
 
-use crate::batch::{Batch, Before, Told};
+use crate::batch::{Batch, Before, Told, as_it_came};
 use crate::commit::{Committed, Ledger};
 use crate::crash;
 use crate::engine::Shared;
@@ -99,7 +99,7 @@ impl<'o> Driver<'o> {
     /// Drives the turn from this step on, to its end, or, unless it is to stay, until it only waits;
     /// then lets go of the session.
     pub(crate) async fn run(
-        mut self,
+        &mut self,
         first: Step,
         input: InputKind,
         now: Now,
@@ -173,14 +173,16 @@ impl<'o> Driver<'o> {
         reporter.finish(session, self.turn.turn(), end)
     }
 
-    /// Commits a batch, then performs it, then tells it.
+    /// Commits a batch, then performs it, then tells it. What is seldom has no room in the task of a turn.
     async fn settle(&mut self, mut batch: Batch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
-            match self.ledger.commit(&mut batch.steps).await {
+            batch = match self.ledger.commit(&mut batch.steps).await {
                 Committed::Yes => break,
-                Committed::Answered => batch = self.answered(batch).await?,
-                Committed::No { refusal, why } => batch = self.reload(batch, refusal, why).await?,
-            }
+                Committed::Answered => Box::pin(self.answered(batch)).await?,
+                Committed::No { refusal, why } => {
+                    Box::pin(self.reload(batch, refusal, why)).await?
+                }
+            };
         }
         self.progress.send_if_modified(|known| {
             let turn = self.turn.turn();
@@ -223,7 +225,7 @@ impl<'o> Driver<'o> {
                         delta,
                     });
                 }
-                Told::Progress(event) => event.tell(self.observer),
+                Told::News(news) => news.tell(self.observer),
                 Told::Step(place) => {
                     let Some(step) = batch.steps.get(*place) else {
                         continue;
@@ -335,10 +337,10 @@ impl<'o> Driver<'o> {
                     self.handle(Input::Delivered(delivery.clone()), batch);
                 }
             }
-            Happened::Event(Event::Input(input)) => self.handle(input, batch),
-            Happened::Event(news @ (Event::Progress { .. } | Event::Undecided(_))) => {
-                batch.news.push(Told::Progress(news));
-            }
+            Happened::Event(event) => match event.into_input() {
+                Ok(input) => self.handle(input, batch),
+                Err(news) => batch.news.push(Told::News(news)),
+            },
             Happened::Woke => self.handle(Input::Woke, batch),
         }
     }
@@ -402,9 +404,7 @@ impl<'o> Driver<'o> {
             })),
             ..Batch::default()
         };
-        // Progress is no input: it is told as it came.
-        let progress = |told: &Told| matches!(told, Told::Progress(_));
-        again.news = batch.news.into_iter().filter(progress).collect();
+        again.news = as_it_came(batch.news);
         for delivery in as_heard(&deliveries) {
             self.handle(Input::Delivered(delivery.clone()), &mut again);
         }

@@ -1,5 +1,6 @@
 //! The turns that are under way here, and the orderly end of them all.
 
+use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -38,8 +39,9 @@ impl Going {
         self.is_draining.load(Ordering::SeqCst)
     }
 
-    /// Drives a turn unless everything is stopped before; `None` if it is.
-    pub(crate) async fn unless_stopped<T>(&self, driven: impl Future<Output = T>) -> Option<T> {
+    /// Drives a turn unless everything is stopped before; `None` if it is. What drives it stays where it is:
+    /// each hand that it went through would be room for it in the task of every turn.
+    pub(crate) async fn unless_stopped<F: Future>(&self, driven: Pin<&mut F>) -> Option<F::Output> {
         self.stop.run_until_cancelled(driven).await
     }
 }

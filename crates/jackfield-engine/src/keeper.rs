@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -234,11 +235,12 @@ impl Keeping {
 impl Engine {
     /// Takes up a session for a keeper.
     async fn keep_on(&self, resume: ResumeSession) -> Result<Driven, EngineError> {
-        let driven = self.shared.going.unless_stopped(async {
+        let driven = pin!(async {
             let mut nobody = ();
             self.resume_existing(resume, &mut nobody).await
         });
-        let driven = driven.await.unwrap_or(Err(EngineError::Draining));
+        let driven = self.shared.going.unless_stopped(driven).await;
+        let driven = driven.unwrap_or(Err(EngineError::Draining));
         if let Ok(Driven::Over(report)) = &driven
             && self.shared.passing.is_some()
         {

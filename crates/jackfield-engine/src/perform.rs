@@ -144,7 +144,7 @@ impl Workers {
         let handle = match action {
             Action::CallModel { attempt, request } => self
                 .tasks
-                .spawn(call_model(shared, sender, attempt, *request)),
+                .spawn(call_model(shared, sender, attempt, request)),
             Action::ResumeTool {
                 answer,
                 attempt,
@@ -214,7 +214,7 @@ impl Workers {
         let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
         tracing::error!(?attempt, "an adapter crashed: {crashed}");
-        Some(Event::Input(match attempt {
+        Some(Event::input(match attempt {
             Attempt::Model(attempt) => {
                 let kind = ModelFailureKind::ProtocolViolation;
                 let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
@@ -251,7 +251,7 @@ async fn call_model(
     shared: Arc<Shared>,
     sender: mpsc::Sender<Event>,
     attempt: ModelAttempt,
-    request: ModelRequest,
+    request: Box<ModelRequest>,
 ) {
     let mut sink = Sink {
         attempt,

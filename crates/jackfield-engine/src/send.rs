@@ -74,7 +74,7 @@ impl Engine {
         }
         let session = turn.session().clone();
         let speaker = self.shared.speeches.begin(&session, &loaded.steps);
-        let driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
+        let mut driver = Driver::new(&self.shared, turn, owned, &loaded, speaker, observer, &busy);
         match driver.run(step, InputKind::Began, now, true).await? {
             Driven::Over(report) => Ok(*report),
             // Only who does not stay lets go of a turn that waits.
