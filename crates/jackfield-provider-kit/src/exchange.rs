@@ -34,6 +34,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 
 use crate::base_url::BaseUrl;
 use crate::secret::Secret;
+use crate::sse::Events;
 use crate::transport::{Incoming, Transport};
 
 /// Asks the provider and tells its reply. Makes one request and never retries; cancelled by dropping,
@@ -130,13 +131,14 @@ async fn exchange<A: Adapter>(
         return Err(ModelFailure::new(kind, Phase::BeforeSend, why).into());
     }
     let Asked {
-        decoder,
+        mut decoder,
         notes,
         request: asked,
     } = adapter.ask(request)?;
     strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
-    let incoming = transport.send(asked).await?;
+    // What is over when a reply begins stands apart, so that its room goes with it: a stream may take minutes.
+    let incoming = Box::pin(transport.send(asked)).await?;
     let span = Span::current();
     if let Some(id) = incoming.header(A::REQUEST_ID.0) {
         span.record(A::REQUEST_ID.1, id);
@@ -144,11 +146,15 @@ async fn exchange<A: Adapter>(
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
         _ if !incoming.status().is_success() => {
-            return Err(refusal::refused(adapter, incoming, &url).await);
+            return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
         }
-        Some("text/event-stream") => stream(incoming, decoder, pieces).await?,
-        Some("application/json") => whole(incoming, decoder, pieces).await?,
-        Some(_) | None => return Err(refusal::refused(adapter, incoming, &url).await),
+        Some("text/event-stream") => {
+            let mut events = incoming.into_events();
+            stream(&mut events, &mut decoder, pieces).await?;
+            decoder.finish().map_err(undecodable)?
+        }
+        Some("application/json") => Box::pin(whole(incoming, decoder, pieces)).await?,
+        Some(_) | None => return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await),
     };
     end.notes.splice(0..0, notes);
     span::record(&span, &end);
@@ -157,13 +163,13 @@ async fn exchange<A: Adapter>(
 
 /// A reply that comes as events.
 async fn stream(
-    incoming: Incoming,
-    mut decoder: impl DecodeReply,
+    events: &mut Events,
+    decoder: &mut impl DecodeReply,
     pieces: &mut Pieces<'_>,
-) -> Result<ReplyEnd, ModelError> {
-    let mut events = incoming.into_events();
+) -> Result<(), ModelError> {
     while let Some(event) = events.next().await? {
         let deltas = decoder.push(event.name.as_deref(), &event.data);
+        drop(event);
         pieces.push(deltas.map_err(undecodable)?).await;
         if decoder.is_complete() {
             // A body that is read to its end leaves a connection that can be used again. The reply is
@@ -173,7 +179,7 @@ async fn stream(
             break;
         }
     }
-    Ok(decoder.finish().map_err(undecodable)?)
+    Ok(())
 }
 
 /// A reply that comes in one piece, from a server that does not stream.
