@@ -302,6 +302,10 @@ impl ReplyAccumulator {
             },
         };
         self.latest.insert(index, self.building.len());
+        if self.building.is_empty() {
+            // Most replies have one block.
+            self.building.reserve_exact(1);
+        }
         self.building.push(Building {
             index,
             opaque: Vec::new(),

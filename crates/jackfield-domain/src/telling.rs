@@ -243,6 +243,10 @@ impl Teller {
             is_last,
             now,
         } = self.untold.pop_front()?;
+        if self.untold.is_empty() {
+            // Facts come seldom, and the pieces of a reply between them often.
+            self.untold = VecDeque::new();
+        }
         self.cursor = Cursor::behind(facts + 1, 0);
         self.reply = Open::by(&fact);
         let fact = Box::new(fact);

@@ -139,19 +139,22 @@ pub struct ToolOrigin {
 /// The tools that one turn may use, under their model-facing names.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Catalog {
-    entries: BTreeMap<ToolName, CatalogEntry>,
+    /// Each on its own: the tree makes room for eleven of them, also where there is one.
+    entries: BTreeMap<ToolName, Arc<CatalogEntry>>,
 }
 
 impl Catalog {
     /// The tool of this name.
     #[must_use]
     pub fn tool(&self, name: &str) -> Option<&CatalogEntry> {
-        self.entries.get(&ToolName::parse(name).ok()?)
+        self.entries
+            .get(&ToolName::parse(name).ok()?)
+            .map(|tool| &**tool)
     }
 
     /// All tools, by name.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &CatalogEntry> {
-        self.entries.values()
+        self.entries.values().map(|tool| &**tool)
     }
 
     /// Whether there are none.
@@ -181,7 +184,7 @@ impl FromIterator<CatalogEntry> for Catalog {
     fn from_iter<T: IntoIterator<Item = CatalogEntry>>(tools: T) -> Self {
         let named = tools
             .into_iter()
-            .map(|tool| (tool.definition.name.clone(), tool));
+            .map(|tool| (tool.definition.name.clone(), Arc::new(tool)));
         Self {
             entries: named.collect(),
         }

@@ -196,7 +196,12 @@ impl Live {
     fn show(&mut self, shown: &mut Vec<Shown>) {
         self.is_shown = true;
         if self.unreadable.is_none() {
-            shown.append(&mut self.held);
+            // As a rule nothing else is shown: then the room goes along.
+            if shown.is_empty() {
+                *shown = std::mem::take(&mut self.held);
+            } else {
+                shown.append(&mut self.held);
+            }
         }
     }
 

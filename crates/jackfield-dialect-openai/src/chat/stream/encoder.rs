@@ -70,7 +70,8 @@ impl Encoder {
             sounded: false,
             spoke: false,
             usage: false,
-            waiting: VecDeque::new(),
+            // As a rule one block comes after another.
+            waiting: VecDeque::with_capacity(1),
         }
     }
 
