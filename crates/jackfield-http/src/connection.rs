@@ -34,7 +34,10 @@ pub(crate) async fn serve(
     };
     let service = service_fn(move |request| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
-        async move { Ok::<_, Infallible>(front::answer(request, &gateway, ledger, router).await) }
+        // The connection keeps the room of this for as long as it lives: there is no more in it than a place.
+        Box::pin(async move {
+            Ok::<_, Infallible>(front::answer(request, &gateway, ledger, router).await)
+        })
     });
     let mut builder = http1::Builder::new();
     builder
