@@ -1,5 +1,7 @@
 //! What parameters that are not strict have to be all the same.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::schema::{Change, Changes, member};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value, json};
@@ -13,12 +15,15 @@ const NOT_AT_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
 /// its branches are offered together and the choice goes into the description; and every array says what
 /// it holds. Otherwise the answer is 400, strict or not.
 #[must_use]
-pub fn rooted(schema: &Value) -> (Value, Vec<Change>) {
+pub fn rooted(schema: &Arc<Value>) -> (Arc<Value>, Vec<Change>) {
+    if is_rooted(schema) {
+        return (Arc::clone(schema), Vec::new());
+    }
     let mut changes = Changes::default();
-    let mut fields = match schema {
+    let mut fields = match &**schema {
         Value::Object(fields) => fields.clone(),
         Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-            let effect = if *schema == Value::Bool(true) {
+            let effect = if **schema == Value::Bool(true) {
                 NoteEffect::Cosmetic
             } else {
                 NoteEffect::Meaning
@@ -43,7 +48,39 @@ pub fn rooted(schema: &Value) -> (Value, Vec<Change>) {
         fields.insert("properties".to_owned(), json!({}));
     }
     fill_arrays(&mut fields, "", &mut changes);
-    (Value::Object(fields), changes.into_vec())
+    (Arc::new(Value::Object(fields)), changes.into_vec())
+}
+
+/// Whether a schema is taken as it is. Most are, and are sent with every request: so it is only looked at.
+fn is_rooted(schema: &Value) -> bool {
+    let Some(fields) = schema.as_object() else {
+        return false;
+    };
+    fields.get("type").is_some_and(|kind| kind == "object")
+        && fields.get("properties").is_some_and(Value::is_object)
+        && !NOT_AT_ROOT.iter().any(|key| fields.contains_key(*key))
+        && has_filled_arrays(fields)
+}
+
+/// Whether every array says what it holds, in all places where that is filled in otherwise.
+fn has_filled_arrays(fields: &Map<String, Value>) -> bool {
+    if fields.get("type").is_some_and(names_array) && !fields.contains_key("items") {
+        return false;
+    }
+    let is_filled = |schema: &Value| schema.as_object().is_none_or(has_filled_arrays);
+    let named = ["$defs", "definitions", "properties"].iter();
+    let mut named = named.filter_map(|key| fields.get(*key)?.as_object());
+    let branches = ["allOf", "anyOf", "oneOf"].iter();
+    let mut branches = branches.filter_map(|key| fields.get(*key)?.as_array());
+    let mut own = ["additionalProperties", "items"].iter();
+    named.all(|schemas| schemas.values().all(is_filled))
+        && branches.all(|schemas| schemas.iter().all(is_filled))
+        && own.all(|key| fields.get(*key).is_none_or(is_filled))
+}
+
+fn names_array(kind: &Value) -> bool {
+    let kinds = kind.as_array();
+    kind == "array" || kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
 }
 
 fn names_object(kind: &Value) -> bool {
@@ -86,14 +123,7 @@ fn open_choice(fields: &mut Map<String, Value>, changes: &mut Changes) {
 
 /// Gives every array that says nothing of its items the schema of anything.
 fn fill_arrays(fields: &mut Map<String, Value>, pointer: &str, changes: &mut Changes) {
-    let kind = fields.get("type");
-    let holds = |kind: &Value| {
-        kind == "array"
-            || kind
-                .as_array()
-                .is_some_and(|kinds| kinds.contains(&json!("array")))
-    };
-    if kind.is_some_and(holds) && !fields.contains_key("items") {
+    if fields.get("type").is_some_and(names_array) && !fields.contains_key("items") {
         changes.push(NoteEffect::Cosmetic, "schema_items_added", pointer);
         fields.insert("items".to_owned(), json!({}));
     }

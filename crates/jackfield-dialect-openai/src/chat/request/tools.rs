@@ -1,5 +1,7 @@
 //! Tools and tool choice.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
@@ -224,7 +226,7 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
             }
             let path = format_args!("tools[{n}].input");
             notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
-            (text_input(grammar.as_ref()), None)
+            (Arc::new(text_input(grammar.as_ref())), None)
         }
     };
     wire::Tool::Function {
@@ -242,11 +244,11 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
 /// The schema of the arguments: the root has to be an object's, and a strict one within the subset.
 fn parameters(
     n: usize,
-    schema: &Value,
+    schema: &Arc<Value>,
     strict: &mut Option<bool>,
     profile: &Profile,
     notes: &mut Notes,
-) -> Value {
+) -> Arc<Value> {
     let path = format_args!("tools[{n}].strict");
     let wanted = *strict == Some(true);
     if strict.is_some() && !profile.strict_tools {
@@ -262,7 +264,7 @@ fn parameters(
         .then(|| schema::restrict(schema))
         .flatten();
     let (schema, changes) = match restricted {
-        Some(fits) => fits,
+        Some((schema, changes)) => (Arc::new(schema), changes),
         None => {
             if wanted && profile.strict_tools {
                 notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);

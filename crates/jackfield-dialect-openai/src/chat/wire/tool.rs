@@ -1,10 +1,12 @@
 //! Tools, and calls of them.
 
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// A tool.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case", tag = "type")]
 pub enum Tool {
     /// One that takes free text.
@@ -25,6 +27,32 @@ pub enum Tool {
     Other(Map<String, Value>),
 }
 
+/// Read by hand: every request brings all its tools, and a derived reading of tagged variants beside
+/// untagged ones copies each of them several times.
+impl<'de> Deserialize<'de> for Tool {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut fields = Map::deserialize(deserializer)?;
+        Ok(match fields.get("type").and_then(Value::as_str) {
+            Some("custom") => match fields.get("custom").map(CustomTool::deserialize) {
+                Some(Ok(custom)) => Self::Custom { custom },
+                Some(Err(_)) | None => Self::Other(fields),
+            },
+            Some("function") => {
+                let told = fields.get_mut("function").and_then(Value::as_object_mut);
+                match told.and_then(Function::take_from) {
+                    Some(function) => {
+                        fields.retain(|key, _| key != "function" && key != "type");
+                        let extra = fields;
+                        Self::Function { extra, function }
+                    }
+                    None => Self::Other(fields),
+                }
+            }
+            Some(_) | None => Self::Other(fields),
+        })
+    }
+}
+
 /// A tool that takes JSON.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Function {
@@ -35,13 +63,45 @@ pub struct Function {
     pub description: Option<String>,
     /// The JSON Schema of its arguments; none where it takes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Value>,
+    pub parameters: Option<Arc<Value>>,
     /// Whether the vendor holds the model to the schema; not, where it is not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl Function {
+    /// Takes it out of its fields, if they are those of one; otherwise they stay as they are.
+    fn take_from(fields: &mut Map<String, Value>) -> Option<Self> {
+        let is = |key: &str, is: fn(&Value) -> bool| {
+            fields
+                .get(key)
+                .is_none_or(|value| value.is_null() || is(value))
+        };
+        let is_one = fields.get("name").is_some_and(Value::is_string)
+            && is("description", Value::is_string)
+            && is("strict", Value::is_boolean);
+        if !is_one {
+            return None;
+        }
+        let mut fields = std::mem::take(fields);
+        let mut take = |key: &str| fields.shift_remove(key);
+        let text = |value: Option<Value>| match value {
+            Some(Value::String(text)) => Some(text),
+            Some(_) | None => None,
+        };
+        Some(Self {
+            name: text(take("name"))?,
+            description: text(take("description")),
+            parameters: take("parameters")
+                .filter(|schema| !schema.is_null())
+                .map(Arc::new),
+            strict: take("strict").and_then(|strict| strict.as_bool()),
+            extra: fields,
+        })
+    }
 }
 
 /// A tool that takes free text.

@@ -1,5 +1,7 @@
 //! Tools and tool choice.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
@@ -229,7 +231,7 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
             } else {
                 let path = format_args!("tools[{n}].input");
                 notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
-                tool.parameters = Some(text_input(grammar.as_ref()));
+                tool.parameters = Some(Arc::new(text_input(grammar.as_ref())));
                 tool.strict = profile.strict_tools.then_some(None);
             }
         }
@@ -243,10 +245,10 @@ fn tool(n: usize, definition: &ToolDefinition, profile: &Profile, notes: &mut No
 fn json_input(
     n: usize,
     definition: &ToolDefinition,
-    schema: &Value,
+    schema: &Arc<Value>,
     profile: &Profile,
     notes: &mut Notes,
-) -> (Value, Option<Option<bool>>) {
+) -> (Arc<Value>, Option<Option<bool>>) {
     let path = format_args!("tools[{n}].strict");
     let mut strict = definition.strict;
     if !profile.strict_tools {
@@ -262,7 +264,7 @@ fn json_input(
     }
     let within = (strict == Some(true)).then(|| schema::restrict(schema));
     let (schema, changes) = match within {
-        Some(Some(within)) => within,
+        Some(Some((schema, changes))) => (Arc::new(schema), changes),
         Some(None) => {
             notes.approximated(NoteEffect::Quality, "schema_not_enforceable", path);
             strict = Some(false);

@@ -1,5 +1,7 @@
 //! The body of `POST /v1/responses`.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -89,7 +91,7 @@ pub struct Tool {
     pub description: Option<String>,
     /// The JSON Schema of a function's arguments.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parameters: Option<Value>,
+    pub parameters: Option<Arc<Value>>,
     /// The form of a custom tool's text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub format: Option<ToolFormat>,

@@ -49,12 +49,12 @@ pub(super) fn from_wire(
 }
 
 fn function(function: wire::Function, path: &str) -> Result<ToolDefinition, Invalid> {
-    let none = || json!({ "type": "object", "properties": {} });
+    let none = || Arc::new(json!({ "type": "object", "properties": {} }));
     let schema = function.parameters.filter(|schema| !schema.is_null());
     Ok(ToolDefinition {
         description: function.description.unwrap_or_default().into(),
         extensions: extensions(function.extra),
-        input: InputFormat::Json(Arc::new(schema.unwrap_or_else(none))),
+        input: InputFormat::Json(schema.unwrap_or_else(none)),
         name: name(&function.name, path)?,
         output: None,
         strict: function.strict,

@@ -30,8 +30,8 @@ pub(super) fn from_wire(
             }),
             "" | FUNCTION => {
                 let schema = tool.parameters;
-                let nothing = || json!({ "type": "object", "properties": {} });
-                InputFormat::Json(Arc::new(schema.unwrap_or_else(nothing)))
+                let nothing = || Arc::new(json!({ "type": "object", "properties": {} }));
+                InputFormat::Json(schema.unwrap_or_else(nothing))
             }
             _ => {
                 notes.refused("vendor_tool", format_args!("tools.{n}"));
