@@ -1,5 +1,7 @@
 //! The `jackfield-http` command: the gateway alone, configured by files and environment.
 
+use std::ffi::OsString;
+use std::io::Write as _;
 use std::process::ExitCode;
 
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
@@ -8,6 +10,9 @@ use jackfield_http::{Running, asked_to_end, start_log};
 fn main() -> ExitCode {
     // Before anything else: what a guard is given is no command line.
     if let Some(code) = jackfield_assembly::guard() {
+        return code;
+    }
+    if let Some(code) = say(std::env::args_os().nth(1)) {
         return code;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread()
@@ -26,6 +31,28 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Says what it is to whoever asks; there is nothing else that it takes.
+fn say(argument: Option<OsString>) -> Option<ExitCode> {
+    let argument = argument?;
+    let version = concat!("jackfield-http ", env!("CARGO_PKG_VERSION"));
+    let asked = match argument.to_str() {
+        Some("--help" | "-h") => HELP,
+        Some("--version" | "-V") => version,
+        Some(_) | None => {
+            let _closed = writeln!(
+                std::io::stderr(),
+                "error: `{}` is not known here: jackfield-http is configured by files and the \
+                 environment; see --help",
+                argument.to_string_lossy()
+            );
+            return Some(ExitCode::from(MISUSED));
+        }
+    };
+    // Whoever closes it early has read enough.
+    let _closed = writeln!(std::io::stdout(), "{asked}");
+    Some(ExitCode::SUCCESS)
 }
 
 async fn serve() -> ExitCode {
@@ -59,6 +86,29 @@ async fn serve() -> ExitCode {
         }
     }
 }
+
+/// What `--help` says.
+const HELP: &str = "\
+Jackfield's gateway alone: OpenAI Chat Completions and Responses, Claude Messages and its own API.
+
+Usage: jackfield-http
+
+It takes no flags: what `jackfield serve` reads is what it reads.
+  jackfield.toml     of the user and of the folder that it is started in: [serve] says where it listens
+  JACKFIELD_CONFIG   a file in place of those
+  JACKFIELD_DB       the file that sessions are kept in
+  JACKFIELD_MODEL    the model, such as claude/claude-sonnet-5
+  JACKFIELD_LOG      what is logged, such as info or jackfield_http=debug
+
+Example:
+  JACKFIELD_CONFIG=/etc/jackfield.toml jackfield-http
+
+Options:
+  -h, --help     says this
+  -V, --version  says which version it is";
+
+/// The exit code of a wrong command line, as that of `jackfield`.
+const MISUSED: u8 = 2;
 
 /// The exit code of a wrong configuration, as that of `jackfield`.
 const WRONG: u8 = 3;

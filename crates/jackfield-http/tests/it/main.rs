@@ -8,3 +8,4 @@
 
 mod api_bytes;
 mod connections;
+mod program;
