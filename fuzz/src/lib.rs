@@ -16,7 +16,7 @@ pub fn owner() -> StateOwner {
 
 /// Reads a request, and checks how it is refused if it is.
 pub fn request(dialect: &dyn ServeDialect, body: &[u8]) {
-    if let Err(error) = dialect.request(&|_| None, body, &owner()) {
+    if let Err(error) = dialect.request(&|_| None, body, &|_| owner()) {
         let refused = dialect.error(&error, "req_1");
         assert!((400..500).contains(&refused.status), "{error:?}");
         let told: Value = serde_json::from_slice(&refused.body).expect("JSON");

@@ -2,7 +2,7 @@
 
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
-use jackfield_testservers::script::Turn;
+use jackfield_testservers::script::{Script, Turn};
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, Gateway, Kept, kept};
@@ -101,6 +101,41 @@ async fn s3_01_a_client_gets_the_calls_of_its_own_tool() {
     assert!(!answer.headers.contains_key("x-session-id"), "{answer:?}");
     gateway.end().await;
     kept(&claude);
+}
+
+#[tokio::test]
+async fn a_reply_is_asked_for_in_one_piece_where_nobody_reads_along() {
+    let claude = ScriptedClaude::start(Script::by(|_| Some(Turn::text("Yes.")))).await;
+    let body = |stream: bool, brings_tools: bool| {
+        let mut body = json!({ "model": MODEL, "messages": asks("hi"), "stream": stream });
+        if brings_tools {
+            body["tools"] = json!([calculate()]);
+        }
+        body
+    };
+    // A stream, and a turn that is kept, are told as they are written.
+    let asked = [
+        (false, true, None),
+        (true, true, Some(true)),
+        (false, false, Some(true)),
+    ];
+    for (more, when_whole) in [("", None), ("[serve]\nwhole_replies = false\n", Some(true))] {
+        let sessions = Kept::new();
+        let gateway = gateway_with(&claude, &sessions, more).await;
+        for (stream, brings_tools, streamed) in asked {
+            let before = claude.requests().len();
+            let answer = gateway
+                .post(CHAT, &body(stream, brings_tools))
+                .answered()
+                .await;
+            assert_eq!(answer.status, 200, "{answer:?}");
+            assert!(answer.body.contains("Yes."), "{answer:?}");
+            let sent = claude.requests().swap_remove(before);
+            let streamed = streamed.or(when_whole).map_or(Value::Null, Value::Bool);
+            assert_eq!(sent["stream"], streamed, "{sent}");
+        }
+        gateway.end().await;
+    }
 }
 
 #[tokio::test]

@@ -57,6 +57,7 @@ impl Bench {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            whole: false,
         };
         rules::check_request(request.messages.iter()).expect("a conversation that keeps the rules");
         let adapter = Wire::OpenAiResponses.adapter(&self.server);

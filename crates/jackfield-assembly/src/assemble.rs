@@ -346,7 +346,8 @@ fn transport(config: &Config) -> Result<Transport, Problem> {
     // A safety net below the loop's own limit has to be the longer one.
     settings.read_idle = settings
         .read_idle
-        .max(config.options.limits.model_idle.saturating_mul(2));
+        .max(config.options.limits.model_idle.saturating_mul(2))
+        .max(config.serve.limits.whole_reply.saturating_mul(2));
     if let Some(timeout) = config.network.connect_timeout {
         settings.connect_timeout = timeout;
     }

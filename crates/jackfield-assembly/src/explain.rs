@@ -159,6 +159,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.limits.headers", json!(serve.headers)),
         ("serve.limits.streams", json!(serve.streams)),
         ("serve.limits.tools", json!(serve.tools)),
+        ("serve.limits.whole_reply", time(serve.whole_reply)),
         ("serve.log", json!(log)),
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.show_tools", json!(config.serve.show_tools)),
@@ -167,6 +168,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
             json!(config.serve.stream_arguments),
         ),
         ("serve.tools", json!("all")),
+        ("serve.whole_replies", json!(config.serve.whole_replies)),
         ("session.second_message", json!(second)),
         ("settings.response_format", json!("text")),
         (

@@ -43,6 +43,9 @@ pub struct ServeConfig {
     pub tokens: BTreeMap<Arc<str>, TokenConfig>,
     /// The tools of this side that a request may use.
     pub tools: ToolsUsed,
+    /// Whether a reply is asked of its provider in one piece where its client wants it so and nobody else
+    /// can read along.
+    pub whole_replies: bool,
 }
 
 /// What a client may ask for at most.
@@ -65,6 +68,8 @@ pub struct ServeLimits {
     pub streams: usize,
     /// How many tools a request brings.
     pub tools: usize,
+    /// How long a reply may take that is asked for in one piece.
+    pub whole_reply: Duration,
 }
 
 /// What becomes of a call that needs a word before it runs.
@@ -153,6 +158,7 @@ impl Default for ServeConfig {
             stream_arguments: true,
             tokens: BTreeMap::new(),
             tools: ToolsUsed::default(),
+            whole_replies: true,
         }
     }
 }
@@ -168,6 +174,8 @@ impl Default for ServeLimits {
             headers: 100,
             streams: 2048,
             tools: 1024,
+            // As long as the vendors' own clients wait (`openai` and `anthropic` for Python, 2026-11).
+            whole_reply: Duration::from_secs(600),
         }
     }
 }

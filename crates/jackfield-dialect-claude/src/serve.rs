@@ -36,7 +36,7 @@ impl ClaudeServer {
         &self,
         header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
-        owner: &StateOwner,
+        owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         incoming(header, tokens::body(body)?, owner)
     }
@@ -57,7 +57,7 @@ impl ServeDialect for ClaudeServer {
         &self,
         header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
-        owner: &StateOwner,
+        owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         incoming(header, request::parse(body)?, owner)
     }
@@ -85,11 +85,12 @@ impl ServeDialect for ClaudeServer {
 fn incoming(
     header: &dyn Fn(&str) -> Option<String>,
     mut body: crate::wire::Request,
-    owner: &StateOwner,
+    owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
     let mut notes = betas::check(header("anthropic-beta").as_deref())?;
     asked::check(&mut body)?;
-    let mut incoming = request::from_wire(body, owner)?;
+    let owner = owner(&body.model);
+    let mut incoming = request::from_wire(body, &owner)?;
     notes.append(&mut incoming.notes);
     incoming.notes = notes;
     Ok(incoming)

@@ -26,7 +26,7 @@ pub trait ServeDialect: fmt::Debug + Send + Sync {
     fn name(&self) -> &'static str;
 
     /// What a client asks. `header` gives the value of a header by its name in lower case. The ids of
-    /// the client's calls are kept as those of this owner.
+    /// the client's calls are kept as those of the owner that `owner` gives for the model that it names.
     ///
     /// # Errors
     ///
@@ -36,7 +36,7 @@ pub trait ServeDialect: fmt::Debug + Send + Sync {
         &self,
         header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
-        owner: &StateOwner,
+        owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError>;
 
     /// The body of a reply that is told whole, and notes on what is lost or changed by it.

@@ -104,10 +104,45 @@ pub enum Refused {
 /// By what the session of a history can be found.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Traces {
-    /// The calls whose results it brings.
-    pub calls: Vec<ToolCallId>,
-    /// The keys of its beginnings that may be all that a session knows, the longest first.
-    pub views: Vec<Digest>,
+    /// Its beginnings that may be all that a session knows, the longest first: how many messages they have,
+    /// and their keys.
+    beginnings: Vec<(usize, Digest)>,
+    /// The results that it brings.
+    results: Vec<Arc<ToolOutcome>>,
+    /// The key of all of it.
+    view: Option<Digest>,
+}
+
+impl Traces {
+    /// Those of this history.
+    #[must_use]
+    pub fn of(history: &[Message]) -> Self {
+        let (beginnings, view) = beginnings(history);
+        Self {
+            beginnings,
+            results: results(history),
+            view,
+        }
+    }
+
+    /// The calls whose results it brings; no more of them than a conversation comes to have.
+    pub fn calls(&self) -> impl Iterator<Item = &ToolCallId> {
+        let results = self.results.iter().take(MOST_TRACES);
+        results.map(|result| &result.call)
+    }
+
+    /// The key of the whole history; `None` of an empty one.
+    #[must_use]
+    pub const fn view(&self) -> Option<Digest> {
+        self.view
+    }
+
+    /// The keys of its beginnings that may be all that a session knows, the longest first; no more of them
+    /// than a conversation comes to have.
+    pub fn views(&self) -> impl Iterator<Item = Digest> {
+        let beginnings = self.beginnings.iter().take(MOST_TRACES);
+        beginnings.map(|(_, view)| *view)
+    }
 }
 
 /// The key of a history after each of its messages.
@@ -121,31 +156,6 @@ pub fn chain(history: &[Message]) -> Vec<Digest> {
     history.iter().map(after).collect()
 }
 
-/// The key of a whole history: the last one of [`chain`]; none of an empty one.
-#[must_use]
-pub fn whole(history: &[Message]) -> Option<Digest> {
-    let mut key = Key::new();
-    for message in history {
-        key.message(message);
-    }
-    (!history.is_empty()).then(|| key.digest())
-}
-
-/// By what the session of this history can be found: first by the calls, then by the views. Of each no more
-/// are looked for than a conversation comes to have.
-#[must_use]
-pub fn traces(history: &[Message]) -> Traces {
-    let results = results(history).into_iter();
-    let beginnings = beginnings(history).into_iter();
-    Traces {
-        calls: results
-            .map(|result| result.call.clone())
-            .take(MOST_TRACES)
-            .collect(),
-        views: beginnings.map(|(_, view)| view).take(MOST_TRACES).collect(),
-    }
-}
-
 /// Where a request with this history belongs, among these sessions.
 ///
 /// A session of anybody but the principal is passed over. A session is found by the calls whose results the
@@ -153,19 +163,18 @@ pub fn traces(history: &[Message]) -> Traces {
 /// shown up to the end of a turn; one in which no model has said anything is none, and one that fits
 /// several sessions tells nothing.
 #[must_use]
-pub fn locate(principal: &str, history: &[Message], sessions: &[Known]) -> Located {
+pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located {
     let own = || {
         sessions
             .iter()
             .filter(|known| known.principal() == Some(principal))
     };
-    let results = results(history);
-    let asked = |known: &&Known| results.iter().any(|result| known.has_asked(&result.call));
+    let asked = |known: &&Known| history.calls().any(|call| known.has_asked(call));
     if let Some(known) = own().find(asked) {
-        return known.take(results);
+        return known.take(history.results.clone());
     }
-    for (place, view) in beginnings(history) {
-        let mut fits = own().filter_map(|known| known.at(view, place));
+    for (place, view) in &history.beginnings {
+        let mut fits = own().filter_map(|known| known.at(*view, *place));
         if let Some(located) = fits.next() {
             return match fits.next() {
                 None => located,
@@ -186,7 +195,7 @@ pub fn locate_in(history: &[Message], session: &Known) -> Located {
     if results.iter().any(|result| session.has_asked(&result.call)) {
         return session.take(results);
     }
-    let beginnings = beginnings(history);
+    let (beginnings, _) = beginnings(history);
     let mut known = beginnings
         .iter()
         .filter_map(|(place, view)| session.at(*view, *place));
@@ -360,8 +369,8 @@ fn trailing(history: &[Message]) -> usize {
 }
 
 /// The beginnings of a history that end with words of the model and have something of the client behind
-/// them: how long they are, and their keys; the longest first.
-fn beginnings(history: &[Message]) -> Vec<(usize, Digest)> {
+/// them: how long they are, and their keys; the longest first. And the key of all of it.
+fn beginnings(history: &[Message]) -> (Vec<(usize, Digest)>, Option<Digest>) {
     let mut found = Vec::new();
     let mut key = Key::new();
     // The last message that says something, if it is the model's.
@@ -377,7 +386,7 @@ fn beginnings(history: &[Message]) -> Vec<(usize, Digest)> {
         }
     }
     found.reverse();
-    found
+    (found, (!history.is_empty()).then(|| key.digest()))
 }
 
 /// How many calls, and how many beginnings, of one history are looked for.

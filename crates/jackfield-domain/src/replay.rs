@@ -197,7 +197,7 @@ impl<'a> Replay<'a> {
                 // The clock alone ends a reply only if that was silent for as long as it may be.
                 let heard = match (&**input, live.heard()) {
                     (Input::Woke, Some(began)) => {
-                        let idle = turn.setup().limits.model_idle;
+                        let idle = turn.setup().model_idle();
                         let silent = now.mono.elapsed().saturating_sub(idle);
                         began.max(MonoTime::from_start(silent))
                     }

@@ -43,6 +43,8 @@ pub struct ModelRequest {
     pub system: Arc<SystemPrompt>,
     /// The tools, those of the history that are no longer there included, as stubs.
     pub tools: Arc<Vec<Arc<ToolDefinition>>>,
+    /// Whether nobody reads along, so that the reply may come in one piece.
+    pub whole: bool,
 }
 
 impl ModelRequest {

@@ -1,6 +1,7 @@
 //! The setup of a turn: every decision that was made for it before it began.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::caller::Caller;
 use crate::limits::{Allowance, Limits};
@@ -42,6 +43,17 @@ pub struct Setup {
     pub system: Arc<SystemPrompt>,
     /// Whether rounds after the first may use tools.
     pub tools_after_first_round: bool,
+    /// How long a reply may take that is asked for in one piece; `None` asks for replies as they are written.
+    pub whole: Option<Duration>,
+}
+
+impl Setup {
+    /// How long a model may say nothing: one that is asked for a reply in one piece says nothing until it
+    /// has all of it.
+    #[must_use]
+    pub fn model_idle(&self) -> Duration {
+        self.whole.unwrap_or(self.limits.model_idle)
+    }
 }
 
 /// What a turn begins with.

@@ -178,12 +178,11 @@ impl ToolLoop {
 
     /// The earliest of all deadlines.
     fn wake(&self, now: Now) -> Option<MonoTime> {
-        let limits = &self.turn.setup.limits;
         match &self.turn.stage {
             Stage::Calling(_) => self
                 .live
                 .heard()
-                .map(|heard| heard.after(limits.model_idle)),
+                .map(|heard| heard.after(self.turn.setup.model_idle())),
             Stage::Ended(_) | Stage::Ready => None,
             Stage::Retrying(at) => Some(now.mono_at(*at)),
             Stage::Tools(_) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::fork;
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::locate::{self, Known, Located};
+use jackfield_domain::locate::{self, Known, Located, Traces};
 use jackfield_domain::message::Message;
 use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
@@ -49,11 +49,10 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if the journal cannot be read. Sessions that cannot be read are passed over.
-    pub async fn locate(&self, principal: &str, history: &[Message]) -> Result<Place, EngineError> {
-        let traces = locate::traces(history);
-        let calls: Vec<Mark> = traces.calls.into_iter().map(Mark::Call).collect();
+    pub async fn locate(&self, principal: &str, history: &Traces) -> Result<Place, EngineError> {
+        let calls: Vec<Mark> = history.calls().cloned().map(Mark::Call).collect();
         // The longest beginning that any session knows is the one that counts.
-        let views: Vec<Mark> = traces.views.into_iter().map(Mark::View).collect();
+        let views: Vec<Mark> = history.views().map(Mark::View).collect();
         for marks in [calls, views] {
             if marks.is_empty() {
                 continue;

@@ -60,6 +60,9 @@ pub struct TurnOptions {
     pub when_unknown: UnknownPolicy,
     /// The same for the tools that a rule matches; the last one that does decides.
     pub when_unknown_of: Vec<UnknownRule>,
+    /// How long a reply may take that is asked for in one piece, where nobody reads along; `None` asks for
+    /// replies as they are written.
+    pub whole: Option<Duration>,
 }
 
 impl TurnOptions {
@@ -85,6 +88,7 @@ impl TurnOptions {
             tools_after_first_round: true,
             when_unknown: UnknownPolicy::Report,
             when_unknown_of: Vec::new(),
+            whole: None,
         }
     }
 }

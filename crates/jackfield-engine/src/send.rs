@@ -303,6 +303,7 @@ fn setup(options: TurnOptions, offered: Offered) -> Arc<Setup> {
         strict: options.strict,
         system: Arc::new(system),
         tools_after_first_round: options.tools_after_first_round,
+        whole: options.whole,
     })
 }
 

@@ -24,7 +24,7 @@ pub(crate) async fn answer(
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
         value.map(str::to_owned)
     };
-    let owner = owner_of(&gateway, CLAUDE.name(), &body);
+    let owner = |model: &str| owner_of(&gateway, CLAUDE.name(), model);
     let incoming = CLAUDE.count_request(&header, &body, &owner)?;
     gateway.model(&incoming.model)?;
     let (body, mut lost) = CLAUDE.counted(&incoming);

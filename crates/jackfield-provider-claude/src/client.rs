@@ -52,7 +52,7 @@ impl Adapter for Claude {
     fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let profile = self.config.profile.of(&request.model.model);
-        let body = request::to_wire(request, &owner, &profile, true)
+        let body = request::to_wire(request, &owner, &profile, !request.whole)
             .map_err(|refusal| exchange::unsupported(&refusal))?;
         let mut headers = self.headers.clone();
         headers

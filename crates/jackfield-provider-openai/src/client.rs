@@ -58,13 +58,13 @@ impl Adapter for OpenAi {
         let headers = self.headers.clone();
         match self.config.api {
             Api::ChatCompletions => {
-                let body = chat::request::to_wire(request, &owner, &profile, true)
+                let body = chat::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = chat::stream::Decoder::for_request(owner, request);
                 Asked::post(&url, headers, body, Decoder::ChatCompletions(decoder))
             }
             Api::Responses => {
-                let body = responses::request::to_wire(request, &owner, &profile, true)
+                let body = responses::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = responses::stream::Decoder::for_request(owner, request);
                 Asked::post(&url, headers, body, Decoder::Responses(decoder))

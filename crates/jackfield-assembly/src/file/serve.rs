@@ -46,6 +46,7 @@ pub(crate) fn read(serve: &mut ServeConfig, mut section: Section<'_>, trust: Tru
     section.set("show_tools", flag, &mut serve.show_tools);
     section.set("stream_arguments", flag, &mut serve.stream_arguments);
     section.set("tools", tools, &mut serve.tools);
+    section.set("whole_replies", flag, &mut serve.whole_replies);
     limits(&mut serve.limits, section.section("limits"));
     tokens(serve, section.section("tokens"));
     section.finish();
@@ -62,6 +63,7 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     section.set("headers", number, &mut limits.headers);
     section.set("streams", number, &mut limits.streams);
     section.set("tools", number, &mut limits.tools);
+    section.set("whole_reply", duration, &mut limits.whole_reply);
     section.finish();
 }
 

@@ -284,6 +284,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         Whole(1),
         "How many tools a request brings",
     ),
+    entry(
+        "serve.limits.whole_reply",
+        Duration("10m"),
+        "How long a reply may take that is asked for in one piece",
+    ),
     entry("serve.log", Words(&["json", "text"]), "The form of the log"),
     entry(
         "serve.log_content",
@@ -334,6 +339,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "serve.tools",
         Tools,
         "The tools of this side that a request may use",
+    ),
+    entry(
+        "serve.whole_replies",
+        Flag,
+        "Whether replies are asked for in one piece where nobody reads along",
     ),
     entry(
         "session.second_message",

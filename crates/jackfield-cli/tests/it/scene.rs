@@ -56,6 +56,7 @@ impl Scene {
             strict: None,
             system: Arc::default(),
             tools_after_first_round: true,
+            whole: None,
         };
         scene.fact(Fact::TurnOpened {
             opening: Opening::UserMessage(Message::user("hello").into()),

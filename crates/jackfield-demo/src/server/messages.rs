@@ -150,6 +150,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: Arc::new(incoming.system),
         tools: Arc::new(incoming.tools.into_iter().map(Arc::new).collect()),
+        whole: false,
     }
 }
 

@@ -229,7 +229,7 @@ fn served() -> Vec<Value> {
     bodies.push(json(&models::page(&[], &|_| None).expect("a page")));
     bodies.extend(models.iter().map(|model| json(&models::one(model))));
     let text = br#"{"model":"m","messages":[{"role":"user","content":"hi"}]}"#;
-    let counted = ClaudeServer.count_request(&|_| None, text, &owner());
+    let counted = ClaudeServer.count_request(&|_| None, text, &|_| owner());
     bodies.push(json(&ClaudeServer.counted(&counted.expect("a request")).0));
     bodies
 }

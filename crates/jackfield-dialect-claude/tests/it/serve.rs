@@ -37,7 +37,7 @@ fn read(body: &Value) -> Result<Incoming, ServeError> {
 /// Reads a request with one header.
 fn with_header(body: &Value, name: &str, value: &str) -> Result<Incoming, ServeError> {
     let header = |asked: &str| (asked == name).then(|| value.to_owned());
-    ClaudeServer.request(&header, body.to_string().as_bytes(), &owner())
+    ClaudeServer.request(&header, body.to_string().as_bytes(), &|_| owner())
 }
 
 /// What says that we ran a tool.

@@ -54,11 +54,12 @@ impl ServeDialect for ChatCompletions {
         &self,
         _header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
-        owner: &StateOwner,
+        owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         let mut body = request::parse(body)?;
         let seen = fields::check(&mut body)?;
-        let mut incoming = request::from_wire(body, owner)?;
+        let owner = owner(&body.model);
+        let mut incoming = request::from_wire(body, &owner)?;
         fields::check_read(&incoming)?;
         incoming.echo = seen.echo;
         incoming.notes.extend(seen.notes);

@@ -49,6 +49,7 @@ pub(crate) fn items(messages: &[Message]) -> Vec<wire::Item> {
             strict: None,
             system: Arc::default(),
             tools: Arc::default(),
+            whole: false,
         };
         let mut notes = Notes::default();
         let said = conversation::to_wire(&request, &owner, &Profile::OPENAI, &mut notes);

@@ -43,7 +43,7 @@ impl ServeDialect for Responses {
         &self,
         header: &dyn Fn(&str) -> Option<String>,
         body: &[u8],
-        owner: &StateOwner,
+        owner: &dyn Fn(&str) -> StateOwner,
     ) -> Result<Incoming, ServeError> {
         refusing::betas(header)?;
         asked::read(body, owner)

@@ -124,7 +124,7 @@ impl Decider<'_> {
 
     /// Gives up on a model that has said nothing for too long.
     pub(super) fn check_idle(&mut self, attempt: ModelAttempt) {
-        let idle = self.turn.setup.limits.model_idle;
+        let idle = self.turn.setup.model_idle();
         let Some(heard) = self.live.heard() else {
             return;
         };

@@ -107,6 +107,7 @@ impl Decider<'_> {
             strict: setup.strict,
             system: std::sync::Arc::clone(&setup.system),
             tools: std::sync::Arc::clone(&self.turn.tools),
+            whole: setup.whole.is_some(),
         };
         self.actions.push(Action::CallModel {
             attempt,

@@ -9,7 +9,7 @@ use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId};
-use jackfield_domain::locate::{self, Located};
+use jackfield_domain::locate::{self, Located, Traces};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::setup::{Opening, Transcript};
@@ -299,7 +299,7 @@ async fn two_principals_with_equal_messages_never_meet() {
             }
         }
         // By history.
-        let place = scene.engine.locate(principal, &history).await;
+        let place = scene.engine.locate(principal, &Traces::of(&history)).await;
         let located = place.expect("readable").located;
         let expected = Located::Continue {
             known: 2,
@@ -326,7 +326,11 @@ async fn two_principals_with_equal_messages_never_meet() {
         }
     }
     // A third one finds nothing at all.
-    let place = scene.engine.locate("c", &history).await.expect("readable");
+    let place = scene
+        .engine
+        .locate("c", &Traces::of(&history))
+        .await
+        .expect("readable");
     assert_eq!(place.located, Located::New);
     for key in [None, Some("k")] {
         assert_eq!(scene.owed(&request("c", "hi", key, true)).await, None);
@@ -363,7 +367,11 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     history.push(Message::clone(reply.expect("a reply")));
     let block = Block::from(Content::ToolOutcome(Arc::clone(&outcome)));
     history.push(Message::new(Role::Tool, vec![block]));
-    let place = scene.engine.locate("a", &history).await.expect("readable");
+    let place = scene
+        .engine
+        .locate("a", &Traces::of(&history))
+        .await
+        .expect("readable");
     let expected = Located::Answer {
         results: vec![outcome],
         session: begun.session.clone(),
@@ -373,7 +381,11 @@ async fn results_find_their_turn_by_their_calls_and_only_for_whom_they_were_aske
     // The tools of the turn are there for a request that names none.
     let setup = place.setup.expect("the last turn");
     assert!(setup.catalog.tool("lookup").is_some());
-    let place = scene.engine.locate("b", &history).await.expect("readable");
+    let place = scene
+        .engine
+        .locate("b", &Traces::of(&history))
+        .await
+        .expect("readable");
     assert_eq!(place.located, Located::New);
     drop(begun);
 }

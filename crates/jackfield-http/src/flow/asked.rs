@@ -17,7 +17,6 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_engine::{Disconnect, TurnOptions};
-use serde::Deserialize;
 
 use super::tools;
 use crate::auth::Asker;
@@ -80,7 +79,7 @@ impl Asked {
                 .collect();
             (!values.is_empty()).then(|| values.join(","))
         };
-        let owner = owner_of(gateway, dialect.name(), body);
+        let owner = |model: &str| owner_of(gateway, dialect.name(), model);
         let mut incoming = dialect.request(&header, body, &owner)?;
         in_call_order(&mut incoming.messages);
         let model = gateway.model(&incoming.model)?;
@@ -128,7 +127,7 @@ impl Asked {
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_kept,
             key: header("idempotency-key").map(Into::into),
-            options: options(gateway, model, &incoming, used, strict),
+            options: options(gateway, model, &incoming, used, strict, is_kept),
             principal: asker.principal_for(incoming.settings.end_user.as_deref()),
             session,
             shows_tools: config.serve.show_tools && dialect.shows_server_tools(),
@@ -139,22 +138,10 @@ impl Asked {
     }
 }
 
-/// The model that a body names, before anything else of it is looked at.
-fn named(body: &[u8]) -> Option<String> {
-    #[derive(Deserialize)]
-    struct Named {
-        model: String,
-    }
-    serde_json::from_slice::<Named>(body)
-        .ok()
-        .map(|named| named.model)
-}
-
 /// Whose the state is that a client of this dialect brings: the provider's own, where that is asked in the
 /// same one; nobody's here otherwise. What is wrong with the body, its dialect says.
-pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, body: &[u8]) -> StateOwner {
-    let model = named(body).and_then(|name| gateway.model(&name).ok());
-    let own = model.and_then(|model| {
+pub(crate) fn owner_of(gateway: &Gateway, dialect: &str, model: &str) -> StateOwner {
+    let own = gateway.model(model).ok().and_then(|model| {
         let engine = &gateway.shared.kept;
         engine.state_owner(&model.provider, &model.model)
     });
@@ -263,6 +250,7 @@ fn options(
     incoming: &Incoming,
     used: ToolsUsed,
     strict: Option<NoteEffect>,
+    is_kept: bool,
 ) -> TurnOptions {
     let shared = &gateway.shared;
     let configured = shared.options.get(&model.provider);
@@ -287,6 +275,10 @@ fn options(
     let tools = incoming.tools.iter().cloned().map(Arc::new);
     options.client_tools = tools.collect();
     options.server_tools = tools::offered(used);
+    // Nobody but this client sees anything of it before it is whole.
+    let serve = &shared.config.serve;
+    let is_whole = serve.whole_replies && !is_kept && !incoming.stream;
+    options.whole = is_whole.then_some(serve.limits.whole_reply);
     options.disconnect = match shared.config.serve.disconnect {
         _ if incoming.background => Disconnect::Finish,
         assembly::Disconnect::Cancel => Disconnect::Cancel(Duration::ZERO),

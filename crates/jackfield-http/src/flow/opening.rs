@@ -6,9 +6,10 @@ use std::sync::Arc;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::digest::Digest;
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
-use jackfield_domain::locate::{self, Located, Refused};
+use jackfield_domain::locate::{self, Located, Refused, Traces};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::setup::{Opening, Setup};
@@ -74,13 +75,15 @@ pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, Ser
             }
         }
     }
-    let (belongs, is_kept) = belongs(gateway, asked, &journals).await?;
+    let traces = Traces::of(&asked.incoming.messages);
+    let (belongs, is_kept) = belongs(gateway, asked, &traces, &journals).await?;
     let engine = gateway.engine_of(is_kept);
     let opens = Opens {
         asked,
         engine,
         gateway,
         is_kept,
+        view: traces.view(),
     };
     let begun = opens.open(belongs).await?;
     // From here on it is found by whoever sends the same.
@@ -105,6 +108,7 @@ fn journals(asked: &Asked) -> Vec<bool> {
 async fn belongs(
     gateway: &Gateway,
     asked: &Asked,
+    traces: &Traces,
     journals: &[bool],
 ) -> Result<(Belongs, bool), ServeError> {
     let history = &asked.incoming.messages;
@@ -120,7 +124,7 @@ async fn belongs(
     }
     for is_kept in journals.iter().copied() {
         let engine = gateway.engine_of(is_kept);
-        let place = engine.locate(&asked.principal, history).await;
+        let place = engine.locate(&asked.principal, traces).await;
         let place = place.map_err(|error| of_engine(&error))?;
         if place.located != Located::New {
             return Ok((place.into(), is_kept));
@@ -153,6 +157,8 @@ struct Opens<'a> {
     gateway: &'a Gateway,
     /// Whether its engine is that of the journal that lasts.
     is_kept: bool,
+    /// The key of its history.
+    view: Option<Digest>,
 }
 
 impl Opens<'_> {
@@ -317,7 +323,6 @@ impl Opens<'_> {
             ..
         } = self.asked;
         let keeps_history = incoming.previous.is_none();
-        let view = locate::whole(&incoming.messages);
         Caller {
             body: Some(*body),
             dialect: (*dialect).into(),
@@ -329,7 +334,7 @@ impl Opens<'_> {
             key: key.clone(),
             model: Arc::clone(&incoming.model),
             principal: Arc::clone(principal),
-            view: view.filter(|_| keeps_history),
+            view: self.view.filter(|_| keeps_history),
         }
     }
 }

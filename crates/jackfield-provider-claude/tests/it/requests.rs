@@ -40,6 +40,19 @@ async fn a_request_has_the_vendors_headers() {
 }
 
 #[tokio::test]
+async fn what_nobody_reads_along_is_asked_for_in_one_piece() {
+    let server = Server::start().await;
+    server.answer(events(&reply()));
+    let config = ClaudeConfig::new(&server.base_url()).unwrap();
+    let whole = ModelRequest {
+        whole: true,
+        ..request(MODEL)
+    };
+    ask_this(&connect(config), &whole).await.1.unwrap();
+    assert_eq!(server.request(0).await.json().get("stream"), None);
+}
+
+#[tokio::test]
 async fn an_old_model_is_asked_in_the_old_version() {
     let seen = sent("claude-sonnet-4-5", |_| {}).await;
     assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
@@ -162,6 +175,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        whole: false,
     }
 }
 

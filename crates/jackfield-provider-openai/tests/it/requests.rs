@@ -92,6 +92,23 @@ async fn a_server_is_asked_for_what_its_profile_takes() {
 }
 
 #[tokio::test]
+async fn what_nobody_reads_along_is_asked_for_in_one_piece() {
+    for api in BOTH {
+        let server = Server::start().await;
+        server.answer(events(api));
+        let model = connect(config(&server.base_url(), api));
+        let whole = ModelRequest {
+            whole: true,
+            ..request(MODEL)
+        };
+        ask_this(&model, &whole).await.1.unwrap();
+        let body = server.request(0).await.json();
+        assert_eq!(body.get("stream"), None, "{body}");
+        assert_eq!(body.get("stream_options"), None, "{body}");
+    }
+}
+
+#[tokio::test]
 async fn a_key_that_is_needed_and_not_there_is_said_before_anything_is_sent() {
     for api in BOTH {
         let server = Server::start().await;
@@ -178,6 +195,7 @@ pub(crate) fn request(model: &str) -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        whole: false,
     }
 }
 

@@ -73,7 +73,7 @@ stored_struct! { Setup as SetupForm {
     settings: Arc<Settings>,
     system: Arc<SystemPrompt>,
     tools_after_first_round: bool;
-    maybe caller: Arc<Caller>, price: Price, strict: NoteEffect
+    maybe caller: Arc<Caller>, price: Price, strict: NoteEffect, whole: Duration
 } }
 
 /// Money is its number of millionths of a millionth of a unit.

@@ -198,6 +198,7 @@ pub fn setup() -> impl Strategy<Value = Setup> + Clone {
                     strict,
                     system: Arc::new(system),
                     tools_after_first_round: flags.1,
+                    whole: None,
                 }
             },
         )

@@ -195,15 +195,15 @@ fn tokens_are_counted_without_a_limit_on_the_reply() {
     let text = body.to_string();
     assert!(
         ClaudeServer
-            .request(&none, text.as_bytes(), &owner())
+            .request(&none, text.as_bytes(), &|_| owner())
             .is_err()
     );
-    let incoming = ClaudeServer.count_request(&none, text.as_bytes(), &owner());
+    let incoming = ClaudeServer.count_request(&none, text.as_bytes(), &|_| owner());
     let (counted, notes) = ClaudeServer.counted(&incoming.expect("a request"));
     let counted: Value = serde_json::from_slice(&counted).expect("JSON");
     assert_eq!(counted, json!({ "input_tokens": 2 + 4 + 4 }));
     assert_eq!(notes.len(), 1);
-    let broken = ClaudeServer.count_request(&none, b"{\"model\":7}", &owner());
+    let broken = ClaudeServer.count_request(&none, b"{\"model\":7}", &|_| owner());
     assert_eq!(
         broken.expect_err("no request").param.as_deref(),
         Some("model")
@@ -214,9 +214,9 @@ proptest! {
     #[test]
     fn no_bytes_make_it_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
         let header = |_: &str| Some(String::from_utf8_lossy(&bytes).into_owned());
-        let told = ClaudeServer.request(&header, &bytes, &owner());
+        let told = ClaudeServer.request(&header, &bytes, &|_| owner());
         prop_assert!(told.is_err());
-        prop_assert!(ClaudeServer.count_request(&|_| None, &bytes, &owner()).is_err());
+        prop_assert!(ClaudeServer.count_request(&|_| None, &bytes, &|_| owner()).is_err());
     }
 
     #[test]
@@ -236,7 +236,7 @@ proptest! {
                 _ => bytes.truncate(place),
             }
         }
-        if let Err(error) = ClaudeServer.request(&|_| None, &bytes, &owner()) {
+        if let Err(error) = ClaudeServer.request(&|_| None, &bytes, &|_| owner()) {
             prop_assert!(matches!(error.kind, ServeErrorKind::Invalid | ServeErrorKind::Unsupported));
             prop_assert!(error.param.is_some_and(|param| !param.is_empty()));
         }

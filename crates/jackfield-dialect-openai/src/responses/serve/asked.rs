@@ -14,7 +14,10 @@ use crate::responses::request::from_wire;
 use crate::responses::wire;
 
 /// Reads a body.
-pub(super) fn read(body: &[u8], owner: &StateOwner) -> Result<Incoming, ServeError> {
+pub(super) fn read(
+    body: &[u8],
+    owner: &dyn Fn(&str) -> StateOwner,
+) -> Result<Incoming, ServeError> {
     let fields: Map<String, Value> = parse(body)?;
     input(fields.get("input"))?;
     refusing::fields(&fields)?;
@@ -48,7 +51,8 @@ pub(super) fn read(body: &[u8], owner: &StateOwner) -> Result<Incoming, ServeErr
         request.extra.remove(*key);
     }
     request.extra.retain(|_, json| !json.is_null());
-    let mut incoming = from_wire(request, owner)?;
+    let owner = owner(&request.model);
+    let mut incoming = from_wire(request, &owner)?;
     if let Some(note) = incoming
         .notes
         .iter()

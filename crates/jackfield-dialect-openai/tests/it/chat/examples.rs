@@ -30,6 +30,7 @@ pub(crate) fn of(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::default(),
         tools: Arc::default(),
+        whole: false,
     }
 }
 

@@ -141,6 +141,7 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: incoming.system.into(),
         tools: std::sync::Arc::new(incoming.tools.into_iter().map(Into::into).collect()),
+        whole: false,
     }
 }
 

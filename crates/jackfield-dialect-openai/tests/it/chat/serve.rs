@@ -31,7 +31,7 @@ pub(crate) fn about(echo: Value) -> About {
 /// What is made of a body.
 pub(crate) fn asked(body: &Value) -> Result<Incoming, ServeError> {
     let text = body.to_string();
-    ChatCompletions::new().request(&|_| None, text.as_bytes(), &owner())
+    ChatCompletions::new().request(&|_| None, text.as_bytes(), &|_| owner())
 }
 
 /// What is made of a body with this field in it.

@@ -115,6 +115,7 @@ fn full() -> ModelRequest {
             ),
             tool("shell", InputFormat::Text(None)),
         ]),
+        whole: false,
     }
 }
 

@@ -154,6 +154,7 @@ fn as_request(incoming: Incoming) -> ModelRequest {
         strict: None,
         system: incoming.system.into(),
         tools: std::sync::Arc::new(incoming.tools.into_iter().map(Into::into).collect()),
+        whole: false,
     }
 }
 

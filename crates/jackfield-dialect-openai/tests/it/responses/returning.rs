@@ -30,6 +30,7 @@ fn of(messages: Vec<Message>) -> ModelRequest {
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::default(),
+        whole: false,
     }
 }
 

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::owner;
 
 fn asked(body: &Value) -> Result<Incoming, ServeError> {
-    Responses.request(&|_| None, body.to_string().as_bytes(), &owner())
+    Responses.request(&|_| None, body.to_string().as_bytes(), &|_| owner())
 }
 
 /// A body with these fields besides what every one has.
@@ -137,7 +137,7 @@ fn what_is_not_served_is_refused_by_name() {
     }
     let beta = |name: &str| (name == "openai-beta").then(|| "responses_multi_agent=v1".to_owned());
     let body = with(json!({})).to_string();
-    let error = Responses.request(&beta, body.as_bytes(), &owner());
+    let error = Responses.request(&beta, body.as_bytes(), &|_| owner());
     let error = error.expect_err("a beta");
     assert!(
         error.message.contains("responses_multi_agent=v1"),
@@ -334,7 +334,7 @@ proptest! {
             noise,
         ];
         for body in bodies {
-            if let Err(error) = Responses.request(&|_| None, &body, &owner()) {
+            if let Err(error) = Responses.request(&|_| None, &body, &|_| owner()) {
                 let refused = Responses.error(&error, "req_1");
                 prop_assert!((400..500).contains(&refused.status), "{error}");
             }
@@ -349,7 +349,7 @@ proptest! {
             { "type": "function_call_output", "call_id": "c", "output": "1" },
         ] })).to_string();
         let cut = cut.min(body.len() - 1);
-        let error = Responses.request(&|_| None, &body.as_bytes()[..cut], &owner());
+        let error = Responses.request(&|_| None, &body.as_bytes()[..cut], &|_| owner());
         prop_assert_eq!(error.expect_err("it is cut").kind, ServeErrorKind::Invalid);
     }
 }

@@ -56,6 +56,7 @@ pub(crate) fn setup(limits: Limits) -> Setup {
         strict: None,
         system: Arc::default(),
         tools_after_first_round: true,
+        whole: None,
     }
 }
 

@@ -9,7 +9,7 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
-use jackfield_domain::locate::{self, Known, Located, Refused};
+use jackfield_domain::locate::{self, Known, Located, Refused, Traces};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
 use jackfield_domain::reply::FinishReason;
@@ -431,7 +431,7 @@ impl World {
     fn locate(&self, history: &[Message], steps: usize) -> Located {
         let known = Known::of(self.session().clone(), &self.steps[..steps]);
         let other = Known::of(self.session().clone(), &[]);
-        locate::locate(PRINCIPAL, history, &[other, known])
+        locate::locate(PRINCIPAL, &Traces::of(history), &[other, known])
     }
 
     /// The results that a turn waits for answer it; some of them do not.
@@ -460,7 +460,7 @@ impl World {
         }
         // Nobody else finds it.
         let known = Known::of(self.session().clone(), &self.steps[..steps]);
-        if locate::locate("somebody else", history, &[known]) != Located::New {
+        if locate::locate("somebody else", &Traces::of(history), &[known]) != Located::New {
             self.violate(Property::RequestsAreFound, "another's".to_owned());
         }
     }

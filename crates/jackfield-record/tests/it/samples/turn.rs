@@ -154,6 +154,7 @@ pub(crate) fn turn_opened() -> Envelope {
         strict: None,
         system: Arc::new(system()),
         tools_after_first_round: false,
+        whole: None,
     };
     let plain = Setup {
         allowance: Allowance::default(),

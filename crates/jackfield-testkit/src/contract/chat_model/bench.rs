@@ -160,6 +160,7 @@ pub(super) fn asking(
         strict: None,
         system: Arc::new(SystemPrompt::default()),
         tools: Arc::new(tools.iter().copied().map(tool).collect()),
+        whole: false,
     }
 }
 

@@ -14,7 +14,7 @@ use super::super::request_laws::made;
 
 fn check(body: &[u8]) -> Result<(), TestCaseError> {
     let dialect = ChatCompletions::new();
-    let Err(error) = dialect.request(&|_| None, body, &owner()) else {
+    let Err(error) = dialect.request(&|_| None, body, &|_| owner()) else {
         return Ok(());
     };
     let known = matches!(
@@ -103,7 +103,7 @@ fn bodies_that_are_made_to_hurt() {
     ];
     for body in &bodies {
         check(body.as_bytes()).expect("it is refused in the vendor's form");
-        let read = ChatCompletions::new().request(&|_| None, body.as_bytes(), &owner());
+        let read = ChatCompletions::new().request(&|_| None, body.as_bytes(), &|_| owner());
         drop(read.expect_err("it is refused"));
     }
 }
