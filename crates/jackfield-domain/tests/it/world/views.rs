@@ -7,7 +7,7 @@ use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
-use jackfield_domain::fact::{CallEnd, Envelope, Fact, TurnEnd};
+use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
 use jackfield_domain::locate::{self, Known, Located, Refused, Traces};
 use jackfield_domain::message::{Message, Role};
@@ -84,8 +84,7 @@ impl World {
         });
         let sent = locate::chain(&history);
         let said = sent.last().copied().filter(|last| *last != sent[0]);
-        let is_known = !self.is_cancelled_with_early_results();
-        if is_known && recorded != Some(said) {
+        if recorded != Some(said) {
             let detail = format!("{recorded:?} is not {said:?} of {history:#?}");
             self.violate(Property::ViewsAreWhatIsKept, detail);
         }
@@ -99,25 +98,9 @@ impl World {
             let detail = format!("{used:?} of {all:?}");
             self.violate(Property::ViewsAreWhatIsKept, detail);
         }
-        if is_known && said.is_some() {
+        if said.is_some() {
             self.check_next(&history);
         }
-    }
-
-    /// Whether a turn was cancelled whose client had no whole reply yet, although somebody had brought results
-    /// for it. Within the step that cancels it, the turn looks as if it only waited for the rest of them, and
-    /// its key has what the client never brought: known, and left alone.
-    fn is_cancelled_with_early_results(&self) -> bool {
-        let is_cancelled = matches!(self.machine.turn().end(), Some(TurnEnd::Cancelled(_)));
-        let segments = self.segments();
-        let is_early = |call: &ToolCallId| {
-            let mut last = segments.last().into_iter();
-            last.any(|last| !last.is_handed_over && last.asked.contains(call))
-        };
-        is_cancelled
-            && self.committed.iter().any(|fact| {
-                matches!(fact, Fact::CallClosed { call, end: CallEnd::ByClient, .. } if is_early(call))
-            })
     }
 
     /// The segments of the turn.
