@@ -4,6 +4,7 @@
 //! what the readers ask for, in both directions.
 
 mod forms;
+mod providers;
 mod servers;
 mod settings;
 mod web;
@@ -11,7 +12,8 @@ mod web;
 use serde_json::{Value, json};
 
 use self::forms::Form;
-use self::settings::{PROVIDER, SETTINGS};
+use self::providers::PROVIDER;
+use self::settings::SETTINGS;
 use self::web::WEB;
 use crate::file::KEYWORDS;
 use crate::registry::Registry;
