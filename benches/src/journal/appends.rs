@@ -60,8 +60,12 @@ pub fn measure(runtime: &Runtime, times: usize) -> anyhow::Result<Appends> {
     })
 }
 
-/// The floor: as much in a row as an append has in its record.
-fn plain(file: &std::path::Path, times: usize) -> anyhow::Result<Duration> {
+/// The floor: as much in a row as an append has in its record, a synced transaction each.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn plain(file: &std::path::Path, times: usize) -> anyhow::Result<Duration> {
     let connection = Connection::open(file)?;
     connection.pragma_update(None, "journal_mode", "wal")?;
     connection.pragma_update(None, "synchronous", "full")?;

@@ -40,6 +40,11 @@ pub(crate) enum For {
 }
 
 impl State {
+    /// Whether nobody waits.
+    fn is_idle(&self) -> bool {
+        self.waiting.is_empty() && self.followed.is_empty()
+    }
+
     const fn of(&mut self, what: For) -> &mut Waiters {
         match what {
             For::Deliveries => &mut self.waiting,
@@ -60,11 +65,14 @@ impl Arrivals {
     /// Counts somebody in who waits for a session's deliveries or steps.
     pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: For) -> Waiting {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+        let was_idle = state.is_idle();
         let (count, arrived) = state.of(what).entry(session.clone()).or_default();
         *count += 1;
         let arrived = Arc::clone(arrived);
         drop(state);
-        self.changed.notify_all();
+        if was_idle {
+            self.changed.notify_all();
+        }
         Waiting {
             arrivals: Arc::clone(self),
             arrived,
@@ -122,9 +130,7 @@ impl Arrivals {
     /// Waits until somebody waits, and then for a moment; `false` when it is over.
     fn is_time_to_look(&self) -> bool {
         let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |state: &mut State| {
-            !state.closed && state.waiting.is_empty() && state.followed.is_empty()
-        };
+        let idle = |state: &mut State| !state.closed && state.is_idle();
         let state = self.changed.wait_while(state, idle);
         let state = state.unwrap_or_else(PoisonError::into_inner);
         let open = |state: &mut State| !state.closed;

@@ -14,7 +14,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
+use jackfield_ports::journal::sessions::{self, Due, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
@@ -35,7 +35,7 @@ use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
 use crate::readers::Readers;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
-use crate::rows;
+use crate::rows::{self, SessionRow};
 use crate::schema::{self, FORM};
 use crate::writer::{Company, Writer};
 
@@ -153,6 +153,35 @@ impl SqliteJournal {
         );
     }
 
+    /// Reads what there is of a session: on the spot where that is short, and away from the threads of the
+    /// runtime otherwise.
+    async fn read_of<T: Send + 'static>(
+        &self,
+        session: &SessionId,
+        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        if self.writer.is_quick() {
+            let now =
+                self.readers
+                    .read_now(|connection| match rows::session(connection, session)? {
+                        Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
+                        Some(_) => Ok(None),
+                        None => Ok(Some(None)),
+                    });
+            if let Some(now) = now {
+                let found = now.map_err(|fault| self.unreachable(fault))?;
+                return found.ok_or_else(|| unknown(session));
+            }
+        }
+        let id = session.clone();
+        let reading = self.readers.read(move |connection| {
+            let row = rows::session(connection, &id)?;
+            row.map(|row| read(connection, &row)).transpose()
+        });
+        let found = reading.await.map_err(|fault| self.unreachable(fault))?;
+        found.ok_or_else(|| unknown(session))
+    }
+
     /// Says of which file that is true.
     fn unreachable(&self, fault: Fault) -> JournalError {
         JournalError::Unreachable {
@@ -242,25 +271,15 @@ impl Journal for SqliteJournal {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        let id = session.clone();
-        let read = move |connection: &Connection| {
-            let Some(row) = rows::session(connection, &id)? else {
-                return Ok(None);
-            };
-            if let Some(newer) = derived::newer(&row) {
-                return Ok(Some(Err(newer)));
+        let read = self.read_of(session, |connection, row| {
+            if let Some(newer) = derived::newer(row) {
+                return Ok(Err(newer));
             }
             let steps = steps(connection, row.number, 0)?;
             let deliveries = deliveries(connection, row.number, 0)?;
-            Ok(Some(steps.and_then(|steps| Ok((steps, deliveries?)))))
-        };
-        let read = self
-            .readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))?;
-        let read = read.ok_or_else(|| unknown(session))?;
-        let (steps, deliveries) = read.map_err(|error| unreadable(session, error))?;
+            Ok(steps.and_then(|steps| Ok((steps, deliveries?))))
+        });
+        let (steps, deliveries) = read.await?.map_err(|error| unreadable(session, error))?;
         Ok(Loaded { steps, deliveries })
     }
 
@@ -325,18 +344,10 @@ impl Journal for SqliteJournal {
         loop {
             // Made before the look, so that nothing arrives unnoticed in between.
             let arrival = waiting.arrived.notified();
-            let id = session.clone();
-            let read = move |connection: &Connection| match rows::session(connection, &id)? {
-                Some(row) => deliveries(connection, row.number, from).map(Some),
-                None => Ok(None),
-            };
-            let read = self
-                .readers
-                .read(read)
-                .await
-                .map_err(|fault| self.unreachable(fault))?;
-            let read = read.ok_or_else(|| unknown(session))?;
-            let deliveries = read.map_err(|error| unreadable(session, error))?;
+            let read = self.read_of(session, move |connection, row| {
+                deliveries(connection, row.number, from)
+            });
+            let deliveries = read.await?.map_err(|error| unreadable(session, error))?;
             if !deliveries.is_empty() {
                 return Ok(deliveries);
             }
@@ -348,21 +359,11 @@ impl Journal for SqliteJournal {
         let following = self.arrivals.wait(session, For::Steps);
         loop {
             let growth = following.arrived.notified();
-            let id = session.clone();
-            let read = move |connection: &Connection| match rows::session(connection, &id)? {
-                Some(row) => match derived::newer(&row) {
-                    Some(newer) => Ok(Some(Err(newer))),
-                    None => steps(connection, row.number, from).map(Some),
-                },
-                None => Ok(None),
-            };
-            let read = self
-                .readers
-                .read(read)
-                .await
-                .map_err(|fault| self.unreachable(fault))?;
-            let read = read.ok_or_else(|| unknown(session))?;
-            let steps = read.map_err(|error| unreadable(session, error))?;
+            let read = self.read_of(session, move |connection, row| match derived::newer(row) {
+                Some(newer) => Ok(Err(newer)),
+                None => steps(connection, row.number, from),
+            });
+            let steps = read.await?.map_err(|error| unreadable(session, error))?;
             if !steps.is_empty() {
                 return Ok(steps);
             }
@@ -370,7 +371,10 @@ impl Journal for SqliteJournal {
         }
     }
 
-    async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
+    async fn sessions(
+        &self,
+        query: &SessionQuery,
+    ) -> Result<Vec<sessions::SessionRow>, JournalError> {
         let (us, query) = (self.us()?, query.clone());
         let read = move |connection: &Connection| listing::sessions(connection, &query, &us);
         self.readers

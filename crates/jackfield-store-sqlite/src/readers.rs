@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
@@ -36,26 +37,48 @@ impl Readers {
         let reading = tokio::task::spawn_blocking(move || {
             // Held by the read and not by whoever waits for it, who may go away before it has ended.
             let _permit = permit;
-            us.in_snapshot(read)
+            let connection = match us.idle() {
+                Some(connection) => connection
+                    .busy_timeout(schema::PATIENCE)
+                    .map(|()| connection),
+                None => schema::connect(&us.path, false),
+            };
+            us.in_snapshot(connection.map_err(|error| Fault::of(&error))?, read)
         });
         // A read that panics is our mistake, and ends nobody's turn.
         reading.await.unwrap_or(Err(Fault::Closed))
     }
 
+    /// Reads on the spot what is short, which whoever reads has to see to: `None` if it is not, or if
+    /// anybody would have to be waited for.
+    pub(crate) fn read_now<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
+    ) -> Option<Result<T, Fault>> {
+        let _permit = self.at_once.try_acquire().ok()?;
+        let connection = self.idle()?;
+        let read = connection
+            .busy_timeout(Duration::ZERO)
+            .map_err(|error| Fault::of(&error))
+            .and_then(|()| self.in_snapshot(connection, read));
+        match read {
+            Ok(read) => read.map(Ok),
+            Err(Fault::Locked(_)) => None,
+            Err(fault) => Some(Err(fault)),
+        }
+    }
+
+    fn idle(&self) -> Option<Connection> {
+        let mut idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
+        idle.pop()
+    }
+
     fn in_snapshot<T>(
         &self,
+        connection: Connection,
         read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
     ) -> Result<T, Fault> {
         let fault = |error: rusqlite::Error| Fault::of(&error);
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
-        let connection = match idle {
-            Some(connection) => connection,
-            None => schema::connect(&self.path, false).map_err(fault)?,
-        };
         let snapshot = connection.unchecked_transaction().map_err(fault)?;
         let read = read(&snapshot).map_err(fault)?;
         snapshot.finish().map_err(fault)?;

@@ -9,6 +9,8 @@ use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
 /// A session's row.
 pub(crate) struct SessionRow {
+    /// How large it is.
+    pub(crate) bytes: u64,
     pub(crate) deliveries: u64,
     pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
@@ -29,6 +31,11 @@ pub(crate) struct SessionRow {
 }
 
 impl SessionRow {
+    /// Whether all of it is read in a moment.
+    pub(crate) const fn is_short(&self) -> bool {
+        self.bytes <= SHORT
+    }
+
     /// Whether it was written by a build that knows more.
     pub(crate) const fn is_newer(&self) -> bool {
         self.vocabulary > jackfield_record::VOCABULARY
@@ -50,7 +57,7 @@ pub(crate) fn session_of(
 ) -> rusqlite::Result<Option<SessionRow>> {
     let mut query = connection.prepare_cached(
         "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary,
-             principal, loud
+             principal, loud, bytes
          FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row([session], |row| {
@@ -69,6 +76,7 @@ pub(crate) fn session_of(
             vocabulary: row.get(11)?,
             principal: row.get(12)?,
             loud: row.get(13)?,
+            bytes: row.get(14)?,
         })
     });
     found.optional()
@@ -199,3 +207,6 @@ pub(crate) fn damaged(
 ) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(column, kind, Box::new(why))
 }
+
+/// The most bytes that are decoded in a moment.
+const SHORT: u64 = 32 * 1024;

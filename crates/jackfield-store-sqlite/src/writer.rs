@@ -158,6 +158,15 @@ impl Writer {
         done
     }
 
+    /// Whether what is done on the spot holds up nobody for long.
+    pub(crate) fn is_quick(&self) -> bool {
+        let file = self.try_file();
+        file.is_some_and(|file| {
+            file.as_ref()
+                .is_some_and(|file| file.is_quicker_than(self.at_once))
+        })
+    }
+
     /// Has the log taken into the file if there is much in it, as nobody is about to write.
     pub(crate) fn pause(&self) {
         let is_time = self
