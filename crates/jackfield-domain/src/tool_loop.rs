@@ -50,7 +50,7 @@ pub(crate) use self::words::edited_arguments;
 pub use crate::restrictions::{Restriction, Restrictions};
 
 /// The version of the rules by which the loop decides. Another one may decide a replayed step differently.
-pub const LOOP_VERSION: u32 = 2;
+pub const LOOP_VERSION: u32 = 3;
 
 /// What the loop answers to an input.
 #[derive(Clone, Debug, Default, PartialEq)]

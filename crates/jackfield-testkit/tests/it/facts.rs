@@ -2,6 +2,7 @@
 
 use jackfield_domain::fact::Fact;
 use jackfield_domain::replay::Verdict;
+use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_testkit::facts::Recorded;
 
 #[test]
@@ -28,6 +29,8 @@ fn a_changed_record_does_not_come_out_the_same() {
     let whole = include_str!("facts/two-calls.jsonl");
     let changed = whole.replacen("\"may_repeat\":true", "\"may_repeat\":false", 1);
     assert_ne!(changed, whole);
+    // As today's loop would have decided it: of what an older one decided, less can be said.
+    let changed = changed.replace("\"version\":2", &format!("\"version\":{LOOP_VERSION}"));
     let replayed = Recorded::parse(&changed).replay();
     let first = replayed.iter().find(|step| !step.is_same());
     let verdict = first.map(|step| (step.step, &step.verdict));
