@@ -93,6 +93,35 @@ async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() 
 }
 
 #[tokio::test]
+async fn what_was_said_is_in_the_log_where_that_is_asked_for() {
+    let claude = ScriptedClaude::start([Turn::text("A secret answer.")]).await;
+    let sessions = Kept::new();
+    let more = "[serve]\nlog_content = true\n";
+    let serve = sessions.gateway().at_with(&claude.base_url(), more);
+    let gateway = Gateway::listening(serve.start()).await;
+    let answer = gateway.post(CHAT, &asks("a question")).answered().await;
+    answer.is(200);
+    gateway.running.terminate();
+    let ran = gateway.running.end().await;
+    let id = answer.header("x-request-id");
+    let line = |what: &str| {
+        let mut lines = ran.err.lines();
+        lines.find(|line| line.contains(what) && line.contains(id))
+    };
+    assert!(
+        line("asked").is_some_and(|line| line.contains("a question")),
+        "{}",
+        ran.err
+    );
+    assert!(
+        line("said").is_some_and(|line| line.contains("A secret answer.")),
+        "{}",
+        ran.err
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
     let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
     let sessions = Kept::new();

@@ -13,6 +13,7 @@ use tower::ServiceExt as _;
 use tracing::Instrument as _;
 
 use crate::access::{Access, Unanswered};
+use crate::content::{Logged, Side};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
@@ -36,7 +37,14 @@ pub(crate) async fn answer(
     );
     let dialect = dialects::of(request.uri().path(), request.headers());
     let is_own = api::is_its(request.uri().path());
-    let mut request = request.map(Body::new);
+    let says = gateway.shared.config.serve.log_content;
+    let mut request = request.map(|body| {
+        if says {
+            Logged::of(body, &id.0, Side::Request)
+        } else {
+            Body::new(body)
+        }
+    });
     request.extensions_mut().insert(id.clone());
     request.extensions_mut().insert(ledger);
     let access = gateway.shared.config.serve.access_log.then(|| {
@@ -63,6 +71,11 @@ pub(crate) async fn answer(
             let (status, took) = (response.status().as_u16(), begun.elapsed());
             tracing::warn!(request = %id.0, status, ?took, "failed");
         }
+        let response = if says {
+            response.map(|body| Logged::of(body, &id.0, Side::Answer))
+        } else {
+            response
+        };
         unanswered.answered(response)
     };
     let answered = failures::within(&id.0, answered.instrument(span));

@@ -19,6 +19,7 @@ mod api;
 mod auth;
 mod body;
 mod connection;
+mod content;
 mod counting;
 mod dialects;
 mod failures;

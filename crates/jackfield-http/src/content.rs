@@ -1,0 +1,67 @@
+//! What was said, in the log: the bodies of requests and of answers, as they come. Only where that is asked
+//! for, since whoever reads the log then reads every conversation.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use axum::body::{Body, Bytes};
+use hyper::body::{Body as HttpBody, Frame, SizeHint};
+
+/// Whose body it is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Side {
+    Answer,
+    Request,
+}
+
+/// A body of which every piece is logged with the id of its request.
+pub(crate) struct Logged<B> {
+    body: B,
+    request: String,
+    side: Side,
+}
+
+impl<B> Logged<B>
+where
+    B: HttpBody<Data = Bytes> + Send + Unpin + 'static,
+    B::Error: Into<axum::BoxError>,
+{
+    /// The same body, logged.
+    pub(crate) fn of(body: B, request: &str, side: Side) -> Body {
+        Body::new(Self {
+            body,
+            request: request.to_owned(),
+            side,
+        })
+    }
+}
+
+impl<B: HttpBody<Data = Bytes> + Unpin> HttpBody for Logged<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, B::Error>>> {
+        let polled = Pin::new(&mut self.body).poll_frame(context);
+        if let Poll::Ready(Some(Ok(frame))) = &polled
+            && let Some(data) = frame.data_ref()
+        {
+            let (request, text) = (&self.request, String::from_utf8_lossy(data));
+            match self.side {
+                Side::Answer => tracing::info!(%request, %text, "said"),
+                Side::Request => tracing::info!(%request, %text, "asked"),
+            }
+        }
+        polled
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
