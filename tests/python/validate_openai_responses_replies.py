@@ -69,7 +69,6 @@ class StreamJudge:
         events = _read(body)
         if not isinstance(events, list) or not events:
             raise Broken("a stream is an array of events, and not empty")
-        units = 0
         for number, event in enumerate(events):
             try:
                 if isinstance(event, dict) and "response" in event:
@@ -77,9 +76,7 @@ class StreamJudge:
                 self._event.check(json.dumps(event))
             except Broken as error:
                 raise Broken(f"event {number}\n{error}") from error
-            # An event's number is that of its last unit: an event, or a byte of a piece of text.
-            units += len(event["delta"].encode()) if "delta" in event else 1
-            if event["sequence_number"] != units - 1:
+            if event["sequence_number"] != number:
                 raise Broken(f"event {number} has the number {event['sequence_number']}")
         kinds = [event["type"] for event in events]
         if kinds[0] != "response.created":
@@ -195,12 +192,7 @@ ERROR: dict[str, Any] = {"error": {"message": "Busy.", "type": "server_error", "
 
 def numbered(*events: dict[str, Any]) -> list[Any]:
     """Returns a stream with its numbers."""
-    stream, units = [], 0
-    for event in events:
-        delta = event.get("delta")
-        units += len(delta.encode()) if isinstance(delta, str) else 1
-        stream.append({**event, "sequence_number": units - 1})
-    return stream
+    return [{**event, "sequence_number": number} for number, event in enumerate(events)]
 
 
 def of(index: int, kind: str, **fields: Any) -> dict[str, Any]:
