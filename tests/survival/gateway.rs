@@ -220,8 +220,6 @@ const PLACES: &[(&str, &[u64])] = &[
     ("before-tell", &[2, 3, 5]),
     ("before-tool", &[1, 4, 6]),
     ("between-actions", &[1, 4, 7]),
-    // Once in each dialect: the results of the client are there, and nobody has taken them.
-    ("delivered", &[1, 1, 1]),
     ("delta", &[2, 24, 30]),
     ("during-tool", &[1, 4, 6]),
 ];
