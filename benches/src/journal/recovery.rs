@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail, ensure};
+use anyhow::{Context as _, ensure};
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
@@ -75,17 +75,17 @@ pub fn measure(runtime: &Runtime, turns: usize, facts: usize) -> anyhow::Result<
         let mut first = None;
         for session in due.sessions {
             let resume = ResumeSession::new(session, policy.clone());
-            let (tells, told) = oneshot::channel();
+            let (tells, mut told) = oneshot::channel();
             let mut goes_on = GoesOn(Some(tells));
-            tokio::select! {
+            let at = tokio::select! {
+                // One that is over before it could be left again has gone on, too.
                 ended = again.engine.resume(resume, &mut goes_on) => {
                     ended?;
-                    bail!("a turn ended before it could be left again");
+                    told.try_recv().context("a turn ended without a word")?
                 }
-                at = told => {
-                    first.get_or_insert(at?.duration_since(started) + found);
-                }
-            }
+                at = &mut told => at?,
+            };
+            first.get_or_insert(at.duration_since(started) + found);
         }
         let all = started.elapsed() + found;
         again.stop().await;
