@@ -85,7 +85,7 @@ pub fn measure(runtime: &Runtime, turns: usize, facts: usize) -> anyhow::Result<
                 }
                 at = &mut told => at?,
             };
-            first.get_or_insert(at.duration_since(started) + found);
+            first.get_or_insert_with(|| at.duration_since(started) + found);
         }
         let all = started.elapsed() + found;
         again.stop().await;
