@@ -2,8 +2,8 @@
 
 use std::future::poll_fn;
 use std::pin::pin;
-use std::sync::Arc;
-use std::task::Poll;
+use std::sync::{Arc, Mutex, mpsc};
+use std::task::{Context, Poll, Wake, Waker};
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact};
@@ -14,7 +14,7 @@ use jackfield_store_sqlite::SqliteJournal;
 use rusqlite::Connection;
 use serde_json::Value;
 
-use crate::harness::{Place, append, session, step};
+use crate::harness::{Place, append, cancel, delivery, session, step};
 
 /// A journal that does at once what takes less than this, and has seen a commit already.
 async fn warm(place: &Place, at_once: Duration) -> SqliteJournal {
@@ -128,6 +128,54 @@ async fn what_was_asked_for_before_is_done_before() {
     other.execute_batch("ROLLBACK").expect("it is free");
     committed(journal.append(&append(&s, epoch, 1)).await);
     assert_eq!(journal.load(&s).await.expect("it").steps.len(), 2);
+}
+
+/// Keeps the thread that wakes it until it is let go.
+struct Keeps {
+    go: Mutex<mpsc::Receiver<()>>,
+    woken: mpsc::Sender<()>,
+}
+
+impl Wake for Keeps {
+    fn wake(self: Arc<Self>) {
+        self.woken.send(()).expect("it is heard");
+        let _gone = self.go.lock().expect("nobody panicked").recv();
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_done_on_the_spot_before_what_was_asked_for_before() {
+    let place = Place::new();
+    let journal = warm(&place, ANY).await;
+    let (s, other) = (session("s"), session("warm"));
+    let epoch = journal.own(&s).await.expect("an epoch");
+    // The thread has done something, holds nothing, and gets no further than to tell it.
+    let (woken, is_woken) = mpsc::channel();
+    let (lets_go, go) = mpsc::channel();
+    let go = Mutex::new(go);
+    let waker = Waker::from(Arc::new(Keeps { go, woken }));
+    let none = session("none");
+    let mut deleting = pin!(journal.delete(&none));
+    let early = deleting.as_mut().poll(&mut Context::from_waker(&waker));
+    assert!(early.is_pending(), "{early:?}");
+    is_woken.recv().expect("the thread");
+    // Somebody asks it for something, and somebody else, who is alone with his session, comes later.
+    let mut first = pin!(journal.deliver(
+        &other,
+        delivery("cancel"),
+        "somebody".into(),
+        cancel(&other)
+    ));
+    let early = poll_fn(|context| Poll::Ready(first.as_mut().poll(context))).await;
+    assert!(early.is_pending(), "{early:?}");
+    let second = append(&s, epoch, 0);
+    let mut second = pin!(journal.append(&second));
+    let early = poll_fn(|context| Poll::Ready(second.as_mut().poll(context))).await;
+    assert!(early.is_pending(), "{early:?}");
+    drop(lets_go);
+    first.await.expect("delivered");
+    committed(second.await);
+    deleting.await.expect_err("there is none");
 }
 
 #[tokio::test]
