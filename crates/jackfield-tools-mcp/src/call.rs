@@ -125,7 +125,12 @@ impl Call {
 
     /// What takes the answer if it comes after the call was dropped. Only an outcome is one.
     fn afterlife(&self, after: Afterwards, max_bytes: usize) -> Afterlife {
-        let call = self.clone();
+        // What it was called with may be large, and is of no use any more.
+        let call = Self {
+            arguments: Map::new(),
+            key: self.key.clone(),
+            tool: self.tool.clone(),
+        };
         Afterlife::new(move |answer| match answer {
             Ok(answer) => {
                 if let Ok(Reply::Finished(result)) = call.read(&answer, max_bytes) {
