@@ -160,6 +160,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.limits.streams", json!(serve.streams)),
         ("serve.limits.tools", json!(serve.tools)),
         ("serve.limits.whole_reply", time(serve.whole_reply)),
+        ("serve.limits.write_time", time(serve.write_time)),
         ("serve.log", json!(log)),
         ("serve.log_content", json!(config.serve.log_content)),
         ("serve.show_tools", json!(config.serve.show_tools)),

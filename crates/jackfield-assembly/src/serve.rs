@@ -70,6 +70,8 @@ pub struct ServeLimits {
     pub tools: usize,
     /// How long a reply may take that is asked for in one piece.
     pub whole_reply: Duration,
+    /// How long a client may take nothing of an answer that is there.
+    pub write_time: Duration,
 }
 
 /// What becomes of a call that needs a word before it runs.
@@ -176,6 +178,7 @@ impl Default for ServeLimits {
             tools: 1024,
             // As long as the vendors' own clients wait (`openai` and `anthropic` for Python, 2026-11).
             whole_reply: Duration::from_secs(600),
+            write_time: Duration::from_secs(60),
         }
     }
 }

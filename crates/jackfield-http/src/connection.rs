@@ -4,6 +4,7 @@ use std::convert::Infallible;
 use std::io;
 use std::pin::{Pin, pin};
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
 use axum::Router;
 use hyper::rt::{Read, ReadBufCursor, Write};
@@ -12,6 +13,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::TcpStream;
 use tokio::sync::watch;
+use tokio::time::{Sleep, sleep};
 
 use crate::front;
 use crate::gateway::Gateway;
@@ -27,10 +29,13 @@ pub(crate) async fn serve(
     // Events are small, and are to arrive one by one.
     let _may_be_slow = stream.set_nodelay(true);
     let limits = gateway.shared.config.serve.limits;
+    bound(&stream, limits.write_time);
     let ledger = Ledger::default();
     let io = Counted {
+        given_up: None,
         io: TokioIo::new(stream),
         ledger: ledger.clone(),
+        patience: limits.write_time,
     };
     let service = service_fn(move |request| {
         let (gateway, ledger, router) = (gateway.clone(), ledger.clone(), router.clone());
@@ -68,10 +73,55 @@ async fn closed(closing: &mut watch::Receiver<bool>) {
     let _gone = closing.wait_for(|closing| *closing).await.is_err();
 }
 
-/// A connection that says when everything that was written to it has been taken.
+/// Has the system hold no more for a client than [`AHEAD`], which would be megabytes for one that reads
+/// nothing; and give up a client that does not say for so long that anything has arrived: one that is gone
+/// without a word would have its place for a quarter of an hour otherwise (`TCP_USER_TIMEOUT`, RFC 5482).
+fn bound(stream: &TcpStream, patience: Duration) {
+    #[cfg(unix)]
+    if let Err(error) = rustix::net::sockopt::set_socket_send_buffer_size(stream, AHEAD) {
+        tracing::debug!(%error, "a client may have more in its buffers");
+    }
+    #[cfg(target_os = "linux")]
+    {
+        let millis = u32::try_from(patience.as_millis()).unwrap_or(u32::MAX);
+        if let Err(error) = rustix::net::sockopt::set_tcp_user_timeout(stream, millis) {
+            tracing::debug!(%error, "a client that is gone is noticed later");
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _elsewhere = (stream, patience);
+}
+
+/// A connection that says when everything that was written to it has been taken, and that fails when its
+/// client takes nothing for too long.
 struct Counted {
+    /// When it fails, while its client takes nothing.
+    given_up: Option<Pin<Box<Sleep>>>,
     io: TokioIo<TcpStream>,
     ledger: Ledger,
+    /// How long a client may take nothing.
+    patience: Duration,
+}
+
+impl Counted {
+    /// What became of a write.
+    fn wrote(
+        &mut self,
+        context: &mut Context<'_>,
+        wrote: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if wrote.is_ready() {
+            self.given_up = None;
+            return wrote;
+        }
+        let patience = self.patience;
+        let given_up = self
+            .given_up
+            .get_or_insert_with(|| Box::pin(sleep(patience)));
+        ready!(given_up.as_mut().poll(context));
+        let why = "the client takes nothing of its answer";
+        Poll::Ready(Err(io::Error::new(io::ErrorKind::TimedOut, why)))
+    }
 }
 
 impl Read for Counted {
@@ -90,7 +140,8 @@ impl Write for Counted {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write(context, bytes)
+        let wrote = Pin::new(&mut self.io).poll_write(context, bytes);
+        self.wrote(context, wrote)
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -113,12 +164,18 @@ impl Write for Counted {
         context: &mut Context<'_>,
         pieces: &[io::IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        Pin::new(&mut self.io).poll_write_vectored(context, pieces)
+        let wrote = Pin::new(&mut self.io).poll_write_vectored(context, pieces);
+        self.wrote(context, wrote)
     }
 }
 
 /// How many headers are taken where nothing is said.
 const HEADERS: usize = 100;
+
+/// How much lies between a client and what is written to it. It takes some of that before more is written,
+/// and that is all that is seen of what it takes.
+#[cfg(unix)]
+const AHEAD: usize = 128 << 10;
 
 /// The largest head of a request, and what is read of a body at once.
 const BUFFER: usize = 64 << 10;

@@ -64,6 +64,7 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     section.set("streams", number, &mut limits.streams);
     section.set("tools", number, &mut limits.tools);
     section.set("whole_reply", duration, &mut limits.whole_reply);
+    section.set("write_time", duration, &mut limits.write_time);
     section.finish();
 }
 

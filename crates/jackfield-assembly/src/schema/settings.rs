@@ -289,6 +289,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         Duration("10m"),
         "How long a reply may take that is asked for in one piece",
     ),
+    entry(
+        "serve.limits.write_time",
+        Duration("1m"),
+        "How long a client may take nothing of an answer that is there",
+    ),
     entry("serve.log", Words(&["json", "text"]), "The form of the log"),
     entry(
         "serve.log_content",

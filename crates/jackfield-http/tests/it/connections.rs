@@ -1,12 +1,12 @@
 //! Connections: bounded in number, size and time, and ended in order.
 
 use std::net::SocketAddr;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jackfield_assembly::{Config, Environment, Registry};
 use jackfield_http::{Gateway, serve};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
@@ -167,6 +167,67 @@ async fn who_is_idle_holds_up_no_end() {
     server.end().await;
     assert_eq!(answer(&mut idle).await, "");
 }
+
+/// A client that has asked for more than fits between it and the server, and has read nothing of it; and how
+/// many answers that are.
+async fn deaf(server: &Server) -> (TcpStream, usize) {
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(64 << 10).unwrap();
+    let mut stream = socket.connect(server.address).await.unwrap();
+    let one = asked(&mut stream, DOCUMENT).await;
+    let times = (16 << 20) / one.len();
+    stream
+        .write_all(DOCUMENT.repeat(times).as_bytes())
+        .await
+        .unwrap();
+    (stream, times * one.len())
+}
+
+#[tokio::test]
+async fn who_reads_nothing_of_its_answer_gives_its_place_to_another() {
+    let server = Server::start(|config| {
+        config.serve.limits.connections = 1;
+        config.serve.limits.write_time = Duration::from_millis(50);
+    })
+    .await;
+    let (mut deaf, expected) = deaf(&server).await;
+    let mut second = server.connect().await;
+    assert!(
+        asked(&mut second, NOTHING)
+            .await
+            .starts_with("HTTP/1.1 404")
+    );
+    let mut read = Vec::new();
+    // What was on its way is there, and the rest is not.
+    let _reset = deaf.read_to_end(&mut read).await;
+    assert!(read.len() < expected, "{}", read.len());
+    server.end().await;
+}
+
+#[tokio::test]
+async fn who_reads_slowly_is_not_let_go() {
+    let server = Server::start(|config| {
+        config.serve.limits.write_time = Duration::from_secs(2);
+    })
+    .await;
+    let (mut slow, expected) = deaf(&server).await;
+    let begun = Instant::now();
+    let mut read = 0;
+    let mut buffer = vec![0; 1 << 20];
+    while begun.elapsed() < Duration::from_secs(3) {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        read += slow.read(&mut buffer).await.unwrap();
+    }
+    assert!(read < expected, "too little was asked for");
+    while read < expected {
+        let more = slow.read(&mut buffer).await.unwrap();
+        assert!(more > 0, "it was let go after {read} of {expected} bytes");
+        read += more;
+    }
+    server.end().await;
+}
+
+const DOCUMENT: &str = "GET /api/v1/openapi.json HTTP/1.1\r\nhost: localhost\r\n\r\n";
 
 /// How long anything may take.
 const PATIENCE: Duration = Duration::from_secs(30);
