@@ -7,6 +7,8 @@ use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::tool_loop::ToolLoop;
 use jackfield_ports::journal::{JournalError, Loaded};
+use tokio::runtime::Handle;
+use tokio::sync::watch;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::catalog::Problem;
@@ -15,7 +17,7 @@ use crate::engine::{Engine, Shared};
 use crate::error::EngineError;
 use crate::listening::Connection;
 use crate::news::Observer;
-use crate::occupied::Busy;
+use crate::occupied::{Busy, Progress};
 use crate::options::{Disconnect, SendMessage};
 use crate::ownership::Owned;
 use crate::perform::chain;
@@ -60,13 +62,36 @@ impl Engine {
     ///
     /// As those of [`send`](Self::send), and [`EngineError::Draining`]. What comes later is in the journal.
     pub async fn begin(&self, message: SendMessage) -> Result<Begun, EngineError> {
+        self.begin_with(message, None).await
+    }
+
+    /// The same, and holds something until the turn has begun, or nothing of it is on its way any more: also
+    /// if this is dropped before, when its opening may still get into the journal. Such as what keeps others
+    /// from beginning it, too: a [`Claim`](crate::Claim).
+    ///
+    /// # Errors
+    ///
+    /// As those of [`begin`](Self::begin).
+    pub async fn begin_holding(
+        &self,
+        message: SendMessage,
+        held: impl Send + 'static,
+    ) -> Result<Begun, EngineError> {
+        self.begin_with(message, Some(Box::new(held))).await
+    }
+
+    async fn begin_with(
+        &self,
+        message: SendMessage,
+        held: Option<Box<dyn Send>>,
+    ) -> Result<Begun, EngineError> {
         let under_way = self.shared.going.enter()?;
         let telling = Telling {
             disconnect: message.options.disconnect,
             segment: 0,
         };
         let begins = self.prepare(message).await?;
-        self.drive_on(begins, InputKind::Began, telling, under_way)
+        self.drive_on(begins, InputKind::Began, telling, under_way, held)
             .await
     }
 
@@ -97,7 +122,7 @@ impl Engine {
     ) -> Result<Begun, EngineError> {
         let under_way = self.shared.going.enter()?;
         let begins = self.take_up_later(resume).await?;
-        self.drive_on(begins, InputKind::Recovered, telling, under_way)
+        self.drive_on(begins, InputKind::Recovered, telling, under_way, None)
             .await
     }
 
@@ -108,6 +133,7 @@ impl Engine {
         input: InputKind,
         telling: Telling,
         under_way: TaskTrackerToken,
+        held: Option<Box<dyn Send>>,
     ) -> Result<Begun, EngineError> {
         let Begins {
             busy,
@@ -128,7 +154,11 @@ impl Engine {
             turn: id.clone(),
             watcher: self.watcher_of(&session, &id, &loaded.steps),
         };
-        let mut progress = busy.progress.subscribe();
+        let mut opening = Opening {
+            held,
+            progress: busy.progress.subscribe(),
+            turn: id,
+        };
         let engine = self.clone();
         let parts = Box::new((turn, owned, loaded, speaker));
         let task = tokio::spawn(async move {
@@ -160,13 +190,8 @@ impl Engine {
                 None => Err(EngineError::Draining),
             }
         });
-        loop {
-            if progress.borrow_and_update().turn.as_ref() == Some(&id) {
-                return Ok(begun);
-            }
-            if progress.changed().await.is_err() {
-                break;
-            }
+        if opening.is_committed().await {
+            return Ok(begun);
         }
         // Nothing of it was committed.
         match task.await {
@@ -193,23 +218,67 @@ impl Engine {
     ) -> Result<Begun, EngineError> {
         let connection = self.connect(session, turn, segment, disconnect);
         let loaded = self.shared.journal.load(session).await?;
+        self.attended(connection, &loaded)
+    }
+
+    /// Does that for whoever is connected already, in a session of which this is known.
+    pub(crate) fn attended(
+        &self,
+        connection: Connection,
+        loaded: &Loaded,
+    ) -> Result<Begun, EngineError> {
+        let (session, turn) = (connection.session().clone(), connection.turn().clone());
         let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let opens =
-            |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if opened == turn);
+            |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: opened, .. } if *opened == turn);
         if !facts.any(opens) {
-            return Err(EngineError::NoSuchTurn {
-                session: session.clone(),
-                turn: turn.clone(),
-            });
+            return Err(EngineError::NoSuchTurn { session, turn });
         }
+        let watcher = self.watcher_of(&session, &turn, &loaded.steps);
         Ok(Begun {
-            connection,
             problems: Vec::new(),
-            segment,
-            session: session.clone(),
-            turn: turn.clone(),
-            watcher: self.watcher_of(session, turn, &loaded.steps),
+            segment: connection.segment(),
+            session,
+            turn,
+            watcher,
+            connection,
         })
+    }
+}
+
+/// A turn whose first step is on its way into the journal, and what is held meanwhile.
+struct Opening {
+    held: Option<Box<dyn Send>>,
+    progress: watch::Receiver<Progress>,
+    turn: TurnId,
+}
+
+impl Opening {
+    /// Waits until the step is committed; `false` if it is not going to be.
+    async fn is_committed(&mut self) -> bool {
+        let is_committed = is_committed(&mut self.progress, &self.turn).await;
+        self.held = None;
+        is_committed
+    }
+}
+
+/// Waits until this turn has begun; `false` if it does not.
+async fn is_committed(progress: &mut watch::Receiver<Progress>, turn: &TurnId) -> bool {
+    let has_begun = |known: &Progress| known.turn.as_ref() == Some(turn);
+    progress.wait_for(has_begun).await.is_ok()
+}
+
+impl Drop for Opening {
+    /// Where nobody waits any more, the step is on its way all the same.
+    fn drop(&mut self) {
+        let (Some(held), Ok(runtime)) = (self.held.take(), Handle::try_current()) else {
+            return;
+        };
+        let (mut progress, turn) = (self.progress.clone(), self.turn.clone());
+        runtime.spawn(async move {
+            is_committed(&mut progress, &turn).await;
+            drop(held);
+        });
     }
 }
 

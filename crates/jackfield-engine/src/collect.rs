@@ -17,6 +17,7 @@ use crate::begin::Begun;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::listening::Hearing;
+use crate::openings::{Opening, Sent};
 use crate::options::Disconnect;
 
 /// A request, as far as that tells whether it was sent before.
@@ -41,23 +42,28 @@ pub struct Request {
 #[derive(Debug)]
 pub enum Collected {
     /// Nothing: it is the first of its kind, and so until the claim is dropped, which is to be when its turn
-    /// has begun.
+    /// has begun, or nothing of it is on its way any more.
     New(Claim),
     /// The answer of a turn that was begun for it before.
     Owed(Box<Begun>),
 }
 
-/// Keeps others with the same idempotency key waiting.
+/// Keeps others waiting that have the same idempotency key, or an equal body and say that it is sent again.
+/// Hand it to [`Engine::begin_holding`], which holds it until there is something that they find.
 #[derive(Debug)]
 #[must_use = "dropping it lets the next one in"]
 pub struct Claim {
-    _first: Option<OwnedMutexGuard<()>>,
+    _body: Option<Opening>,
+    _key: Option<OwnedMutexGuard<()>>,
 }
 
 impl Engine {
     /// Finds the turn that was begun for a request before, if its answer is owed to this one: the turn of its
     /// idempotency key; or one of an equal body, if the request says that it is a repeat, or if the answer was
     /// never written whole and nobody is connected to it any more. Equal bodies alone prove nothing.
+    ///
+    /// Waits while what the first of its kind begins is not known yet, for as long as the claim of that is
+    /// held.
     ///
     /// # Errors
     ///
@@ -67,6 +73,35 @@ impl Engine {
         if let Some(key) = &request.key {
             return self.collect_by_key(request, key).await;
         }
+        let (opening, earlier) = self.shared.openings.enter(Sent {
+            body: request.body,
+            principal: Arc::clone(&request.principal),
+            session: request.session.clone(),
+        });
+        if request.is_repeat {
+            // It may have overtaken the one that it repeats.
+            earlier.over().await;
+        }
+        while let Some((owed, session, turn)) = self.most_owed(request).await? {
+            if owed != Owed::Broken || request.is_repeat {
+                return self.owe(&session, &turn, request).await;
+            }
+            if let Some(begun) = self.owe_alone(&session, &turn, request).await? {
+                return Ok(begun);
+            }
+        }
+        Ok(Collected::New(Claim {
+            _body: Some(opening),
+            _key: None,
+        }))
+    }
+
+    /// Of the turns of an equal body the one whose answer is owed the most, and of those that are owed as much,
+    /// the one that was begun last.
+    async fn most_owed(
+        &self,
+        request: &Request,
+    ) -> Result<Option<(Owed, SessionId, TurnId)>, EngineError> {
         let found = match &request.session {
             Some(session) => self.last_equal(session, request).await?,
             None => {
@@ -86,15 +121,11 @@ impl Engine {
             let Some(owed) = owed(&turn, &loaded, hearing, request.is_repeat) else {
                 continue;
             };
-            // Of those that are owed as much, the one that was begun last.
             if best.as_ref().is_none_or(|(known, ..)| owed < *known) {
                 best = Some((owed, session, turn));
             }
         }
-        match best {
-            Some((_, session, turn)) => self.owe(&session, &turn, request).await,
-            None => Ok(Collected::New(Claim { _first: None })),
-        }
+        Ok(best)
     }
 
     async fn collect_by_key(
@@ -120,8 +151,10 @@ impl Engine {
             }
             return self.owe(&found.session, &found.turn, request).await;
         }
-        let first = Some(first);
-        Ok(Collected::New(Claim { _first: first }))
+        Ok(Collected::New(Claim {
+            _body: None,
+            _key: Some(first),
+        }))
     }
 
     /// The last turn of the session that a request names, if it was begun by one of an equal body: what came
@@ -159,6 +192,28 @@ impl Engine {
     ) -> Result<Collected, EngineError> {
         let begun = self.attend(session, turn, 0, request.disconnect).await?;
         Ok(Collected::Owed(Box::new(begun)))
+    }
+
+    /// Does so for one that does not say that it was sent before, unless somebody else has the answer by now.
+    async fn owe_alone(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        request: &Request,
+    ) -> Result<Option<Collected>, EngineError> {
+        let Some(connection) = self.connect_alone(session, turn, 0, request.disconnect) else {
+            return Ok(None);
+        };
+        let Some(loaded) = self.readable_one(session).await? else {
+            return Ok(None);
+        };
+        if owed(turn, &loaded, Hearing::Nothing, false).is_none() {
+            // It was written since the last look, and forgotten here.
+            connection.written();
+            return Ok(None);
+        }
+        let begun = self.attended(connection, &loaded)?;
+        Ok(Some(Collected::Owed(Box::new(begun))))
     }
 
     async fn readable_one(&self, session: &SessionId) -> Result<Option<Loaded>, EngineError> {

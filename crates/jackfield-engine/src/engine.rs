@@ -27,6 +27,7 @@ use crate::late;
 use crate::listening::Listening;
 use crate::noticed::Noticed;
 use crate::occupied::Occupied;
+use crate::openings::Openings;
 use crate::options::{ServerTools, TurnOptions};
 use crate::passing::Passing;
 use crate::queues::Queues;
@@ -58,6 +59,8 @@ pub(crate) struct Shared {
     /// What this process did that a keeper is to look at.
     pub(crate) noticed: Noticed,
     pub(crate) occupied: Arc<Occupied>,
+    /// Requests whose turns are about to begin.
+    pub(crate) openings: Arc<Openings>,
     /// When the sessions of the journal are forgotten, if they are.
     pub(crate) passing: Option<Passing>,
     pub(crate) speeches: Arc<Speeches>,
@@ -194,6 +197,7 @@ impl EngineBuilder {
                 models: Arc::new(models),
                 noticed: Noticed::default(),
                 occupied: Arc::default(),
+                openings: Arc::default(),
                 passing: None,
                 speeches: Arc::default(),
                 toolboxes: Arc::new(toolboxes),
@@ -245,6 +249,7 @@ impl Engine {
                 models: Arc::clone(&shared.models),
                 noticed: Noticed::default(),
                 occupied: Arc::default(),
+                openings: Arc::default(),
                 passing,
                 speeches: Arc::default(),
                 toolboxes: Arc::clone(&shared.toolboxes),

@@ -28,6 +28,7 @@ mod locate;
 mod news;
 mod noticed;
 mod occupied;
+mod openings;
 mod options;
 mod ownership;
 mod passing;

@@ -97,6 +97,18 @@ impl Listening {
         heard.segments.entry(segment).or_default().live += 1;
     }
 
+    /// Does that unless it is being written to somebody, or was: says whether it did.
+    fn begin_alone(&self, turn: &TurnId, segment: u32) -> bool {
+        let mut turns = self.turns();
+        let heard = turns.entry(turn.clone()).or_default();
+        let known = heard.segments.entry(segment).or_default();
+        let is_alone = known.live == 0 && !known.is_written;
+        if is_alone {
+            known.live += 1;
+        }
+        is_alone
+    }
+
     /// Ends a connection; says whether it was the last one of the turn.
     fn end(&self, turn: &TurnId, segment: u32, is_written: bool) -> bool {
         let mut turns = self.turns();
@@ -167,10 +179,37 @@ pub struct Connection {
 }
 
 impl Connection {
+    fn new(
+        engine: &Engine,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Self {
+        Self {
+            disconnect,
+            engine: engine.clone(),
+            is_written: false,
+            segment,
+            session: session.clone(),
+            turn: turn.clone(),
+        }
+    }
+
     /// The segment that it tells.
     #[must_use]
     pub const fn segment(&self) -> u32 {
         self.segment
+    }
+
+    /// The session of the turn that it tells.
+    pub(crate) const fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// The turn that it tells.
+    pub(crate) const fn turn(&self) -> &TurnId {
+        &self.turn
     }
 
     /// Says that the client has all of it. Nothing has to be waited for.
@@ -215,14 +254,19 @@ impl Engine {
         disconnect: Disconnect,
     ) -> Connection {
         self.shared.listening.begin(turn, segment);
-        Connection {
-            disconnect,
-            engine: self.clone(),
-            is_written: false,
-            segment,
-            session: session.clone(),
-            turn: turn.clone(),
-        }
+        Connection::new(self, session, turn, segment, disconnect)
+    }
+
+    /// The same, unless this process writes it to somebody already, or did a moment ago.
+    pub(crate) fn connect_alone(
+        &self,
+        session: &SessionId,
+        turn: &TurnId,
+        segment: u32,
+        disconnect: Disconnect,
+    ) -> Option<Connection> {
+        let is_alone = self.shared.listening.begin_alone(turn, segment);
+        is_alone.then(|| Connection::new(self, session, turn, segment, disconnect))
     }
 
     /// Cancels a turn that nobody has listened to for so long, if it is not over.

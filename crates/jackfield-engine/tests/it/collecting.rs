@@ -25,13 +25,13 @@ use crate::background::to_the_end;
 use crate::client_tools::client_tool;
 use crate::fixture::options;
 
-struct Scene {
-    engine: Engine,
+pub(crate) struct Scene {
+    pub(crate) engine: Engine,
     journal: Arc<MemoryJournal>,
     model: ScriptedModel,
 }
 
-fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
+pub(crate) fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
     let model = ScriptedModel::new();
     for reply in replies {
         model.will(reply);
@@ -51,15 +51,20 @@ fn engine_on(journal: &Arc<MemoryJournal>, model: &ScriptedModel) -> Engine {
         .build()
 }
 
-fn named(name: &str) -> SessionId {
+pub(crate) fn named(name: &str) -> SessionId {
     SessionId::parse(name).expect("a valid id")
 }
 
-fn hi() -> Vec<Message> {
+pub(crate) fn hi() -> Vec<Message> {
     vec![Message::user("hi")]
 }
 
-fn caller(principal: &str, body: &str, key: Option<&str>, history: &[Message]) -> Caller {
+pub(crate) fn caller(
+    principal: &str,
+    body: &str,
+    key: Option<&str>,
+    history: &[Message],
+) -> Caller {
     Caller {
         body: Some(Digest::of(body.as_bytes())),
         dialect: "claude".into(),
@@ -72,7 +77,7 @@ fn caller(principal: &str, body: &str, key: Option<&str>, history: &[Message]) -
     }
 }
 
-fn message(session: &str, caller: Caller, history: &[Message]) -> SendMessage {
+pub(crate) fn message(session: &str, caller: Caller, history: &[Message]) -> SendMessage {
     let options = TurnOptions {
         caller: Some(Arc::new(caller)),
         client_tools: vec![client_tool("lookup")],
@@ -86,7 +91,7 @@ fn message(session: &str, caller: Caller, history: &[Message]) -> SendMessage {
     }
 }
 
-fn request(principal: &str, body: &str, key: Option<&str>, is_repeat: bool) -> Request {
+pub(crate) fn request(principal: &str, body: &str, key: Option<&str>, is_repeat: bool) -> Request {
     Request {
         body: Digest::of(body.as_bytes()),
         disconnect: Disconnect::Finish,
@@ -124,7 +129,7 @@ impl Scene {
     }
 }
 
-fn answers(number: usize) -> Vec<ScriptedReply> {
+pub(crate) fn answers(number: usize) -> Vec<ScriptedReply> {
     (0..number)
         .map(|n| ScriptedReply::text(&n.to_string()))
         .collect()

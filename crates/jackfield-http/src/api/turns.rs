@@ -63,13 +63,14 @@ pub(crate) async fn post(
     let mut options = options(&gateway, &own.asker, asked, mode).await?;
     let engine = gateway.engine();
     // Two requests with one key at once: the second one finds the turn of the first.
-    let _first = match &key {
+    let first = match &key {
         Some(_) => Some(gateway.shared.keys.first(&own.session).await),
         None => None,
     };
     if let Some(key) = &key
         && let Some(turn) = earlier(engine, &own.session, &principal, key, digest).await?
     {
+        drop(first);
         return collect(gateway.clone(), slot, own.session, turn, mode).await;
     }
     flow::room(&gateway)?;
@@ -86,13 +87,13 @@ pub(crate) async fn post(
         principal,
         view: None,
     }));
-    let begun = engine
-        .begin(SendMessage {
-            opening,
-            options,
-            session: own.session,
-        })
-        .await?;
+    let message = SendMessage {
+        opening,
+        options,
+        session: own.session,
+    };
+    // Where this request is dropped meanwhile, its turn may begin all the same.
+    let begun = engine.begin_holding(message, first).await?;
     ToTell::of(begun, slot).answer(gateway, mode).await
 }
 

@@ -78,16 +78,15 @@ pub(crate) async fn open(gateway: &Gateway, asked: &Asked) -> Result<Opened, Ser
     let traces = Traces::of(&asked.incoming.messages);
     let (belongs, is_kept) = belongs(gateway, asked, &traces, &journals).await?;
     let engine = gateway.engine_of(is_kept);
-    let opens = Opens {
+    let mut opens = Opens {
         asked,
+        claims,
         engine,
         gateway,
         is_kept,
         view: traces.view(),
     };
     let begun = opens.open(belongs).await?;
-    // From here on it is found by whoever sends the same.
-    drop(claims);
     Ok(Opened { begun, is_kept })
 }
 
@@ -153,6 +152,8 @@ fn request(asked: &Asked) -> Request {
 /// What opens a turn for a request.
 struct Opens<'a> {
     asked: &'a Asked,
+    /// What keeps those waiting that send the same, until it is found what it begins.
+    claims: Vec<Claim>,
     engine: &'a Engine,
     gateway: &'a Gateway,
     /// Whether its engine is that of the journal that lasts.
@@ -162,7 +163,7 @@ struct Opens<'a> {
 }
 
 impl Opens<'_> {
-    async fn open(&self, belongs: Belongs) -> Result<Begun, ServeError> {
+    async fn open(&mut self, belongs: Belongs) -> Result<Begun, ServeError> {
         let Belongs {
             before,
             located,
@@ -251,7 +252,7 @@ impl Opens<'_> {
     }
 
     async fn begin(
-        &self,
+        &mut self,
         session: SessionId,
         opening: Opening,
         tools_of: Option<Arc<Setup>>,
@@ -267,7 +268,8 @@ impl Opens<'_> {
             options,
             session,
         };
-        let begun = self.engine.begin(message).await;
+        let claims = std::mem::take(&mut self.claims);
+        let begun = self.engine.begin_holding(message, claims).await;
         begun.map_err(|error| of_engine(&error))
     }
 

@@ -1,0 +1,79 @@
+//! Requests whose turns are about to begin: one that says that it was sent before waits for those of an
+//! equal body that came before it, so that it finds what they begin.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_domain::digest::Digest;
+use jackfield_domain::ids::SessionId;
+use tokio::sync::Semaphore;
+
+/// The requests of which nobody knows yet what they begin.
+#[derive(Debug, Default)]
+pub(crate) struct Openings(Mutex<HashMap<Sent, Vec<Arc<Semaphore>>>>);
+
+/// What requests have in common that are equal.
+#[derive(Clone, Debug, Eq, Hash, PartialEq)]
+pub(crate) struct Sent {
+    pub(crate) body: Digest,
+    pub(crate) principal: Arc<str>,
+    pub(crate) session: Option<SessionId>,
+}
+
+/// One of them, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Opening {
+    /// Has no permits; closed when this one is over.
+    ended: Arc<Semaphore>,
+    openings: Arc<Openings>,
+    sent: Sent,
+}
+
+/// Those of an equal body that came before.
+#[derive(Debug)]
+pub(crate) struct Earlier(Vec<Arc<Semaphore>>);
+
+impl Openings {
+    /// Counts one more in; and those that it is equal to, and that came before it.
+    pub(crate) fn enter(self: &Arc<Self>, sent: Sent) -> (Opening, Earlier) {
+        let ended = Arc::new(Semaphore::new(0));
+        let mut openings = self.openings();
+        let equal = openings.entry(sent.clone()).or_default();
+        let earlier = Earlier(equal.clone());
+        equal.push(Arc::clone(&ended));
+        drop(openings);
+        let opening = Opening {
+            ended,
+            openings: Arc::clone(self),
+            sent,
+        };
+        (opening, earlier)
+    }
+
+    fn openings(&self) -> MutexGuard<'_, HashMap<Sent, Vec<Arc<Semaphore>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Earlier {
+    /// Waits until each of them has begun a turn, or begins none.
+    pub(crate) async fn over(self) {
+        for opening in self.0 {
+            // There is nothing to be had but its end.
+            let _ended = opening.acquire().await.is_err();
+        }
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.ended.close();
+        let mut openings = self.openings.openings();
+        if let Some(equal) = openings.get_mut(&self.sent) {
+            equal.retain(|opening| !opening.is_closed());
+            if equal.is_empty() {
+                openings.remove(&self.sent);
+            }
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! Requests that come at once, and the claims by which only one of them begins a turn.
+
+use std::sync::Arc;
+
+use jackfield_engine::{Collected, Engine, EngineError, Request};
+use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
+
+use crate::background::to_the_end;
+use crate::collecting::{answers, caller, hi, message, named, request, scene};
+
+/// An engine whose journal holds the first append at the gate.
+fn held_at(gate: &Gate) -> (Engine, ScriptedModel) {
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    journal.will(Fault::Hold(gate.clone()));
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("0"));
+    let builder = Engine::builder(Arc::new(journal));
+    let engine = builder.model("provider", model.port()).build();
+    (engine, model)
+}
+
+/// Asks in a task of its own, for long enough to be answered unless it is kept waiting.
+async fn asking(
+    engine: &Engine,
+    request: Request,
+) -> tokio::task::JoinHandle<Result<Collected, EngineError>> {
+    let engine = engine.clone();
+    let asking = tokio::spawn(async move { engine.collect(&request).await });
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    asking
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found() {
+    for (key, is_repeat) in [(Some("k"), false), (None, true), (None, false)] {
+        let gate = Gate::new();
+        let (engine, model) = held_at(&gate);
+        let first = request("a", "hi", key, false);
+        let Collected::New(claim) = engine.collect(&first).await.expect("readable") else {
+            panic!("nothing was begun");
+        };
+        let message = message("one", caller("a", "hi", key, &hi()), &hi());
+        {
+            let beginning = engine.begin_holding(message, claim);
+            tokio::select! {
+                _ = beginning => panic!("it cannot have begun"),
+                () = gate.reached() => {}
+            }
+            // Its connection broke, and everything of the request is dropped; its opening is on its way.
+        }
+        let again = asking(&engine, request("a", "hi", key, is_repeat)).await;
+        let waits = key.is_some() || is_repeat;
+        assert_eq!(again.is_finished(), !waits, "{key:?}");
+        gate.open();
+        let again = again.await.expect("it ends").expect("readable");
+        if waits {
+            let Collected::Owed(begun) = again else {
+                panic!("it is owed, {key:?}");
+            };
+            assert_eq!(begun.session, named("one"));
+            let mut begun = begun;
+            to_the_end(&mut begun.watcher).await;
+            assert_eq!(model.requests().len(), 1);
+        } else {
+            // An equal body alone is a new request.
+            assert!(matches!(again, Collected::New(_)));
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it() {
+    let scene = scene(answers(2));
+    let ask = |is_repeat| asking(&scene.engine, request("a", "hi", None, is_repeat));
+    let Collected::New(first) = ask(false).await.await.expect("it ends").expect("readable") else {
+        panic!("nothing was begun");
+    };
+    let repeat = ask(true).await;
+    let again = ask(true).await;
+    assert!(!repeat.is_finished() && !again.is_finished());
+    // Somebody else's, of another body, and one more sample of the same prompt.
+    for other in [
+        request("b", "hi", None, true),
+        request("a", "ho", None, true),
+        request("a", "hi", None, false),
+    ] {
+        assert!(asking(&scene.engine, other).await.is_finished());
+    }
+    // The first one begins nothing: of those that repeat it one does, and the other one finds that.
+    drop(first);
+    let Collected::New(claim) = repeat.await.expect("it ends").expect("readable") else {
+        panic!("nothing was begun");
+    };
+    assert!(!again.is_finished());
+    let message = message("one", caller("a", "hi", None, &hi()), &hi());
+    let begun = scene.engine.begin_holding(message, claim).await;
+    let begun = begun.expect("begun");
+    let Collected::Owed(owed) = again.await.expect("it ends").expect("readable") else {
+        panic!("it is owed");
+    };
+    assert_eq!(owed.turn, begun.turn);
+    // Nothing is left of any of them.
+    drop((begun, owed));
+    assert!(
+        asking(&scene.engine, request("a", "hi", None, true))
+            .await
+            .is_finished()
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("0"));
+    let engine = Engine::builder(Arc::new(journal.clone()))
+        .model("provider", model.port())
+        .build();
+    let message = message("one", caller("a", "hi", None, &hi()), &hi());
+    let mut begun = engine.begin(message).await.expect("begun");
+    to_the_end(&mut begun.watcher).await;
+    drop(begun);
+    // Both have looked before either has it.
+    let gates = [Gate::new(), Gate::new()];
+    let mut asked = Vec::new();
+    for gate in &gates {
+        journal.will_hold_load(gate);
+        asked.push(asking(&engine, request("a", "hi", None, false)).await);
+        gate.reached().await;
+    }
+    let mut got = Vec::new();
+    for (gate, asking) in gates.iter().zip(asked) {
+        gate.open();
+        got.push(asking.await.expect("it ends").expect("readable"));
+    }
+    let owed = |got: &Collected| matches!(got, Collected::Owed(_));
+    assert!(owed(&got[0]) && !owed(&got[1]), "{got:?}");
+}
