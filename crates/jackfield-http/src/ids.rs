@@ -2,10 +2,29 @@
 
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher as _;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use http::HeaderMap;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{InvalidId, SessionId};
+
+/// The idempotency key of a request, if it bears one: it is kept with the turn.
+///
+/// # Errors
+///
+/// Why it is none, for people.
+pub(crate) fn idempotency_key(headers: &HeaderMap) -> Result<Option<Arc<str>>, String> {
+    let Some(key) = headers.get("idempotency-key") else {
+        return Ok(None);
+    };
+    match key.to_str().map(str::trim) {
+        Ok(key) if (1..=LONGEST_KEY).contains(&key.len()) => Ok(Some(key.into())),
+        Ok(_) | Err(_) => Err(format!(
+            "1 to {LONGEST_KEY} visible ASCII characters are expected"
+        )),
+    }
+}
 
 /// The id of a request, as its answer names it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -58,5 +77,8 @@ pub(crate) fn random() -> String {
     let [one, other] = [0_u8, 1].map(|word| RandomState::new().hash_one((word, nth)));
     format!("{one:016x}{:08x}", other >> 32)
 }
+
+/// The longest idempotency key.
+const LONGEST_KEY: usize = 255;
 
 static NEXT: AtomicU64 = AtomicU64::new(0);

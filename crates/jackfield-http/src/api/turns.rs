@@ -55,7 +55,8 @@ pub(crate) async fn post(
 ) -> Result<Response, Problem> {
     let mut asked = value;
     let mode = asked.mode;
-    let key = key(&headers)?;
+    let key = ids::idempotency_key(&headers);
+    let key = key.map_err(|why| Problem::parameter("Idempotency-Key", why))?;
     let slot = flow::slot(&gateway)?;
     let user = user(asked.user.take())?;
     let principal = owner::principal(&own.asker, user.as_deref());
@@ -82,7 +83,7 @@ pub(crate) async fn post(
             server_tools: true,
         },
         echo: None,
-        key: key.map(Into::into),
+        key,
         model: super::wire::words::model(&options.model).into(),
         principal,
         view: None,
@@ -321,19 +322,6 @@ pub(super) async fn find(
     view.ok_or_else(|| no_turn(turn.as_str()))
 }
 
-/// The idempotency key, if there is one.
-fn key(headers: &HeaderMap) -> Result<Option<String>, Problem> {
-    let Some(key) = headers.get("idempotency-key") else {
-        return Ok(None);
-    };
-    let key = key.to_str().unwrap_or_default().trim();
-    if key.is_empty() || key.len() > LONGEST_KEY {
-        let why = format!("1 to {LONGEST_KEY} visible ASCII characters are expected");
-        return Err(Problem::parameter("Idempotency-Key", why));
-    }
-    Ok(Some(key.to_owned()))
-}
-
 /// Who asks behind a token.
 fn user(user: Option<String>) -> Result<Option<String>, Problem> {
     match user {
@@ -353,8 +341,6 @@ pub(crate) fn delivery_id(what: &str) -> Result<DeliveryId, Problem> {
 
 /// The dialect of turns that the API began.
 const DIALECT: &str = "api";
-/// The longest idempotency key.
-const LONGEST_KEY: usize = 255;
 /// The longest name of somebody behind a token.
 const LONGEST_USER: usize = 128;
 /// How long a cancel waits for the turn's end.

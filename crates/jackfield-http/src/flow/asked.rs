@@ -79,6 +79,10 @@ impl Asked {
                 .collect();
             (!values.is_empty()).then(|| values.join(","))
         };
+        let key = ids::idempotency_key(headers).map_err(|why| {
+            let message = format!("the header `idempotency-key`: {why}");
+            ServeError::new(ServeErrorKind::Invalid, message)
+        })?;
         let owner = |model: &str| owner_of(gateway, dialect.name(), model);
         let mut incoming = dialect.request(&header, body, &owner)?;
         in_call_order(&mut incoming.messages);
@@ -126,7 +130,7 @@ impl Asked {
             dialect: dialect.name(),
             is_repeat: retried.is_some_and(|count| count.parse::<u32>().is_ok_and(|n| n > 0)),
             is_kept,
-            key: header("idempotency-key").map(Into::into),
+            key,
             options: options(gateway, model, &incoming, used, strict, is_kept),
             principal: asker.principal_for(incoming.settings.end_user.as_deref()),
             session,

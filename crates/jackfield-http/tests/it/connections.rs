@@ -149,6 +149,24 @@ async fn slow_senders_are_let_go() {
 }
 
 #[tokio::test]
+async fn an_idempotency_key_that_is_none_is_refused_by_its_name() {
+    let server = Server::start(|_| {}).await;
+    let mut stream = server.connect().await;
+    for path in ["chat/completions", "messages", "responses"] {
+        for key in ["", "  ", "\u{e9}", &"k".repeat(256)] {
+            let request = format!(
+                "POST /v1/{path} HTTP/1.1\r\nhost: localhost\r\nidempotency-key: {key}\r\n\
+                 content-length: 2\r\n\r\n{{}}"
+            );
+            let answer = asked(&mut stream, &request).await;
+            assert!(answer.starts_with("HTTP/1.1 400"), "{answer}");
+            assert!(answer.contains("`idempotency-key`"), "{answer}");
+        }
+    }
+    server.end().await;
+}
+
+#[tokio::test]
 async fn a_body_that_is_announced_too_large_is_not_waited_for() {
     let server = Server::start(|config| config.serve.limits.body = 1000).await;
     let mut stream = server.connect().await;
