@@ -49,6 +49,8 @@ async fn append_at_once(journal: &SqliteJournal, append: &Append) -> bool {
 }
 
 const ANY: Duration = Duration::from_secs(3600);
+/// How long it is seen that something waits.
+const WAITED: Duration = Duration::from_millis(100);
 
 #[tokio::test]
 async fn a_turn_that_is_alone_commits_where_it_asks() {
@@ -88,6 +90,19 @@ async fn a_slow_disk_holds_up_no_thread_of_the_runtime() {
 }
 
 #[tokio::test]
+async fn one_slow_commit_is_remembered_for_a_while() {
+    let place = Place::new();
+    let journal = warm(&place, Duration::from_millis(2)).await;
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    // No disk takes this in 2 ms, and most take what comes next in less.
+    committed(journal.append(&of_bytes(&s, epoch, 0, 32 << 20)).await);
+    for position in 1..5 {
+        assert!(!append_at_once(&journal, &append(&s, epoch, position)).await);
+    }
+}
+
+#[tokio::test]
 async fn another_process_that_writes_is_waited_for_by_the_thread() {
     let place = Place::new();
     let journal = Arc::new(warm(&place, ANY).await);
@@ -97,15 +112,21 @@ async fn another_process_that_writes_is_waited_for_by_the_thread() {
     other.execute_batch("BEGIN IMMEDIATE").expect("it is held");
     let (its, first) = (Arc::clone(&journal), append(&s, epoch, 0));
     let (begun, waits) = tokio::sync::oneshot::channel();
+    let (waited, has_waited) = tokio::sync::oneshot::channel();
     let appending = tokio::spawn(async move {
         let mut appending = pin!(its.append(&first));
         let early = poll_fn(|context| Poll::Ready(appending.as_mut().poll(context))).await;
         assert!(early.is_pending(), "{early:?}");
         begun.send(()).expect("it is heard");
+        // The thread has all the time that it needs to find that it cannot have the file yet.
+        let early = tokio::time::timeout(WAITED, appending.as_mut()).await;
+        assert!(early.is_err(), "{early:?}");
+        waited.send(()).expect("it is heard");
         appending.await
     });
     // This runtime has one thread, which would be in the middle of it otherwise.
     waits.await.expect("it waits");
+    has_waited.await.expect("it waits for longer");
     other.execute_batch("ROLLBACK").expect("it is free");
     committed(appending.await.expect("it ends"));
 }
@@ -195,7 +216,11 @@ async fn the_log_is_taken_into_the_file_beside_the_turns() {
 
 /// An append of about 15 pages.
 fn large(session: &SessionId, epoch: Epoch, position: u64) -> Append {
-    let handle = JobHandle(Arc::new(Value::from("x".repeat(60_000))));
+    of_bytes(session, epoch, position, 60_000)
+}
+
+fn of_bytes(session: &SessionId, epoch: Epoch, position: u64, bytes: usize) -> Append {
+    let handle = JobHandle(Arc::new(Value::from("x".repeat(bytes))));
     let call = ToolCallId::parse("call").expect("a valid id");
     let attempt = ToolAttempt { attempt: 1, call };
     Append {
