@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_engine::{Collected, Engine, EngineError, Request};
+use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
 
@@ -138,4 +139,45 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
     }
     let owed = |got: &Collected| matches!(got, Collected::Owed(_));
     assert!(owed(&got[0]) && !owed(&got[1]), "{got:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_written_while_somebody_looked_is_not_given_again() {
+    let inner = Arc::new(MemoryJournal::default());
+    let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("0"));
+    let engine = Engine::builder(Arc::new(journal.clone()))
+        .model("provider", model.port())
+        .build();
+    let message = message("one", caller("a", "hi", None, &hi()), &hi());
+    let mut begun = engine.begin(message).await.expect("begun");
+    to_the_end(&mut begun.watcher).await;
+    drop(begun);
+    let same = || request("a", "hi", None, false);
+    // It is broken as far as this one has seen.
+    let gate = Gate::new();
+    journal.will_hold_load(&gate);
+    let slow = asking(&engine, same()).await;
+    gate.reached().await;
+    // Another one collects it, has it whole, and that is in the journal and forgotten here.
+    let Collected::Owed(owed) = engine.collect(&same()).await.expect("readable") else {
+        panic!("it is owed");
+    };
+    owed.connection.written();
+    while inner
+        .load(&named("one"))
+        .await
+        .expect("a session")
+        .deliveries
+        .is_empty()
+    {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    gate.open();
+    let slow = slow.await.expect("it ends").expect("readable");
+    assert!(matches!(slow, Collected::New(_)), "{slow:?}");
 }

@@ -12,7 +12,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{Safety, UnknownPolicy};
 use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Engine, TurnOptions};
+use jackfield_engine::{Engine, Passing, TurnOptions};
 use jackfield_ports::journal::{Journal, Loaded};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{
@@ -133,6 +133,49 @@ async fn an_outcome_of_a_try_that_was_given_up_does_not_stand_in_for_the_next_on
     assert_eq!(lates[0].text.as_deref(), Some("the first"));
     assert_eq!((lates.len(), closed), (1, Some(CallEnd::Ran)));
     assert!(!facts(&loaded.steps).any(|fact| matches!(fact, Fact::Late(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn each_try_has_a_late_outcome_of_its_own() {
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
+    let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
+    toolbox
+        .will("act", outliving("the first", &gate))
+        .will("act", outliving("the second", &gate))
+        .will("act", ScriptedCall::text("the third"));
+    model
+        .will(ScriptedReply::calls([("box__act", "{}")]))
+        .will(ScriptedReply::text("done"));
+    let engine = engine(&journal, &model, &toolbox);
+    let options = TurnOptions {
+        when_unknown: UnknownPolicy::Retry,
+        ..options()
+    };
+    let report = engine.send(message(options), &mut ()).await;
+    assert_eq!(report.expect("a report").answer(), "done");
+    gate.open();
+    let (mut late, _) = audited(&heard(&journal, 2).await);
+    late.sort_by_key(|late| late.attempt.attempt);
+    let texts: Vec<_> = late.iter().map(|late| late.text.as_deref()).collect();
+    assert_eq!(texts, [Some("the first"), Some("the second")]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
+    let journal: Arc<dyn Journal> = Arc::new(MemoryJournal::default());
+    let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
+    toolbox.will("act", outliving("it was done by then", &gate));
+    model
+        .will(ScriptedReply::calls([("box__act", "{}")]))
+        .will(ScriptedReply::text("nobody knows"));
+    let engine = engine(&journal, &model, &toolbox);
+    let engine = engine.in_passing(Arc::clone(&journal), Passing::default());
+    let report = engine.send(message(options()), &mut ()).await;
+    assert_eq!(report.expect("a report").answer(), "nobody knows");
+    gate.open();
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let loaded = journal.load(&session()).await.expect("a session");
+    assert_eq!(loaded.deliveries, []);
 }
 
 /// Cancels the turn under way, with the append that says so held until the first gate opens.
