@@ -29,7 +29,7 @@ use crate::noticed::Noticed;
 use crate::occupied::Occupied;
 use crate::openings::Openings;
 use crate::options::{ServerTools, TurnOptions};
-use crate::passing::Passing;
+use crate::passing::{Passing, Unwritten};
 use crate::queues::Queues;
 use crate::validate::Validators;
 use crate::watch::Speeches;
@@ -65,6 +65,8 @@ pub(crate) struct Shared {
     pub(crate) passing: Option<Passing>,
     pub(crate) speeches: Arc<Speeches>,
     pub(crate) toolboxes: Arc<Vec<Registered>>,
+    /// Turns in passing that are over and whose answers nobody has.
+    pub(crate) unwritten: Unwritten,
     pub(crate) validators: Arc<Validators>,
 }
 
@@ -201,6 +203,7 @@ impl EngineBuilder {
                 passing: None,
                 speeches: Arc::default(),
                 toolboxes: Arc::new(toolboxes),
+                unwritten: Unwritten::default(),
                 validators: Arc::default(),
             }),
         }
@@ -253,6 +256,7 @@ impl Engine {
                 passing,
                 speeches: Arc::default(),
                 toolboxes: Arc::clone(&shared.toolboxes),
+                unwritten: Unwritten::default(),
                 validators: Arc::clone(&shared.validators),
             }),
         }

@@ -66,6 +66,16 @@ impl Listening {
 
     /// Waits until nobody is being written to and the last segment that anybody was told was written.
     pub(crate) async fn last_written(&self, turn: &TurnId) {
+        self.until(turn, Heard::is_written).await;
+    }
+
+    /// Waits until nobody is being written to; whether the last segment that anybody was told was written.
+    pub(crate) async fn quiet(&self, turn: &TurnId) -> bool {
+        self.until(turn, Heard::is_unheard).await;
+        self.turns().get(turn).is_some_and(Heard::is_written)
+    }
+
+    async fn until(&self, turn: &TurnId, is_so: fn(&Heard) -> bool) {
         let written = {
             let mut turns = self.turns();
             Arc::clone(&turns.entry(turn.clone()).or_default().written)
@@ -74,12 +84,7 @@ impl Listening {
             let mut told = std::pin::pin!(written.notified());
             // Made before the look, so that nothing is written unnoticed in between.
             told.as_mut().enable();
-            let is_over = self.turns().get(turn).is_some_and(|heard| {
-                let mut segments = heard.segments.values();
-                let last = segments.next_back();
-                last.is_some_and(|last| last.is_written && last.live == 0)
-            });
-            if is_over {
+            if self.turns().get(turn).is_some_and(is_so) {
                 return;
             }
             told.await;
@@ -153,6 +158,12 @@ impl Listening {
 impl Heard {
     fn is_unheard(&self) -> bool {
         self.segments.values().all(|segment| segment.live == 0)
+    }
+
+    /// Whether nobody is being written the last segment that anybody was told, and it was written.
+    fn is_written(&self) -> bool {
+        let last = self.segments.values().next_back();
+        last.is_some_and(|last| last.is_written && last.live == 0)
     }
 
     fn is_of_no_use(&self) -> bool {

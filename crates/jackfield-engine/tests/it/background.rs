@@ -5,11 +5,13 @@ use std::time::Duration;
 
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::telling::Told;
 use jackfield_domain::wait::CancelCause;
 use jackfield_engine::{
-    Begun, Disconnect, Drained, Driven, Engine, EngineError, Passing, ResumeSession, Watcher,
+    Begun, Disconnect, Drained, Driven, Engine, EngineError, Passing, ResumeSession, SendMessage,
+    Watcher,
 };
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
@@ -202,6 +204,52 @@ async fn a_session_in_passing_is_gone_when_its_answer_was_written_and_else_a_whi
         let unknown = journal.load(&session()).await.expect_err("not there");
         assert!(matches!(unknown, JournalError::UnknownSession { .. }));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn of_too_many_sessions_in_passing_that_nobody_asks_for_the_first_ones_go() {
+    let journal = journal();
+    let answers = (0..4).map(|_| ScriptedReply::text("done"));
+    let (_model, engine) = engine(&journal, answers.collect());
+    let passing = Arc::new(MemoryJournal::default());
+    let port = Arc::clone(&passing) as Arc<dyn Journal>;
+    let bounds = Passing {
+        most: 2,
+        ..Passing::default()
+    };
+    let engine = engine.in_passing(port, bounds);
+    let named = |n: usize| SessionId::parse(&format!("s{n}")).expect("a valid id");
+    let mut kept = None;
+    for n in 0..4 {
+        let message = SendMessage {
+            session: named(n),
+            ..message(options())
+        };
+        let mut begun = engine.begin(message).await.expect("begun");
+        assert_eq!(to_the_end(&mut begun.watcher).await.1, ANSWERED);
+        if n == 0 {
+            // Who is being told is none of them.
+            kept = Some(begun);
+        }
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let there = async || {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        let mut there = Vec::new();
+        for n in 0..4 {
+            there.push(passing.exists(&named(n)).await.expect("reachable"));
+        }
+        there
+    };
+    assert_eq!(there().await, [true, false, true, true]);
+    drop(kept);
+    assert_eq!(there().await, [true, false, false, true]);
+    // Who collects one of them has it, and makes room.
+    let disconnect = Disconnect::Finish;
+    let turn = TurnId::derive(&named(3), 1);
+    let again = engine.attend(&named(3), &turn, 0, disconnect).await;
+    again.expect("it is there").connection.written();
+    assert_eq!(there().await, [true, false, false, false]);
 }
 
 #[tokio::test(start_paused = true)]
