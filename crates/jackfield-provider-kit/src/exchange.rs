@@ -11,6 +11,7 @@
 //! 5. A failure has its kind, its phase and the server's own delay, on one line, without the key.
 
 mod adapter;
+mod coming;
 mod refusal;
 mod span;
 
@@ -32,9 +33,9 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_ports::chat_model::ModelError;
 use jackfield_ports::delta_sink::DeltaSink;
 
+use self::coming::Coming;
 use crate::base_url::BaseUrl;
 use crate::secret::Secret;
-use crate::sse::Events;
 use crate::transport::{Incoming, Transport};
 
 /// Asks the provider and tells its reply. Makes one request and never retries; cancelled by dropping,
@@ -148,8 +149,13 @@ async fn exchange<A: Adapter>(
         _ if !incoming.status().is_success() => {
             return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
         }
+        Some(media_type) if A::LINES.contains(&media_type) => {
+            let mut lines = Coming::Lines(incoming.into_lines());
+            stream(&mut lines, &mut decoder, pieces).await?;
+            decoder.finish().map_err(undecodable)?
+        }
         Some("text/event-stream") => {
-            let mut events = incoming.into_events();
+            let mut events = Coming::Events(incoming.into_events());
             stream(&mut events, &mut decoder, pieces).await?;
             decoder.finish().map_err(undecodable)?
         }
@@ -163,7 +169,7 @@ async fn exchange<A: Adapter>(
 
 /// A reply that comes as events.
 async fn stream(
-    events: &mut Events,
+    events: &mut Coming,
     decoder: &mut impl DecodeReply,
     pieces: &mut Pieces<'_>,
 ) -> Result<(), ModelError> {

@@ -1,5 +1,5 @@
 //! What provider adapters share: the exchange with the provider, and under it an HTTP client,
-//! server-sent events, statuses, `retry-after`, secrets.
+//! server-sent events, lines, statuses, `retry-after`, secrets.
 //!
 //! An adapter is an [`Adapter`](exchange::Adapter): it builds its request with its dialect and names the
 //! decoder for the answer; [`exchange::reply`] does the rest over a [`Transport`](transport::Transport).
@@ -17,6 +17,7 @@ pub mod by_model;
 mod cause;
 pub mod exchange;
 pub mod guarded;
+pub mod lines;
 pub mod retry_after;
 pub mod secret;
 pub mod sse;

@@ -19,6 +19,11 @@ pub trait Adapter: Send + Sync {
     /// What reads the replies.
     type Decoder: DecodeReply;
 
+    /// The media types of a stream that has one JSON document a line, such as `application/x-ndjson`; none
+    /// where the provider streams server-sent events, which need no word. Each line is then an event without
+    /// a name: see [`Lines`](crate::lines::Lines).
+    const LINES: &'static [&'static str] = &[];
+
     /// The header in which the provider names a request, and the span's field that this goes into.
     const REQUEST_ID: (&'static str, &'static str);
 

@@ -9,6 +9,7 @@ use http::{HeaderMap, StatusCode};
 use jackfield_ports::chat_model::ModelError;
 
 use super::fault::Peer;
+use crate::lines::Lines;
 use crate::sse::Events;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
@@ -54,6 +55,14 @@ impl Incoming {
         let Self { peer, response } = self;
         let pieces = response.bytes_stream();
         Events::new(pieces.map(move |piece| piece.map_err(|error| peer.broken_off(error))))
+    }
+
+    /// The body, as lines.
+    #[must_use]
+    pub fn into_lines(self) -> Lines {
+        let Self { peer, response } = self;
+        let pieces = response.bytes_stream();
+        Lines::new(pieces.map(move |piece| piece.map_err(|error| peer.broken_off(error))))
     }
 
     /// The whole body.

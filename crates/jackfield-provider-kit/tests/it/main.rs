@@ -8,7 +8,9 @@
 
 mod base_url;
 mod by_model;
+mod exchange;
 mod guarded;
+mod lines;
 mod retry_after;
 mod secret;
 mod sse;

@@ -237,6 +237,16 @@ impl WireReply {
         }
     }
 
+    /// A stream of these lines, each a JSON document; whole with the last one. The line feeds are put in.
+    pub fn lines<T: AsRef<[u8]>>(media_type: &str, lines: impl IntoIterator<Item = T>) -> Self {
+        let lines = lines.into_iter();
+        let ended = lines.map(|line| Bytes::from([line.as_ref(), b"\n"].concat()));
+        Self {
+            headers: vec![("content-type".to_owned(), media_type.to_owned())],
+            ..Self::events(ended)
+        }
+    }
+
     /// A JSON document.
     pub fn json(status: u16, body: impl Into<Bytes>) -> Self {
         Self {
