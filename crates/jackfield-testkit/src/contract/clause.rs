@@ -48,10 +48,25 @@ pub(super) fn check<F: Future<Output = ()>>(
         Err(error) => panic!("no runtime: {error}"),
     };
     let Some((_, reason)) = exceptions.iter().find(|(name, _)| *name == clause) else {
-        return kept();
+        if catch_unwind(AssertUnwindSafe(kept)).is_err() {
+            panic!("{}", not_kept(clauses, vital, clause));
+        }
+        return;
     };
     assert!(
         catch_unwind(AssertUnwindSafe(kept)).is_err(),
         "`{clause}` is kept by now: take back the exception ({reason})"
     );
+}
+
+/// What a clause that does not hold demands, and what to do; what was seen was told by its own panic.
+fn not_kept(clauses: &[Clause], vital: &[&str], clause: &str) -> String {
+    let known = clauses.iter().find(|known| known.name == clause);
+    let text = known.map_or("there is no such clause", |known| known.text);
+    let advice = if vital.contains(&clause) {
+        "this clause has no exceptions".to_owned()
+    } else {
+        format!("where it cannot be kept, say why: `except: {{ {clause} => \"why\" }}`")
+    };
+    format!("the contract is not kept, as told above: {text}\n{advice}")
 }

@@ -9,7 +9,7 @@ use jackfield_domain::request::ToolRun;
 use jackfield_domain::wait::JobHandle;
 use serde_json::json;
 
-use super::scene::{Scene, soon};
+use super::scene::{FAILING, Scene, soon};
 use super::{SampleCall, ToolboxHarness};
 
 pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
@@ -22,7 +22,7 @@ pub(super) async fn a_call_runs_its_tool_once<H: ToolboxHarness>() {
 
 pub(super) async fn a_failed_call_is_not_tried_again<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
-    let failing = scene.harness.failing().expect("a call that fails");
+    let failing = scene.harness.failing().expect(FAILING);
     scene.result(&scene.run("call", failing)).await;
     assert_eq!(scene.runs(), 1);
 }

@@ -8,11 +8,11 @@ use jackfield_ports::toolbox::ToolEnd;
 use tokio::sync::mpsc;
 
 use super::ToolboxHarness;
-use super::scene::{Patient, Scene, soon};
+use super::scene::{CRASHING, FAILING, LASTING, OUTLIVING, Patient, Scene, soon};
 
 pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
-    let failing = scene.harness.failing().expect("a call that fails");
+    let failing = scene.harness.failing().expect(FAILING);
     let result = scene.result(&scene.run("call", failing)).await;
     assert!(result.is_error, "{result:?}");
     assert!(!result.to_text().trim().is_empty(), "{result:?}");
@@ -24,7 +24,7 @@ pub(super) async fn a_failure_of_the_tools_own_is_a_result<H: ToolboxHarness>() 
 
 pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
-    let lasting = scene.harness.lasting().expect("a call that lasts");
+    let lasting = scene.harness.lasting().expect(LASTING);
     let run = scene.run("call", lasting);
     let toolbox = Arc::clone(&scene.toolbox);
     let call = tokio::spawn(async move { toolbox.call(&run, &mut ()).await.is_ok() });
@@ -44,7 +44,7 @@ pub(super) async fn dropping_a_call_cancels_it<H: ToolboxHarness>() {
 
 pub(super) async fn an_outcome_after_the_drop_is_handed_on<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
-    let outliving = scene.harness.outliving().expect("a call that outlives");
+    let outliving = scene.harness.outliving().expect(OUTLIVING);
     let run = scene.run("call", outliving);
     let (toolbox, (sender, mut heard)) = (Arc::clone(&scene.toolbox), mpsc::unbounded_channel());
     let call = tokio::spawn(async move { toolbox.call(&run, &mut Patient(sender)).await.is_ok() });
@@ -76,7 +76,7 @@ pub(super) async fn an_outcome_that_came_back_does_not_come_late<H: ToolboxHarne
 
 pub(super) async fn a_crash_of_a_tool_ends_its_call_alone<H: ToolboxHarness>() {
     let scene = Scene::<H>::begin().await;
-    let crashing = scene.harness.crashing().expect("a call that crashes");
+    let crashing = scene.harness.crashing().expect(CRASHING);
     match scene.end(&scene.run("call", crashing)).await {
         Ok(ToolEnd::Finished(result)) => assert!(result.is_error, "{result:?}"),
         Ok(asked @ ToolEnd::Asked { .. }) => panic!("{asked:?}"),

@@ -65,18 +65,13 @@ impl<H: ToolboxHarness> Scene<H> {
     }
 
     pub(super) fn runs(&self) -> usize {
-        self.harness.runs().expect("the harness counts runs")
+        self.harness.runs().expect(RUNS)
     }
 
     /// Waits until a tool is running, or is not any more.
     pub(super) async fn until_running(&self, running: bool) {
         let settled = async {
-            while self
-                .harness
-                .is_running()
-                .expect("the harness tells what runs")
-                != running
-            {
+            while self.harness.is_running().expect(IS_RUNNING) != running {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         };
@@ -106,3 +101,14 @@ pub(super) async fn soon<T>(answer: impl Future<Output = T>) -> T {
     let answered = tokio::time::timeout(Duration::from_secs(20), answer).await;
     answered.expect("an answer within 20 seconds")
 }
+
+// What a harness leaves out, and what to do about it.
+pub(super) const CRASHING: &str = "`crashing` of the harness is a call whose tool crashes; without such a tool, except this clause";
+pub(super) const FAILING: &str = "`failing` of the harness is a call that its tool fails; without such a tool, except this clause";
+const IS_RUNNING: &str = "`is_running` of the harness tells whether a tool runs; where nobody can know, except this clause";
+pub(super) const LASTING: &str = "`lasting` of the harness is a call that runs until it is cancelled; \
+     without such a tool, except this clause";
+pub(super) const OUTLIVING: &str = "`outliving` of the harness is a call whose outcome comes after it was \
+     dropped; without such a tool, except this clause";
+const RUNS: &str =
+    "`runs` of the harness counts how often tools ran; where nobody can count, except this clause";
