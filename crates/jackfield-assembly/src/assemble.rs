@@ -144,8 +144,8 @@ fn switch(
 }
 
 impl Registry {
-    /// Makes the engine: all configured providers, the built-in tools, the web APIs, the MCP servers, and a
-    /// journal in memory; another one takes its place [before the engine is made](Prepared::on).
+    /// Makes the engine: all configured providers, the built-in tools, the toolboxes of the program's own,
+    /// the MCP servers, the web APIs, and a journal in memory; another one takes its place [before the engine is made](Prepared::on).
     ///
     /// A provider without a key is made all the same, and says so when it is asked;
     /// an MCP server or a web API that lacks a variable says so when tools are listed.
@@ -214,6 +214,9 @@ impl Registry {
             }
         }
         problems.extend(unspoken(config, &dialects));
+        let (joined, taken) = self.join(config, builder);
+        builder = joined;
+        problems.extend(taken);
         let places = Places {
             cache: config.cache.as_deref(),
             data: config.data.as_deref(),
@@ -231,7 +234,11 @@ impl Registry {
             }
         }
         builder = web::join(config, environment, builder)?;
-        let is_there = |id: &_| servers.iter().any(|server| server.config.id == *id);
+        let is_there = |id: &_| {
+            let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
+            let mut known = servers.iter().map(|server| &server.config.id).chain(own);
+            known.any(|known| known == id)
+        };
         match config.approvals.join(builder, is_there) {
             Ok(joined) => builder = joined,
             Err(problem) => {

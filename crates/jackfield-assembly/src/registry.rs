@@ -1,16 +1,21 @@
-//! The registry: how a provider of each kind is made.
+//! The registry: how a provider of each kind is made, and which toolboxes a program brings along.
 
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use jackfield_engine::{EngineBuilder, Standing};
 use jackfield_ports::chat_model::{BoxError, ChatModel};
+use jackfield_ports::toolbox::Toolbox;
 use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use serde_json::Value;
 
 use crate::claude::ClaudeFactory;
+use crate::config::Config;
 use crate::openai::{OpenAiFactory, PRESETS};
+use crate::place::{Origin, Problem};
+use crate::web;
 
 /// Makes providers of one kind.
 ///
@@ -58,11 +63,12 @@ pub struct ProviderSettings {
     pub transport: Transport,
 }
 
-/// Which kinds of providers there are.
+/// Which kinds of providers there are, and which toolboxes beside those that are configured.
 #[derive(Clone)]
 pub struct Registry {
     pub(crate) guarded: bool,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
+    pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
 }
 
 impl Registry {
@@ -72,6 +78,7 @@ impl Registry {
         Self {
             guarded: false,
             providers: BTreeMap::new(),
+            toolboxes: Vec::new(),
         }
     }
 
@@ -93,7 +100,50 @@ impl Registry {
         self.providers.insert(kind.into(), factory);
         self
     }
+
+    /// Adds a toolbox of the program's own: its tools stand beside the configured ones, under its id, and
+    /// what it says of their safety is believed, as it is the program's own word. What may run is up to the
+    /// policy, as ever.
+    ///
+    /// An id that another toolbox or a configured server has is told when an engine is made.
+    #[must_use]
+    pub fn toolbox(mut self, toolbox: Arc<dyn Toolbox>) -> Self {
+        self.toolboxes.push(toolbox);
+        self
+    }
+
+    /// Adds the toolboxes of the program's own to an engine; and says whose ids are taken.
+    pub(crate) fn join(
+        &self,
+        config: &Config,
+        mut builder: EngineBuilder,
+    ) -> (EngineBuilder, Vec<Problem>) {
+        let mut problems = Vec::new();
+        for (nth, toolbox) in self.toolboxes.iter().enumerate() {
+            let id = toolbox.id();
+            let before = self.toolboxes.iter().take(nth);
+            if OURS.contains(&id.as_str()) || before.map(|one| one.id()).any(|other| other == id) {
+                let message = format!("this program has two toolboxes of the id `{id}`");
+                let problem = Problem::new(Origin::Default.into(), message);
+                problems.push(problem.with_help("have the program give one of them another id"));
+            }
+            if let Some(server) = config.servers.values().find(|server| server.id == *id) {
+                let message = format!("`{id}` is a toolbox of this program already");
+                let problem = Problem::new(server.place.clone(), message);
+                problems.push(problem.with_help("give the server another id"));
+            }
+            let standing = Standing {
+                prefix: None,
+                trusted: true,
+            };
+            builder = builder.toolbox_as(Arc::clone(toolbox), standing);
+        }
+        (builder, problems)
+    }
 }
+
+/// The ids of toolboxes that come with Jackfield.
+const OURS: &[&str] = &["builtin", web::FOUND, web::OWN];
 
 impl Default for Registry {
     /// Everything that comes with Jackfield.
@@ -110,6 +160,7 @@ impl fmt::Debug for Registry {
         f.debug_struct("Registry")
             .field("guarded", &self.guarded)
             .field("providers", &self.providers.keys())
+            .field("toolboxes", &self.toolboxes.len())
             .finish()
     }
 }

@@ -201,6 +201,17 @@ const ARROWS: &[(&str, &[&str])] = &[
         ],
     ),
     ("jackfield-tests", &[ANY]),
+    // Not a part of it: what to copy.
+    (
+        "jackfield-toolbox-shelf",
+        &[
+            "jackfield-assembly",
+            "jackfield-cli",
+            "jackfield-domain",
+            "jackfield-engine",
+            "jackfield-ports",
+        ],
+    ),
     (
         "jackfield-tools-builtin",
         &[

@@ -4,11 +4,17 @@ use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use jackfield_assembly::{Environment, Flags, ProviderFactory, ProviderSettings, Registry};
+use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::opaque::{Extension, StateOwner};
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::policy::Permission;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
-use jackfield_domain::request::ModelRequest;
+use jackfield_domain::request::{ModelRequest, ToolRun};
+use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
 use jackfield_ports::chat_model::{BoxError, Capabilities, ChatModel, ModelError};
 use jackfield_ports::delta_sink::DeltaSink;
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use serde_json::json;
 
 use crate::world::{World, lines};
 
@@ -300,4 +306,89 @@ async fn the_engine_offers_the_built_in_tools_under_the_configured_policy() {
         .collect();
     assert_eq!(tools[0], "calculator Allow");
     assert!(tools[1].starts_with("current_datetime Deny("), "{tools:?}");
+}
+
+#[tokio::test]
+async fn a_toolbox_of_the_programs_own_stands_beside_the_configured_ones() {
+    let registry = Registry::default().toolbox(Arc::new(Own::new("own")));
+    let config = World::new().load().unwrap();
+    let assembled = registry
+        .assemble(&config, &Environment::from_iter(NOTHING))
+        .unwrap();
+    let offered = assembled.engine.tools(&assembled.options).await;
+    let tool = offered.catalog.tool("own__look").expect("it is offered");
+    // What it says of itself is believed, so that it runs where nobody can be asked.
+    assert_eq!(tool.permission, Permission::Allow);
+    assert!(offered.catalog.tool("calculator").is_some());
+}
+
+#[test]
+fn an_id_that_two_toolboxes_have_is_told() {
+    let wrong = |ids: &[&'static str], servers: &str| {
+        let world = World::new().with_user("").with(
+            ".config/jackfield/mcp-servers.json",
+            format!("{{\"mcpServers\": {{{servers}}}}}"),
+        );
+        let registry = ids.iter().fold(Registry::default(), |registry, id| {
+            registry.toolbox(Arc::new(Own::new(id)))
+        });
+        match registry.assemble(&world.load().unwrap(), &Environment::from_iter(NOTHING)) {
+            Ok(_) => Vec::new(),
+            Err(error) => lines(&error, &world.home()),
+        }
+    };
+    let none: [&str; 0] = [];
+    assert_eq!(
+        wrong(&["own", "other"], "\"third\": {\"command\": \"x\"}"),
+        none
+    );
+    let twice = |id| format!("this program has two toolboxes of the id `{id}`");
+    for (ids, id) in [
+        (["own", "own"], "own"),
+        (["own", "builtin"], "builtin"),
+        (["own", "web"], "web"),
+    ] {
+        let told = wrong(&ids, "").join("\n");
+        assert!(told.contains(&twice(id)), "{told}");
+    }
+    let told = wrong(&["own"], "\"own\": {\"command\": \"x\"}").join("\n");
+    let taken =
+        "mcp-servers.json:1: key `mcpServers.own`: `own` is a toolbox of this program already";
+    assert!(told.contains(taken), "{told}");
+}
+
+/// An environment without variables.
+const NOTHING: [(&str, &str); 0] = [];
+
+/// A toolbox with one tool that looks.
+struct Own(ToolboxId);
+
+impl Own {
+    fn new(id: &str) -> Self {
+        Self(ToolboxId::parse(id).unwrap())
+    }
+}
+
+#[async_trait]
+impl Toolbox for Own {
+    fn id(&self) -> &ToolboxId {
+        &self.0
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        Ok(vec![ToolSpec {
+            description: "Looks.".into(),
+            icon: None,
+            input: InputFormat::Json(Arc::new(json!({ "type": "object" }))),
+            name: "look".into(),
+            output: None,
+            safety: Safety::ReadOnly,
+            time_limit: None,
+            title: None,
+        }])
+    }
+
+    async fn call(&self, _: &ToolRun, _: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        Ok(ToolEnd::Finished(ToolResult::text("seen")))
+    }
 }
