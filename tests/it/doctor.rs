@@ -192,3 +192,32 @@ async fn tools_that_do_not_reach_the_model_are_named() {
     works.kept_and_gone().await;
     kept(&claude);
 }
+
+#[tokio::test]
+async fn a_token_of_the_gateway_that_cannot_be_had_fails() {
+    let claude = ScriptedClaude::start([]).await;
+    let more = "[serve.tokens.web]\nenv = \"WEB_TOKEN\"\n";
+    let doctor = || jackfield(["doctor", "--json", "--offline"]).at_with(&claude.base_url(), more);
+    let ran = doctor().run().await;
+    assert_eq!(ran.code, Some(3), "{}\n{}", ran.out, ran.err);
+    let report: Value = serde_json::from_str(&ran.out).expect("one document");
+    let checks = report["checks"].as_array().expect("checks");
+    let failed = checks.iter().find(|check| check["verdict"] == "failed");
+    let failed = failed.expect("something failed");
+    let says = failed["says"].as_str().unwrap_or_default();
+    assert!(
+        says.contains("serve.tokens.web") && says.contains("WEB_TOKEN is not set"),
+        "{says}"
+    );
+    let help = failed["help"].as_str().unwrap_or_default();
+    assert!(help.starts_with("set WEB_TOKEN"), "{help}");
+    assert_eq!(
+        failed["see"],
+        "docs/troubleshooting.md#the-gateway-does-not-answer"
+    );
+    let ran = doctor()
+        .env("WEB_TOKEN", "web-token-0123456789")
+        .run()
+        .await;
+    assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
+}

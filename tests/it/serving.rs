@@ -28,6 +28,25 @@ fn answered(log: &str) -> Vec<Value> {
 }
 
 #[tokio::test]
+async fn a_key_that_the_gateway_lacks_is_not_told_as_the_clients() {
+    let claude = ScriptedClaude::start([]).await;
+    let sessions = Kept::new();
+    let serve = sessions.gateway().at_with(&claude.base_url(), "");
+    let gateway = Gateway::listening(serve.start()).await;
+    let mut asked = asks("Hello");
+    asked["model"] = json!("openai/gpt-6-sol");
+    for path in [CHAT, MESSAGES] {
+        let answer = gateway.post(path, &asked).answered().await;
+        let told = answer.is(502)["error"]["message"].to_string();
+        assert!(
+            told.starts_with("\"the gateway's own key for the provider"),
+            "{told}"
+        );
+        assert!(told.contains("OPENAI_API_KEY is not set"), "{told}");
+    }
+}
+
+#[tokio::test]
 async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() {
     let gate = Gate::new();
     let claude = ScriptedClaude::start([
@@ -57,7 +76,12 @@ async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() 
     left.until("message_start").await;
     drop(left);
     gateway.running.err.until("broken").await;
-    let lines = answered(&gateway.running.err.so_far());
+    let log = gateway.running.err.so_far();
+    for line in log.lines() {
+        let object: Result<Value, _> = serde_json::from_str(line);
+        assert!(object.is_ok_and(|object| object.is_object()), "{line}");
+    }
+    let lines = answered(&log);
     let seen: Vec<_> = lines
         .iter()
         .map(|line| {
@@ -132,7 +156,9 @@ async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
     gateway.post(CHAT, &json!({})).answered().await.is(400);
     gateway.running.terminate();
     let ran = gateway.running.end().await;
-    assert_eq!(ran.err.lines().count(), 1, "{}", ran.err);
+    // Where it listens, and that it ended.
+    assert_eq!(ran.err.lines().count(), 2, "{}", ran.err);
+    assert!(!ran.err.contains("answered"), "{}", ran.err);
     kept(&claude);
     let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
     let serve = sessions.gateway().at(&claude.base_url());

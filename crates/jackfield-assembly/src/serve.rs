@@ -209,7 +209,11 @@ impl TokenConfig {
             Some(TokenSource::Variable(name)) => match environment.named(name) {
                 Some(Ok(value)) => value,
                 Some(Err(_)) => return Err(problem(format!("{name} is not UTF-8"))),
-                None => return Err(problem(format!("{name} is not set")).with_help(SOURCES)),
+                None => {
+                    let help =
+                        format!("set {name} where `jackfield serve` is started: it is the token");
+                    return Err(problem(format!("{name} is not set")).with_help(help));
+                }
             },
             Some(TokenSource::File(path)) => {
                 let shown = path.display();

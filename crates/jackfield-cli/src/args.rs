@@ -283,4 +283,5 @@ Examples:
   export ANTHROPIC_API_KEY=...
   jackfield ask \"What is 15% of 2500, and what time is it in Tokyo?\"
   jackfield chat
-  jackfield tools list";
+  jackfield serve
+  jackfield doctor";

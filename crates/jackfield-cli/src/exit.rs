@@ -131,7 +131,7 @@ impl Exit {
 /// The exit codes, for `--help`.
 pub const HELP: &str = "\
 Exit codes:
-  0    answered
+  0    answered, or done
   1    Jackfield itself failed
   2    the command line or the question was wrong
   3    the configuration was wrong, or a key is missing or not accepted

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_engine::{EngineError, JournalError};
 
 /// What a client is told of an error of the engine. What only an operator can mend is logged.
@@ -89,7 +90,7 @@ pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
         ),
         TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => (
             ServeErrorKind::Model(Box::new(failure.clone())),
-            failure.message.clone(),
+            of_provider(failure),
         ),
         TurnEnd::Limited {
             is_error: true,
@@ -100,6 +101,29 @@ pub(crate) fn of_end(end: &TurnEnd) -> ServeError {
         ),
     };
     ServeError::new(kind, message)
+}
+
+/// What a client is told that a provider says. What it says of a key is not about the client's own.
+fn of_provider(failure: &ModelFailure) -> String {
+    let message = &failure.message;
+    match failure.kind {
+        ModelFailureKind::Forbidden => {
+            format!("the provider refuses this to the gateway's own key for it: {message}")
+        }
+        ModelFailureKind::Unauthenticated => format!(
+            "the gateway's own key for the provider is missing or not accepted, whoever asks: {message}"
+        ),
+        ModelFailureKind::ContextTooLong { .. }
+        | ModelFailureKind::Interrupted
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::Overloaded
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::Timeout
+        | ModelFailureKind::Transport
+        | ModelFailureKind::Unsupported => message.clone(),
+    }
 }
 
 /// An error and its sources in a line.

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jackfield_assembly::{
     Config, ConfigError, Environment, JournalError, OpenJournal, Registry, Server,
 };
-use jackfield_engine::{Engine, Keeper, KeeperOptions, Kept, Pruner, Retention};
+use jackfield_engine::{Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -96,7 +96,12 @@ impl Running {
         }
         let assembled = prepared.on(Arc::clone(&journal.journal));
         for (provider, missing) in &assembled.missing_keys {
-            tracing::debug!(%provider, why = missing.why, "a provider has no key");
+            // Many are there by default, and the one that is asked where nobody says otherwise counts.
+            if *provider == assembled.options.model.provider {
+                tracing::warn!(%provider, why = missing.why, "the provider of the model has no key");
+            } else {
+                tracing::debug!(%provider, why = missing.why, "a provider has no key");
+            }
         }
         let retention = Retention {
             spared: RECENT,
@@ -140,6 +145,7 @@ impl Running {
         drop((keepers, pruner));
         stop(&gateway.shared.servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
+        tracing::info!("ended");
     }
 }
 
@@ -168,7 +174,11 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
     engine.keep(KeeperOptions::new(policy), |kept| {
         let Kept { driven, session } = kept;
         match driven {
-            Ok(_) => tracing::debug!(%session, "a turn was taken up"),
+            Ok(_) => tracing::info!(%session, "a turn was taken up"),
+            // Somebody else was quicker, such as the client of the turn: it goes on all the same.
+            Err(error @ EngineError::Busy { .. }) => {
+                tracing::debug!(%error, "a turn was taken up by somebody else");
+            }
             Err(error) => {
                 tracing::warn!(%session, error = %chain(&error), "a turn cannot be taken up");
             }

@@ -48,7 +48,7 @@ impl Gateway {
         running.err.until("listening on http://").await;
         let said = running.err.so_far();
         let (_, behind) = said.split_once("listening on http://").expect("it listens");
-        let end = behind.find([';', '\n']).unwrap_or(behind.len());
+        let end = behind.find([';', '"', '\n']).unwrap_or(behind.len());
         let address = behind[..end].trim().to_owned();
         Self { address, running }
     }

@@ -12,6 +12,10 @@ pub struct Completions {
 
 pub(super) const EXAMPLES: &str = "\
 Examples:
+  mkdir -p ~/.local/share/bash-completion/completions
   jackfield completions bash > ~/.local/share/bash-completion/completions/jackfield
+  mkdir -p ~/.zfunc
   jackfield completions zsh > ~/.zfunc/_jackfield
-  jackfield completions fish > ~/.config/fish/completions/jackfield.fish";
+  jackfield completions fish > ~/.config/fish/completions/jackfield.fish
+
+bash needs the package bash-completion, and zsh `fpath+=~/.zfunc` before `compinit` in ~/.zshrc.";

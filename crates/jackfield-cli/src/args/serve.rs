@@ -21,7 +21,7 @@ pub struct Serve {
 pub(super) const EXAMPLES: &str = "\
 Examples:
   jackfield serve
-  jackfield serve --bind 127.0.0.1:9000 --model openai/gpt-5.5
+  jackfield serve --bind 127.0.0.1:9000 --model openai/gpt-6-sol
   curl http://127.0.0.1:8350/v1/chat/completions -H 'content-type: application/json' \\
     -d '{\"model\": \"claude/claude-opus-5-5\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'
 

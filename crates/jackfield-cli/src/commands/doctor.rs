@@ -41,6 +41,7 @@ pub async fn run(doctor: Doctor, registry: &Registry) -> Result<Exit, Fault> {
         }
     };
     report.tell(setup::files(&config))?;
+    report.tell(setup::tokens(&config, &surroundings.environment))?;
     match registry.assemble(&config, &surroundings.environment) {
         Ok(assembled) => examine(doctor, &surroundings, &config, assembled, &mut report).await?,
         Err(error) => report.tell(setup::wrong(error))?,

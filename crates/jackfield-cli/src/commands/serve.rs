@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use jackfield_assembly::Registry;
+use jackfield_assembly::{LogFormat, Registry};
 use jackfield_http::{RunError, Running, asked_to_end, start_log};
 
 use crate::args::Serve;
@@ -23,14 +23,20 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
     if let Some(bind) = serve.bind {
         config.serve.bind = bind;
     }
-    start_log(config.serve.log);
+    let log = config.serve.log;
+    start_log(log);
     let running = Running::start(config, &environment, registry).await?;
     let open = if running.is_open() {
         "; whoever is on this machine may ask"
     } else {
         ""
     };
-    render::remark(&format!("listening on http://{}{open}", running.address));
+    let says = format!("listening on http://{}{open}", running.address);
+    match log {
+        // Whoever collects a log of objects can read nothing else.
+        LogFormat::Json => tracing::info!("{says}"),
+        LogFormat::Text => render::remark(&says),
+    }
     running.until(asked_to_end(), asked_to_end()).await;
     Ok(Exit::Answered)
 }

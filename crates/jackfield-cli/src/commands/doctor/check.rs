@@ -68,6 +68,8 @@ pub enum Page {
     Configuration,
     /// A folder cannot be written.
     Folders,
+    /// The gateway does not answer.
+    Gateway,
     /// A key is missing or not accepted.
     Keys,
     /// The model calls and calls.
@@ -204,10 +206,11 @@ impl Verdict {
 
 impl Page {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::CallsOneAfterAnother,
         Self::Configuration,
         Self::Folders,
+        Self::Gateway,
         Self::Keys,
         Self::Loops,
         Self::Models,
@@ -226,6 +229,7 @@ impl Page {
             Self::CallsOneAfterAnother => "docs/troubleshooting.md#calls-run-one-after-another",
             Self::Configuration => "docs/troubleshooting.md#the-configuration-is-wrong",
             Self::Folders => "docs/troubleshooting.md#a-folder-cannot-be-written",
+            Self::Gateway => "docs/troubleshooting.md#the-gateway-does-not-answer",
             Self::Keys => "docs/troubleshooting.md#a-key-is-missing-or-not-accepted",
             Self::Loops => "docs/troubleshooting.md#the-model-calls-and-calls",
             Self::Models => "docs/troubleshooting.md#a-model-is-not-known",

@@ -36,6 +36,20 @@ pub(super) fn files(config: &Config) -> Vec<Check> {
     checks
 }
 
+/// The tokens of the gateway: without one of them `serve` does not start.
+pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<Check> {
+    let tokens = config.serve.tokens.iter();
+    let checks = tokens.map(|(name, token)| match token.digest(environment) {
+        Ok(_) => Check::fine(Area::Configuration, format!("the token `{name}` is there")),
+        Err(problem) => {
+            let says = format!("`jackfield serve` does not start: {problem}");
+            let help = problem.help.unwrap_or_default();
+            Check::failed(Area::Configuration, says, help).see(Page::Gateway)
+        }
+    });
+    checks.collect()
+}
+
 /// What is wrong with the configuration, each with its line.
 pub(super) fn wrong(error: ConfigError) -> Vec<Check> {
     let failed = |says: String, help: String| {
