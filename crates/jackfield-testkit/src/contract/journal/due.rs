@@ -89,6 +89,15 @@ pub(super) async fn an_unseen_delivery_is_due_at_once<H: JournalHarness>() {
         .deliver(&idle.session, id, "somebody".into(), cancel());
     delivered.await.expect("an answer");
     assert_eq!(scene.due(START).await.0, [""; 0]);
+    // What came while it was owned, and was not seen, is due whatever was appended since.
+    let scene = Scene::<H>::begin().await;
+    let opened = vec![opens(&scene.session, 1, "Hi"), asks_model()];
+    scene.commit(0, vec![step(0, opened)]).await;
+    scene.deliver("d", "somebody", cancel()).await;
+    let failed = vec![retries_at(DEADLINE)];
+    scene.commit(1, vec![step(1, failed)]).await;
+    scene.let_go().await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 
 pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHarness>() {
