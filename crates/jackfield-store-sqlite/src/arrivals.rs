@@ -25,6 +25,8 @@ pub(crate) struct Arrivals {
 
 #[derive(Default)]
 struct State {
+    /// Whether the thread sleeps until it is woken.
+    asleep: bool,
     closed: bool,
     followed: Waiters,
     waiting: Waiters,
@@ -65,12 +67,12 @@ impl Arrivals {
     /// Counts somebody in who waits for a session's deliveries or steps.
     pub(crate) fn wait(self: &Arc<Self>, session: &SessionId, what: For) -> Waiting {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let was_idle = state.is_idle();
         let (count, arrived) = state.of(what).entry(session.clone()).or_default();
         *count += 1;
         let arrived = Arc::clone(arrived);
+        let is_asleep = std::mem::take(&mut state.asleep);
         drop(state);
-        if was_idle {
+        if is_asleep {
             self.changed.notify_all();
         }
         Waiting {
@@ -127,13 +129,22 @@ impl Arrivals {
         state.followed.keys().cloned().collect()
     }
 
-    /// Waits until somebody waits, and then for a moment; `false` when it is over.
+    /// Waits for a moment, and until somebody waits; `false` when it is over.
     fn is_time_to_look(&self) -> bool {
-        let state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let idle = |state: &mut State| !state.closed && state.is_idle();
-        let state = self.changed.wait_while(state, idle);
-        let state = state.unwrap_or_else(PoisonError::into_inner);
+        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let open = |state: &mut State| !state.closed;
+        // To be woken for each turn of many would cost more than to look at the clock now and then.
+        for _ in 0..LINGERS {
+            let waited = self.changed.wait_timeout_while(state, NOTICED, open);
+            (state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            if state.closed || !state.is_idle() {
+                return !state.closed;
+            }
+        }
+        state.asleep = true;
+        let asleep = |state: &mut State| !state.closed && state.asleep;
+        let state = self.changed.wait_while(state, asleep);
+        let state = state.unwrap_or_else(PoisonError::into_inner);
         let state = self.changed.wait_timeout_while(state, NOTICED, open);
         let (state, _) = state.unwrap_or_else(PoisonError::into_inner);
         !state.closed
@@ -230,3 +241,6 @@ fn newest(connection: &Connection) -> rusqlite::Result<i64> {
     })?;
     Ok(newest.unwrap_or(0))
 }
+
+/// For how many moments nobody has to wait before the thread sleeps until somebody does.
+const LINGERS: u32 = 20;

@@ -6,13 +6,14 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::summary::{AT_ONCE, is_for_owner};
-use jackfield_ports::journal::waits::Taken;
+use jackfield_ports::journal::waits;
 use jackfield_ports::journal::{Delivered, Epoch, Refusal};
 use jackfield_record::DecodeError;
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
 use crate::derived;
+use crate::owned::Known;
 use crate::owners::Incarnation;
 use crate::parts;
 use crate::requests::{Appending, Change, Delivering};
@@ -28,21 +29,32 @@ pub(crate) enum NotHad {
     Unknown,
 }
 
+/// A session that was taken.
+pub(crate) struct Taken {
+    pub(crate) epoch: Epoch,
+    /// What its row says, if that is known.
+    pub(crate) known: Option<Known>,
+}
+
 /// Takes a session, which exists from then on.
 pub(crate) fn own(
     connection: &Connection,
     session: &SessionId,
     us: &Incarnation,
     now: WallTime,
-) -> rusqlite::Result<Result<Epoch, NotHad>> {
+) -> rusqlite::Result<Result<Taken, NotHad>> {
     let Some(row) = rows::session(connection, session)? else {
+        let mut past = connection.prepare_cached("SELECT epoch + 1 FROM past")?;
+        let epoch = past.query_row((), |row| row.get(0))?;
+        // That it gave back its number and epoch would cost more than all of the rest.
         let mut insert = connection.prepare_cached(
-            "INSERT INTO sessions (id, epoch, owner, created, changed)
-             SELECT ?1, epoch + 1, ?2, ?3, ?3 FROM past RETURNING epoch",
+            "INSERT INTO sessions (id, epoch, owner, created, changed) VALUES (?1, ?2, ?3, ?4, ?4)",
         )?;
-        let values = params![session.as_str(), us.name(), now.as_millis()];
-        let epoch = insert.query_row(values, |row| row.get(0))?;
-        return Ok(Ok(Epoch(epoch)));
+        let number = insert.insert(params![session.as_str(), epoch, us.name(), now.as_millis()])?;
+        return Ok(Ok(Taken {
+            epoch: Epoch(epoch),
+            known: Some(Known::made(number, epoch)),
+        }));
     };
     let other = row.owner.as_deref();
     if other.is_some_and(|owner| us.is_alive(owner) && owner != us.name()) {
@@ -55,7 +67,14 @@ pub(crate) fn own(
     let mut update = connection
         .prepare_cached("UPDATE sessions SET epoch = ?2, owner = ?3 WHERE number = ?1")?;
     update.execute(params![row.number, epoch, us.name()])?;
-    Ok(Ok(Epoch(epoch)))
+    // What was just derived is read when it is needed, and what is damaged is told of then.
+    let summary = derived::summary(&row).ok();
+    let known = summary.filter(|_| row.known == row.steps);
+    let known = known.map(|summary| Known::of(&row, epoch, summary));
+    Ok(Ok(Taken {
+        epoch: Epoch(epoch),
+        known,
+    }))
 }
 
 /// Lets go of a session that is owned under this epoch.
@@ -90,12 +109,22 @@ pub(crate) fn delete(
     Ok(Ok(()))
 }
 
-/// Appends. Nothing is written before everything was looked at.
+/// Appends, and says what the row says from now on, if that is known. Nothing is written before everything
+/// was looked at.
 pub(crate) fn append(
     connection: &Connection,
     append: &Appending,
+    known: Option<&Known>,
     now: WallTime,
-) -> rusqlite::Result<Result<(), Refusal>> {
+) -> rusqlite::Result<Result<Option<Known>, Refusal>> {
+    // Where the row is as it was, and no wait is touched, there is nothing to look at.
+    if let Some(known) = known
+        && append.is_next_of(known)
+        && let Some(after) = derived::keep_known(connection, known, append, now)?
+    {
+        put_steps(connection, after.number, append)?;
+        return Ok(Ok(Some(after)));
+    }
     // Nobody has ever owned what is not there.
     let Some(row) = rows::session(connection, &append.session)? else {
         return Ok(Err(Refusal::StaleEpoch));
@@ -110,7 +139,7 @@ pub(crate) fn append(
     if row.steps != append.position {
         let repeated = is_repeated(connection, &row, append)?;
         return Ok(if repeated {
-            Ok(())
+            Ok(None)
         } else {
             Err(Refusal::Position)
         });
@@ -123,13 +152,7 @@ pub(crate) fn append(
             return Ok(Err(Refusal::Answered));
         }
     }
-    parts::keep(connection, row.number, &append.parts)?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO steps (session, position, epoch, record) VALUES (?1, ?2, ?3, ?4)",
-    )?;
-    for (position, record) in (append.position..).zip(&append.records) {
-        insert.execute(params![row.number, position, append.epoch.0, record])?;
-    }
+    put_steps(connection, row.number, append)?;
     for change in &append.changes {
         match change {
             Change::Closed { at, end, wait } => {
@@ -143,8 +166,19 @@ pub(crate) fn append(
             }
         }
     }
-    derived::keep(connection, &row, append, now)?;
-    Ok(Ok(()))
+    Ok(Ok(Some(derived::keep(connection, &row, append, now)?)))
+}
+
+/// Writes the steps of an append.
+fn put_steps(connection: &Connection, session: i64, append: &Appending) -> rusqlite::Result<()> {
+    parts::keep(connection, session, &append.parts)?;
+    let mut insert = connection.prepare_cached(
+        "INSERT INTO steps (session, position, epoch, record) VALUES (?1, ?2, ?3, ?4)",
+    )?;
+    for (position, record) in (append.position..).zip(&append.records) {
+        insert.execute(params![session, position, append.epoch.0, record])?;
+    }
+    Ok(())
 }
 
 /// Whether exactly this was appended before, under the same ownership.
@@ -205,7 +239,7 @@ pub(crate) fn deliver(
         let Some(mut found) = rows::wait(connection, row.number, wait)? else {
             return Ok(Ok(Delivered::NoSuchWait));
         };
-        let taken = Taken {
+        let taken = waits::Taken {
             at: now,
             by: Arc::clone(&delivery.by),
             delivery: delivery.id.clone(),

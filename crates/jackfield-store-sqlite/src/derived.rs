@@ -2,13 +2,14 @@
 
 use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::marks::of;
+use jackfield_ports::journal::marks::{Marked, of};
 use jackfield_ports::journal::summary::{self, AT_ONCE, CallPlace, Open, Summary};
 use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
 use crate::marks;
+use crate::owned::Known;
 use crate::parts;
 use crate::requests::Appending;
 use crate::rows::{SessionRow, damaged};
@@ -27,29 +28,116 @@ pub(crate) fn summary(row: &SessionRow) -> rusqlite::Result<Summary> {
     })
 }
 
-/// Keeps what an append says, beside its steps.
+/// Keeps what an append says, beside its steps: what the row says afterwards.
 pub(crate) fn keep(
     connection: &Connection,
     row: &SessionRow,
     append: &Appending,
     now: WallTime,
-) -> rusqlite::Result<()> {
-    let mut summary = summary(row)?;
-    for step in &append.steps {
-        marks::keep(connection, row.number, &of(&summary, step))?;
-        summary.apply(step);
-    }
-    let steps = append.position.saturating_add(append.records.len() as u64);
-    for text in &append.words {
-        add_text(connection, row.number, text)?;
-    }
+) -> rusqlite::Result<Known> {
+    let said = Said::by(summary(row)?, append);
     let kept = Kept {
         bytes: append.bytes,
         changed: Some(now),
         seen: row.seen.max(append.seen),
-        steps,
+        steps: said.steps,
     };
-    put(connection, row, &summary, &kept)
+    let due = put(connection, row, &said.summary, &kept)?;
+    said.keep_beside(connection, row.number, append)?;
+    Ok(Known {
+        due,
+        epoch: row.epoch,
+        number: row.number,
+        seen: kept.seen,
+        steps: said.steps,
+        summary: said.summary,
+    })
+}
+
+/// The same where the row is known, which is not read for it: `None` if it is not as it was, and then
+/// nothing was written.
+pub(crate) fn keep_known(
+    connection: &Connection,
+    before: &Known,
+    append: &Appending,
+    now: WallTime,
+) -> rusqlite::Result<Option<Known>> {
+    let said = Said::by(before.summary.clone(), append);
+    let seen = before.seen.max(append.seen);
+    let due = said.summary.due().map(WallTime::as_millis);
+    // It is in an index, and seldom another one.
+    let update = if due == before.due {
+        PUT_KNOWN
+    } else {
+        PUT_KNOWN_DUE
+    };
+    let mut update = connection.prepare_cached(update)?;
+    let updated = update.execute(params![
+        before.number,
+        said.summary.open.as_ref().map(write),
+        seen,
+        &*said.summary.title,
+        said.summary.turns,
+        VOCABULARY,
+        said.steps,
+        append.bytes,
+        now.as_millis(),
+        said.summary.principal.as_deref(),
+        due,
+        before.due,
+        before.epoch,
+        before.steps,
+    ])?;
+    if updated == 0 {
+        return Ok(None);
+    }
+    said.keep_beside(connection, before.number, append)?;
+    Ok(Some(Known {
+        due,
+        epoch: before.epoch,
+        number: before.number,
+        seen,
+        steps: said.steps,
+        summary: said.summary,
+    }))
+}
+
+/// What an append says of its session.
+struct Said {
+    marked: Vec<Marked>,
+    /// How many steps there are with it.
+    steps: u64,
+    /// With it.
+    summary: Summary,
+}
+
+impl Said {
+    fn by(mut summary: Summary, append: &Appending) -> Self {
+        let mut marked = Vec::new();
+        for step in &append.steps {
+            marked.extend(of(&summary, step));
+            summary.apply(step);
+        }
+        Self {
+            marked,
+            steps: append.position.saturating_add(append.records.len() as u64),
+            summary,
+        }
+    }
+
+    /// Keeps what is not in the session's row.
+    fn keep_beside(
+        &self,
+        connection: &Connection,
+        session: i64,
+        append: &Appending,
+    ) -> rusqlite::Result<()> {
+        marks::keep(connection, session, &self.marked)?;
+        for text in &append.words {
+            add_text(connection, session, text)?;
+        }
+        Ok(())
+    }
 }
 
 /// Derives what the row does not say yet, if it can be read: steps that were written without it.
@@ -133,13 +221,13 @@ struct Kept {
     steps: u64,
 }
 
-/// Writes a row, at once: what is in the same row costs one write.
+/// Writes a row, at once: what is in the same row costs one write. When it is due from now on.
 fn put(
     connection: &Connection,
     row: &SessionRow,
     summary: &Summary,
     kept: &Kept,
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<i64>> {
     let open = summary.open.as_ref().map(write);
     let due = if summary.open.is_some() && kept.seen < row.loud {
         Some(AT_ONCE)
@@ -171,7 +259,7 @@ fn put(
             connection.prepare_cached("UPDATE sessions SET due = ?2 WHERE number = ?1")?;
         update.execute(params![row.number, due])?;
     }
-    Ok(())
+    Ok(due)
 }
 
 fn add_text(connection: &Connection, session: i64, text: &str) -> rusqlite::Result<()> {
@@ -251,6 +339,19 @@ fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
     };
     Some((call, place))
 }
+
+/// Writes a row that is as it was known, and where no delivery is to be seen to.
+const PUT_KNOWN: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
+         vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
+         changed = ?9, principal = ?10
+     WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
+         AND loud <= ?3 AND due IS ?12 AND ?11 IS ?12";
+/// The same if it is due at another time from now on.
+const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
+         vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
+         changed = ?9, principal = ?10, due = ?11
+     WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
+         AND loud <= ?3 AND due IS ?12";
 
 /// An open turn as its row has it.
 pub(crate) fn open(text: &str) -> Option<Open> {

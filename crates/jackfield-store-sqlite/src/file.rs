@@ -130,6 +130,24 @@ impl File {
         }
     }
 
+    /// Reads within one snapshot, which waits for nobody.
+    pub(crate) fn read_now<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T>,
+    ) -> Result<T, Fault> {
+        let fault = |error: rusqlite::Error| Fault::of(&error);
+        self.connection
+            .busy_timeout(Duration::ZERO)
+            .map_err(fault)?;
+        let transaction = Transaction(&self.connection);
+        let read = run(&self.connection, "BEGIN")
+            .and_then(|()| read(&self.connection))
+            .and_then(|read| run(&self.connection, "COMMIT").map(|()| read));
+        drop(transaction);
+        self.be_patient();
+        read.map_err(fault)
+    }
+
     /// Whether synced commits took less than this lately.
     pub(crate) fn is_quicker_than(&self, limit: Duration) -> bool {
         self.pace.0 < limit
@@ -159,8 +177,9 @@ impl File {
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), Failed> {
-        // What is written to a file that has no name any more is lost with this process.
-        if !self.place.is_there() {
+        // What is written to a file that has no name any more is lost with this process, as that is which
+        // need not be synced.
+        if synced && !self.place.is_there() {
             return Err(Failed {
                 fault: Fault::Gone,
                 ..Failed::CLOSED

@@ -1,9 +1,7 @@
 //! The journal.
 
-use std::collections::HashSet;
 use std::fmt;
-use std::fs::OpenOptions;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -24,19 +22,20 @@ use rusqlite::Connection;
 
 use crate::arrivals::{Arrivals, For, WatchError};
 use crate::check::{self, CheckProgress, Checked};
-use crate::commit::{self, NotHad};
+use crate::commit::{self, NotHad, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::file::File;
 use crate::listing;
 use crate::marks;
+use crate::opened::{self, Opened};
 use crate::options::{Clock, Options};
-use crate::owners::{FormLock, Incarnation, Located, make_folder, private};
+use crate::owned::Sessions;
+use crate::owners::{FormLock, Incarnation};
 use crate::readers::Readers;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::rows::{self, SessionRow};
-use crate::schema::{self, FORM};
 use crate::writer::{Company, Writer};
 
 /// Keeps the facts and the inbox of every session in one SQLite file.
@@ -48,8 +47,7 @@ pub struct SqliteJournal {
     clock: Clock,
     /// Held as long as the file's form has to stay as it is.
     _form: FormLock,
-    /// What is owned here, and may be written to at any moment.
-    owned: Mutex<HashSet<SessionId>>,
+    owned: Sessions,
     path: PathBuf,
     readers: Arc<Readers>,
     us: Mutex<Option<Arc<Incarnation>>>,
@@ -66,28 +64,14 @@ impl SqliteJournal {
     /// [`OpenError`], which says what to do.
     pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, OpenError> {
         let path: PathBuf = path.into();
+        let Opened {
+            connection,
+            form,
+            path,
+            place,
+        } = opened::open(&path)?;
         let io = |error| OpenError::io(&path, error);
         let store = |error: rusqlite::Error| OpenError::store(&path, &error);
-        if let Some(folder) = path
-            .parent()
-            .filter(|folder| !folder.as_os_str().is_empty())
-        {
-            make_folder(folder).map_err(io)?;
-        }
-        // One that is there is not opened: to close it again would take SQLite the locks that it has on
-        // it in this process.
-        if !path.is_file() {
-            let mut make = OpenOptions::new();
-            make.create(true).truncate(false).write(true).read(true);
-            private(&mut make);
-            drop(make.open(&path).map_err(io)?);
-        }
-        // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
-        let path = path.canonicalize().map_err(io)?;
-        let place = Located::at(&path).map_err(io)?;
-        let form = FormLock::open(&path).map_err(io)?;
-        let mut connection = schema::connect(&path, true).map_err(store)?;
-        ready(&path, &mut connection, &form)?;
         // What made the file ready had the time and the room that it needs.
         let file = File::of(connection, place, &options).map_err(store)?;
         let us = Arc::new(Incarnation::begin(&path).map_err(io)?);
@@ -96,16 +80,17 @@ impl SqliteJournal {
             WatchError::Io(error) => io(error),
             WatchError::Store(error) => store(error),
         })?;
+        let writer = Writer::start(file, options.at_once).map_err(io)?;
         Ok(Self {
             arrivals,
             clock: options.clock,
             _form: form,
-            owned: Mutex::default(),
+            owned: Sessions::default(),
             readers: Readers::new(path.clone()),
             path,
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
-            writer: Writer::start(file, options.at_once).map_err(io)?,
+            writer,
         })
     }
 
@@ -160,18 +145,9 @@ impl SqliteJournal {
         session: &SessionId,
         read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
-        if self.writer.is_quick() {
-            let now =
-                self.readers
-                    .read_now(|connection| match rows::session(connection, session)? {
-                        Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
-                        Some(_) => Ok(None),
-                        None => Ok(Some(None)),
-                    });
-            if let Some(now) = now {
-                let found = now.map_err(|fault| self.unreachable(fault))?;
-                return found.ok_or_else(|| unknown(session));
-            }
+        if let Some(now) = self.read_now_of(session, &read) {
+            let found = now.map_err(|fault| self.unreachable(fault))?;
+            return found.ok_or_else(|| unknown(session));
         }
         let id = session.clone();
         let reading = self.readers.read(move |connection| {
@@ -182,20 +158,33 @@ impl SqliteJournal {
         found.ok_or_else(|| unknown(session))
     }
 
+    /// Reads on the spot what there is of a session, if that is short and nobody has to be waited for: nothing
+    /// if there is no such session.
+    fn read_now_of<T>(
+        &self,
+        session: &SessionId,
+        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T>,
+    ) -> Option<Result<Option<T>, Fault>> {
+        let short = |connection: &Connection| match rows::session(connection, session)? {
+            Some(row) if row.is_short() => Ok(Some(Some(read(connection, &row)?))),
+            Some(_) => Ok(None),
+            None => Ok(Some(None)),
+        };
+        // What whoever is alone reads is what was written last: there it is at hand.
+        if self.owned.company_of(session) == Company::Alone
+            && let Some(now) = self.writer.read_now(short)
+        {
+            return Some(now);
+        }
+        self.writer
+            .is_quick()
+            .then(|| self.readers.read_now(short))?
+    }
+
     /// Says of which file that is true.
     fn unreachable(&self, fault: Fault) -> JournalError {
         JournalError::Unreachable {
             source: fault.at(&self.path).into(),
-        }
-    }
-
-    /// Whether anybody here may be at work on another session.
-    fn company_of(&self, session: &SessionId) -> Company {
-        let owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
-        if owned.iter().any(|owned| owned != session) {
-            Company::Others
-        } else {
-            Company::Alone
         }
     }
 
@@ -229,14 +218,15 @@ impl Journal for SqliteJournal {
         let (us, clock, id) = (self.us()?, Arc::clone(&self.clock), session.clone());
         let work = move |connection: &Connection| commit::own(connection, &id, &us, clock());
         // Its first append syncs it, too. Lost before, it was of use to nobody who is still alive.
-        let owning = self.writer.ask_lightly(self.company_of(session), work);
+        let owning = self
+            .writer
+            .ask_lightly(self.owned.company_of(session), work);
         match owning
             .await
             .map_err(|failed| self.unreachable(failed.fault))?
         {
-            Ok(epoch) => {
-                let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
-                owned.insert(session.clone());
+            Ok(Taken { epoch, known }) => {
+                self.owned.add(session, known);
                 Ok(epoch)
             }
             Err(why) => Err(not_had(session, why)),
@@ -247,15 +237,13 @@ impl Journal for SqliteJournal {
         let (us, id) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::release(connection, &id, epoch, &us);
         // Whoever loses power lets go of everything.
-        let released = self.writer.ask_lightly(self.company_of(session), work);
+        let released = self
+            .writer
+            .ask_lightly(self.owned.company_of(session), work);
         let released = released
             .await
             .map_err(|failed| self.unreachable(failed.fault));
-        let mut owned = self.owned.lock().unwrap_or_else(PoisonError::into_inner);
-        owned.remove(session);
-        let is_pause = owned.is_empty();
-        drop(owned);
-        if is_pause {
+        if self.owned.remove(session) {
             self.writer.pause();
         }
         released
@@ -275,8 +263,8 @@ impl Journal for SqliteJournal {
             if let Some(newer) = derived::newer(row) {
                 return Ok(Err(newer));
             }
-            let steps = steps(connection, row.number, 0)?;
-            let deliveries = deliveries(connection, row.number, 0)?;
+            let steps = steps(connection, row, 0)?;
+            let deliveries = deliveries(connection, row, 0)?;
             Ok(steps.and_then(|steps| Ok((steps, deliveries?))))
         });
         let (steps, deliveries) = read.await?.map_err(|error| unreadable(session, error))?;
@@ -292,10 +280,14 @@ impl Journal for SqliteJournal {
             }
         };
         let clock = Arc::clone(&self.clock);
-        let work = move |connection: &Connection| commit::append(connection, &appending, clock());
-        let company = self.company_of(&append.session);
+        let known = self.owned.known(&append.session);
+        let work = move |connection: &Connection| {
+            commit::append(connection, &appending, known.as_deref(), clock())
+        };
+        let company = self.owned.company_of(&append.session);
         match self.writer.ask(company, work).await {
-            Ok(Ok(())) => {
+            Ok(Ok(known)) => {
+                self.owned.learn(&append.session, known);
                 self.arrivals.tell(&append.session, For::Steps);
                 Appended::Committed
             }
@@ -325,7 +317,7 @@ impl Journal for SqliteJournal {
         // That a reply was written may be forgotten: then it is owed, and given again.
         let forgettable = matches!(delivering.body, DeliveryBody::Written { .. });
         let work = move |connection: &Connection| commit::deliver(connection, &delivering, clock());
-        let company = self.company_of(session);
+        let company = self.owned.company_of(session);
         let delivered = if forgettable {
             self.writer.ask_lightly(company, work).await
         } else {
@@ -345,7 +337,7 @@ impl Journal for SqliteJournal {
             // Made before the look, so that nothing arrives unnoticed in between.
             let arrival = waiting.arrived.notified();
             let read = self.read_of(session, move |connection, row| {
-                deliveries(connection, row.number, from)
+                deliveries(connection, row, from)
             });
             let deliveries = read.await?.map_err(|error| unreadable(session, error))?;
             if !deliveries.is_empty() {
@@ -361,7 +353,7 @@ impl Journal for SqliteJournal {
             let growth = following.arrived.notified();
             let read = self.read_of(session, move |connection, row| match derived::newer(row) {
                 Some(newer) => Ok(Err(newer)),
-                None => steps(connection, row.number, from),
+                None => steps(connection, row, from),
             });
             let steps = read.await?.map_err(|error| unreadable(session, error))?;
             if !steps.is_empty() {
@@ -433,43 +425,6 @@ impl Journal for SqliteJournal {
     }
 }
 
-/// Makes the file ready, or says why not.
-fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
-    let io = |error| OpenError::io(path, error);
-    let store = |error: rusqlite::Error| OpenError::store(path, &error);
-    for _ in 0..TRIES {
-        let alone = form.alone().map_err(io)?;
-        if !alone {
-            // Whoever has it alone is making it ready.
-            form.share().map_err(io)?;
-        }
-        match schema::look(connection).map_err(store)? {
-            schema::Found::Ready => return form.share().map_err(io),
-            schema::Found::Older(_) if alone => {
-                schema::migrate(connection).map_err(store)?;
-                return form.share().map_err(io);
-            }
-            // Whoever had it alone has died meanwhile, or an older process is at work.
-            schema::Found::Older(_) => form.release().map_err(io)?,
-            schema::Found::Newer(found) => {
-                return Err(OpenError::Newer {
-                    found,
-                    known: FORM,
-                    path: path.to_owned(),
-                });
-            }
-            schema::Found::NotOurs => {
-                return Err(OpenError::NotOurs {
-                    path: path.to_owned(),
-                });
-            }
-        }
-    }
-    Err(OpenError::InUse {
-        path: path.to_owned(),
-    })
-}
-
 fn unknown(session: &SessionId) -> JournalError {
     JournalError::UnknownSession {
         session: session.clone(),
@@ -495,6 +450,3 @@ fn not_had(session: &SessionId, why: NotHad) -> JournalError {
         NotHad::Unreadable(error) => unreadable(session, error),
     }
 }
-
-/// How often a file is looked at that is being made ready.
-const TRIES: usize = 3;

@@ -6,13 +6,18 @@ use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
 
 use crate::parts;
+use crate::rows::SessionRow;
 
 /// The steps of a session from this number on.
 pub(crate) fn steps(
     connection: &Connection,
-    session: i64,
+    row: &SessionRow,
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
+    if row.steps <= from {
+        return Ok(Ok(Vec::new()));
+    }
+    let session = row.number;
     records(
         connection,
         "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
@@ -25,15 +30,18 @@ pub(crate) fn steps(
 /// The deliveries of a session from this place on.
 pub(crate) fn deliveries(
     connection: &Connection,
-    session: i64,
+    row: &SessionRow,
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Delivery>, DecodeError>> {
+    if row.deliveries <= from {
+        return Ok(Ok(Vec::new()));
+    }
     // No inbox is that long.
     let from = i64::try_from(from).unwrap_or(i64::MAX);
     records(
         connection,
         "SELECT record FROM deliveries WHERE session = ?1 AND place >= ?2 ORDER BY place",
-        session,
+        row.number,
         from,
         |record| Ok(jackfield_record::decode_delivery(record)),
     )

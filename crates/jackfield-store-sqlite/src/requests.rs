@@ -11,6 +11,8 @@ use jackfield_ports::journal::waits::{WaitChange, changes};
 use jackfield_ports::journal::{Append, Epoch};
 use jackfield_record::{EncodeError, Part};
 
+use crate::owned::Known;
+
 /// An append with its records.
 pub(crate) struct Appending {
     /// How many bytes the records have, with what was cut out of them.
@@ -85,6 +87,14 @@ impl Appending {
             steps: append.steps.clone(),
             words: append.steps.iter().filter_map(words).collect(),
         })
+    }
+
+    /// Whether it goes on from what is known, and touches no wait.
+    pub(crate) fn is_next_of(&self, known: &Known) -> bool {
+        self.epoch.0 == known.epoch
+            && self.position == known.steps
+            && self.is_numbered
+            && self.changes.is_empty()
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 
 use crate::derived;
@@ -129,6 +130,8 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
     let connection = Connection::open_with_flags(path, flags)?;
     connection.busy_timeout(PATIENCE)?;
     connection.set_prepared_statement_cache_capacity(64);
+    // A statement is planned once, and not anew whenever other values are bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
     connection.pragma_update(None, "trusted_schema", false)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     if writes {

@@ -14,6 +14,7 @@ use std::time::Duration;
 use rusqlite::Connection;
 use tokio::sync::{mpsc, oneshot};
 
+use crate::error::Fault;
 use crate::file::File;
 use crate::jobs::{Failed, Job, Lasting, Task, Waits};
 
@@ -156,6 +157,24 @@ impl Writer {
             let _full = jobs.try_send(Ask::TakeIn);
         }
         done
+    }
+
+    /// Reads on the spot what is short, which whoever reads has to see to: `None` if it is not, or if anybody
+    /// would have to be waited for.
+    pub(crate) fn read_now<T>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<Option<T>>,
+    ) -> Option<Result<T, Fault>> {
+        let file = self.try_file()?;
+        let file = file.as_ref()?;
+        if !file.is_quicker_than(self.at_once) {
+            return None;
+        }
+        match file.read_now(read) {
+            Ok(read) => read.map(Ok),
+            Err(Fault::Locked(_)) => None,
+            Err(fault) => Some(Err(fault)),
+        }
     }
 
     /// Whether what is done on the spot holds up nobody for long.

@@ -12,6 +12,7 @@ mod files;
 mod finding;
 mod forms;
 mod harness;
+mod known;
 mod newer;
 mod other_process;
 mod parts;

@@ -1,0 +1,94 @@
+//! Opening the file: made if there is none, locked in its form, and brought up to date.
+
+use std::fs::OpenOptions;
+use std::path::{Path, PathBuf};
+
+use rusqlite::Connection;
+
+use crate::error::OpenError;
+use crate::owners::{FormLock, Located, make_folder, private};
+use crate::schema::{self, FORM};
+
+/// A file that is ready.
+pub(crate) struct Opened {
+    /// What writes to it.
+    pub(crate) connection: Connection,
+    /// Held as long as the file's form has to stay as it is.
+    pub(crate) form: FormLock,
+    /// Its one name.
+    pub(crate) path: PathBuf,
+    pub(crate) place: Located,
+}
+
+/// Opens a file, which is made if there is none: for nobody else to read, and with the folders above it.
+pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
+    let io = |error| OpenError::io(path, error);
+    if let Some(folder) = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+    {
+        make_folder(folder).map_err(io)?;
+    }
+    // One that is there is not opened: to close it again would take SQLite the locks that it has on
+    // it in this process.
+    if !path.is_file() {
+        let mut make = OpenOptions::new();
+        make.create(true).truncate(false).write(true).read(true);
+        private(&mut make);
+        drop(make.open(path).map_err(io)?);
+    }
+    // Below one name the file is one, whatever ways lead to it: SQLite and our locks agree on it.
+    let path = path.canonicalize().map_err(io)?;
+    let io = |error| OpenError::io(&path, error);
+    let place = Located::at(&path).map_err(io)?;
+    let form = FormLock::open(&path).map_err(io)?;
+    let connection = schema::connect(&path, true);
+    let mut connection = connection.map_err(|error| OpenError::store(&path, &error))?;
+    ready(&path, &mut connection, &form)?;
+    Ok(Opened {
+        connection,
+        form,
+        path,
+        place,
+    })
+}
+
+/// Makes the file ready, or says why not.
+fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<(), OpenError> {
+    let io = |error| OpenError::io(path, error);
+    let store = |error: rusqlite::Error| OpenError::store(path, &error);
+    for _ in 0..TRIES {
+        let alone = form.alone().map_err(io)?;
+        if !alone {
+            // Whoever has it alone is making it ready.
+            form.share().map_err(io)?;
+        }
+        match schema::look(connection).map_err(store)? {
+            schema::Found::Ready => return form.share().map_err(io),
+            schema::Found::Older(_) if alone => {
+                schema::migrate(connection).map_err(store)?;
+                return form.share().map_err(io);
+            }
+            // Whoever had it alone has died meanwhile, or an older process is at work.
+            schema::Found::Older(_) => form.release().map_err(io)?,
+            schema::Found::Newer(found) => {
+                return Err(OpenError::Newer {
+                    found,
+                    known: FORM,
+                    path: path.to_owned(),
+                });
+            }
+            schema::Found::NotOurs => {
+                return Err(OpenError::NotOurs {
+                    path: path.to_owned(),
+                });
+            }
+        }
+    }
+    Err(OpenError::InUse {
+        path: path.to_owned(),
+    })
+}
+
+/// How often a file is looked at that is being made ready.
+const TRIES: usize = 3;

@@ -1,0 +1,92 @@
+//! The sessions that are owned here, and what is known of their rows: nobody else changes what an owner
+//! writes there, so that it need not be read before each append.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::summary::Summary;
+
+use crate::rows::SessionRow;
+use crate::writer::Company;
+
+/// What a row said after the last append under one ownership. It says so still if it has the same epoch and
+/// as many steps, which whoever goes by it has to see to: a delivery may have come, or another owner.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) due: Option<i64>,
+    pub(crate) epoch: u64,
+    pub(crate) number: i64,
+    pub(crate) seen: u64,
+    pub(crate) steps: u64,
+    pub(crate) summary: Summary,
+}
+
+impl Known {
+    /// What is known of a session that was made just now.
+    pub(crate) fn made(number: i64, epoch: u64) -> Self {
+        Self {
+            due: None,
+            epoch,
+            number,
+            seen: 0,
+            steps: 0,
+            summary: Summary::default(),
+        }
+    }
+
+    /// What is known of a row, of which this is the summary, from this epoch on.
+    pub(crate) const fn of(row: &SessionRow, epoch: u64, summary: Summary) -> Self {
+        Self {
+            due: row.due,
+            epoch,
+            number: row.number,
+            seen: row.seen,
+            steps: row.steps,
+            summary,
+        }
+    }
+}
+
+/// The sessions that are owned here, and may be written to at any moment.
+#[derive(Default)]
+pub(crate) struct Sessions(Mutex<HashMap<SessionId, Option<Arc<Known>>>>);
+
+impl Sessions {
+    /// Puts one in that was taken, with what is known of it.
+    pub(crate) fn add(&self, session: &SessionId, known: Option<Known>) {
+        self.lock().insert(session.clone(), known.map(Arc::new));
+    }
+
+    /// Whether anybody here may be at work on another session.
+    pub(crate) fn company_of(&self, session: &SessionId) -> Company {
+        if self.lock().keys().any(|owned| owned != session) {
+            Company::Others
+        } else {
+            Company::Alone
+        }
+    }
+
+    /// What is known of a session.
+    pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<Known>> {
+        self.lock().get(session)?.clone()
+    }
+
+    /// Keeps what is known of a session by now, if it is owned still.
+    pub(crate) fn learn(&self, session: &SessionId, known: Option<Known>) {
+        if let Some(before) = self.lock().get_mut(session) {
+            *before = known.map(Arc::new);
+        }
+    }
+
+    /// Takes one out that was let go of; whether it was the last.
+    pub(crate) fn remove(&self, session: &SessionId) -> bool {
+        let mut owned = self.lock();
+        owned.remove(session);
+        owned.is_empty()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Option<Arc<Known>>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
