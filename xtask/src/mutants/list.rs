@@ -377,6 +377,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "collecting::an_equal_body_collects_only_what_broke_and_a_repeat_whatever_was_begun",
     },
     Mutant {
+        name: "a-claim-ends-with-its-request",
+        file: "crates/jackfield-engine/src/begin.rs",
+        from: "(self.held.take(), Handle::try_current())",
+        to: "(self.held.take().filter(|_| false), Handle::try_current())",
+        package: "jackfield-engine",
+        test: "claims::who_goes_away_while_its_turn_begins_keeps_its_claim_until_that_is_found",
+    },
+    Mutant {
+        name: "a-repeat-overtakes-what-it-repeats",
+        file: "crates/jackfield-engine/src/collect.rs",
+        from: "earlier.over().await;",
+        to: "drop(earlier);",
+        package: "jackfield-engine",
+        test: "claims::a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it",
+    },
+    Mutant {
         name: "a-reply-to-a-client-ends-within-a-step",
         file: "crates/jackfield-domain/src/view/segments.rs",
         from: "let ends = is_last",
