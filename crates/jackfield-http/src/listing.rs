@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::HeaderMap;
 use jackfield_dialect_claude::models as claude;
@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::dialects::is_claude;
 use crate::gateway::Gateway;
-use crate::router::{self, Refusal};
+use crate::router::{self, Named, Refusal};
 
 /// What providers said last, and when.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) async fn all(
 /// `GET /v1/models/{id}`
 pub(crate) async fn one(
     State(gateway): State<Gateway>,
-    Path(name): Path<String>,
+    Named(name): Named,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     gateway.asker(&headers)?;

@@ -2,10 +2,11 @@
 
 use axum::Router;
 use axum::body::Body;
-use axum::extract::State;
+use axum::extract::{FromRequestParts, Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
@@ -67,6 +68,24 @@ async fn wrong_method(method: Method, uri: Uri) -> Refusal {
     Refusal {
         error: ServeError::new(ServeErrorKind::NoSuchAddress, message),
         status: Some(StatusCode::METHOD_NOT_ALLOWED),
+    }
+}
+
+/// The text that an address ends with.
+#[derive(Clone, Debug)]
+pub(crate) struct Named(pub(crate) String);
+
+impl<S: Send + Sync> FromRequestParts<S> for Named {
+    type Rejection = Refusal;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Refusal> {
+        match Path::from_request_parts(parts, state).await {
+            Ok(Path(name)) => Ok(Self(name)),
+            Err(_) => {
+                let message = format!("there is nothing at {}: it is no text", parts.uri.path());
+                Err(ServeError::new(ServeErrorKind::NoSuchAddress, message).into())
+            }
+        }
     }
 }
 

@@ -9,7 +9,7 @@ mod references;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::response::Response;
 use http::{Extensions, HeaderMap};
 use jackfield_dialect_kit::serve::{About, ServeError, ServeErrorKind};
@@ -30,7 +30,7 @@ use crate::flow::{self, Held, Telling, previous};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
 use crate::receipt::Ledger;
-use crate::router::{self, Refusal};
+use crate::router::{self, Named, Refusal};
 
 /// How long a cancel waits until the turn is over.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
@@ -41,7 +41,7 @@ type Fields = BTreeMap<String, String>;
 /// `GET /v1/responses/{id}`: the response as it stands, or its events once more.
 pub(crate) async fn show(
     State(gateway): State<Gateway>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Query(query): Query<Fields>,
     headers: HeaderMap,
     extensions: Extensions,
@@ -57,7 +57,7 @@ pub(crate) async fn show(
 /// `DELETE /v1/responses/{id}`: nobody is given it any more.
 pub(crate) async fn withdraw(
     State(gateway): State<Gateway>,
-    Path(id): Path<String>,
+    Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let kept = found(&gateway, &headers, &id).await?;
@@ -70,7 +70,7 @@ pub(crate) async fn withdraw(
 /// `POST /v1/responses/{id}/cancel`: ends what goes on in the background; what is over stays as it is.
 pub(crate) async fn cancel(
     State(gateway): State<Gateway>,
-    Path(id): Path<String>,
+    Named(id): Named,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     let kept = found(&gateway, &headers, &id).await?;
@@ -96,7 +96,7 @@ pub(crate) async fn cancel(
 /// `GET /v1/responses/{id}/input_items`: what it was asked with.
 pub(crate) async fn input_items(
     State(gateway): State<Gateway>,
-    Path(id): Path<String>,
+    Named(id): Named,
     Query(query): Query<Fields>,
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {

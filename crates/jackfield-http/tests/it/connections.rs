@@ -167,6 +167,28 @@ async fn an_idempotency_key_that_is_none_is_refused_by_its_name() {
 }
 
 #[tokio::test]
+async fn an_address_that_is_no_text_is_refused_as_the_dialect_refuses() {
+    let server = Server::start(|_| {}).await;
+    let mut stream = server.connect().await;
+    for (path, header, says) in [
+        ("models/%ff", "", r#"{"error":{"#),
+        (
+            "models/%ff",
+            "anthropic-version: 2023-06-01\r\n",
+            r#""type":"error""#,
+        ),
+        ("responses/%ff", "", r#"{"error":{"#),
+        ("responses/%ff/input_items", "", r#"{"error":{"#),
+    ] {
+        let request = format!("GET /v1/{path} HTTP/1.1\r\nhost: localhost\r\n{header}\r\n");
+        let answer = asked(&mut stream, &request).await;
+        assert!(answer.starts_with("HTTP/1.1 404"), "{answer}");
+        assert!(answer.contains(says), "{answer}");
+    }
+    server.end().await;
+}
+
+#[tokio::test]
 async fn a_body_that_is_announced_too_large_is_not_waited_for() {
     let server = Server::start(|config| config.serve.limits.body = 1000).await;
     let mut stream = server.connect().await;
