@@ -68,7 +68,10 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
             (Some(_), Some((_, reason))) => {
                 panic!("{manner:?} is rendered, although it is said to be impossible: {reason}")
             }
-            (None, None) => panic!("{manner:?} is neither rendered nor impossible: {reply:?}"),
+            (None, None) => panic!(
+                "{manner:?} is neither rendered nor impossible: render it, or name it in `impossible` \
+                 with the reason: {reply:?}"
+            ),
         }
     }
 
@@ -90,7 +93,10 @@ impl<'a, H: ChatModelHarness> Bench<'a, H> {
             (Some(_), Some((_, reason))) => {
                 panic!("{kind:?} is rendered, although the vendor never sends it: {reason}")
             }
-            (None, None) => panic!("{kind:?} is neither rendered nor never sent: {reply:?}"),
+            (None, None) => panic!(
+                "{kind:?} is neither rendered nor never sent: render it, or name it in `never_sends` \
+                 with the reason: {reply:?}"
+            ),
         }
     }
 

@@ -237,7 +237,8 @@ impl WireReply {
         }
     }
 
-    /// A stream of these lines, each a JSON document; whole with the last one. The line feeds are put in.
+    /// A stream of these lines, each a JSON document; whole with the last one. The line feeds are put in; that
+    /// of the last line need not come.
     pub fn lines<T: AsRef<[u8]>>(media_type: &str, lines: impl IntoIterator<Item = T>) -> Self {
         let lines = lines.into_iter();
         let ended = lines.map(|line| Bytes::from([line.as_ref(), b"\n"].concat()));
@@ -299,7 +300,15 @@ impl WireReply {
 
     /// How long the pieces are that have to come.
     pub(super) fn length_to_ending(&self) -> usize {
-        self.pieces.iter().take(self.ending).map(Bytes::len).sum()
+        let pieces = || self.pieces.iter().take(self.ending);
+        let length: usize = pieces().map(Bytes::len).sum();
+        // An event has to end, and a last line need not.
+        let is_events = self
+            .headers
+            .iter()
+            .any(|(_, value)| value == "text/event-stream");
+        let is_line = !is_events && pieces().last().is_some_and(|last| last.ends_with(b"\n"));
+        length - usize::from(is_line)
     }
 }
 

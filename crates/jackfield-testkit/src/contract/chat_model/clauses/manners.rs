@@ -40,7 +40,7 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
             let same = known.iter().find(|(_, wires)| *wires == calls);
             assert!(
                 same.is_none(),
-                "{manner:?} looks like {:?} on the wire",
+                "{manner:?} looks like {:?} on the wire: render what each names, or name one in `impossible`",
                 same.map(|(other, _)| other)
             );
             known.push((manner, calls));
@@ -57,7 +57,8 @@ pub(in super::super) async fn every_manner_is_rendered_or_said_to_be_impossible<
         ];
         assert!(
             one_is_usual.contains(manner),
-            "{manner:?} looks like the usual manner on the wire"
+            "{manner:?} looks like the usual manner on the wire: render what it names, or name it in \
+             `impossible` and render `None`"
         );
         nothing_given.push(manner);
     }
