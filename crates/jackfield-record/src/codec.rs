@@ -135,7 +135,8 @@ struct StepKinds {
 }
 
 fn encode(record: &impl Serialize) -> Result<Vec<u8>, EncodeError> {
-    let bytes = serde_json::to_vec(record).map_err(EncodeError::unwritable)?;
+    let mut bytes = Vec::with_capacity(USUAL);
+    serde_json::to_writer(&mut bytes, record).map_err(EncodeError::unwritable)?;
     if depth::is_bounded(&bytes) {
         Ok(bytes)
     } else {
@@ -173,3 +174,6 @@ fn unknown_fact(bytes: &[u8]) -> Option<DecodeError> {
     let kind = kinds.find(|kind| !KINDS.contains(&kind.as_str()))?;
     Some(DecodeError::UnknownFact { kind })
 }
+
+/// Most records have no more bytes.
+const USUAL: usize = 512;
