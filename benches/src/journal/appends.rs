@@ -16,6 +16,8 @@ use rusqlite::Connection;
 use serde_json::{Value, json};
 use tokio::runtime::Runtime;
 
+use crate::measure::Series;
+
 /// What an append took, on the average.
 #[derive(Clone, Copy, Debug)]
 pub struct Appends {
@@ -66,18 +68,44 @@ pub fn measure(runtime: &Runtime, times: usize) -> anyhow::Result<Appends> {
 ///
 /// If the file cannot be written.
 pub fn plain(file: &std::path::Path, times: usize) -> anyhow::Result<Duration> {
-    let connection = Connection::open(file)?;
-    connection.pragma_update(None, "journal_mode", "wal")?;
-    connection.pragma_update(None, "synchronous", "full")?;
-    connection.pragma_update(None, "fullfsync", true)?;
-    connection.execute_batch("CREATE TABLE rows (record BLOB NOT NULL)")?;
+    let connection = rows(file)?;
     let record = jackfield_record::encode_envelope(&step(0)?)?;
-    let mut insert = connection.prepare("INSERT INTO rows VALUES (?1)")?;
+    let mut insert = connection.prepare(INSERT)?;
     let started = Instant::now();
     for _ in 0..times {
         insert.execute([&record])?;
     }
     Ok(each(started.elapsed(), times))
+}
+
+/// The same in a file that has been in use for a while: each insert by itself. As long as its log grows, a sync
+/// has to write the length of the log, too, and takes twice as long.
+///
+/// # Errors
+///
+/// If the file cannot be written.
+pub fn settled(file: &std::path::Path, times: usize) -> anyhow::Result<Series> {
+    let connection = rows(file)?;
+    let record = jackfield_record::encode_envelope(&step(0)?)?;
+    let mut insert = connection.prepare(INSERT)?;
+    let mut took = Series::default();
+    for nth in 0..times + UNTIL_SETTLED {
+        let started = Instant::now();
+        insert.execute([&record])?;
+        if nth >= UNTIL_SETTLED {
+            took.push(started.elapsed());
+        }
+    }
+    Ok(took)
+}
+
+fn rows(file: &std::path::Path) -> anyhow::Result<Connection> {
+    let connection = Connection::open(file)?;
+    connection.pragma_update(None, "journal_mode", "wal")?;
+    connection.pragma_update(None, "synchronous", "full")?;
+    connection.pragma_update(None, "fullfsync", true)?;
+    connection.execute_batch("CREATE TABLE rows (record BLOB NOT NULL)")?;
+    Ok(connection)
 }
 
 async fn append(journal: Arc<SqliteJournal>, session: String, times: usize) -> anyhow::Result<()> {
@@ -118,6 +146,10 @@ fn step(position: u64) -> anyhow::Result<Envelope> {
 fn each(whole: Duration, times: usize) -> Duration {
     whole / u32::try_from(times).unwrap_or(u32::MAX).max(1)
 }
+
+const INSERT: &str = "INSERT INTO rows VALUES (?1)";
+/// SQLite begins its log anew after a thousand pages.
+const UNTIL_SETTLED: usize = 1200;
 
 /// How many turns append at once.
 pub const AT_ONCE: usize = 64;
