@@ -5,6 +5,7 @@ mod calls;
 mod chunks;
 mod decoder;
 mod encoder;
+mod plain;
 mod prose;
 mod read;
 mod remarks;

@@ -4,6 +4,7 @@
 //! counted by their presence and told apart by index, id and name together; usage may come anywhere; an
 //! error may come with status 200.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
@@ -17,6 +18,7 @@ use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
 use super::calls::{Calls, Offered};
+use super::plain::Plain;
 use super::prose::{Into, Prose};
 use super::read::{Fault, Held, field, number, text};
 use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
@@ -98,6 +100,22 @@ impl Decoder {
             }
         }
         Ok(())
+    }
+
+    /// A chunk that says some words and nothing else: as [`chunk`](Self::chunk) has it.
+    fn plain(&mut self, plain: Plain<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        for (known, text) in [(&mut self.id, plain.id), (&mut self.model, plain.model)] {
+            if known.is_none() {
+                *known = text.map(Cow::into_owned);
+            }
+        }
+        let mut to = Into {
+            held: &mut self.held,
+            next: &mut self.next,
+            out,
+            owner: &self.owner,
+        };
+        self.prose.text(&plain.words, &mut to)
     }
 
     /// An error in place of a piece, in any of its forms.
@@ -243,6 +261,16 @@ impl DecodeReply for Decoder {
             self.told |= !out.is_empty();
             return Ok(out);
         }
+        // Whatever comes behind a reason to end settles what is open.
+        if self.finish.is_none()
+            && name != Some("error")
+            && let Some(plain) = Plain::read(data)
+        {
+            let said = self.plain(plain, &mut out);
+            said.map_err(|fault| self.fault(fault))?;
+            self.told |= !out.is_empty();
+            return Ok(out);
+        }
         let chunk: Value = match serde_json::from_str(data) {
             Ok(Value::Null) => return Ok(out),
             Ok(chunk) => chunk,
@@ -287,23 +315,24 @@ impl DecodeReply for Decoder {
     }
 
     fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-        let json: Value = serde_json::from_slice(body)
+        let mut json: Value = serde_json::from_slice(body)
             .map_err(|fault| self.violation(format!("this is no reply: {fault}")))?;
-        let choices = field(&json, "choices").and_then(Value::as_array);
-        let mut choices = choices.into_iter().flatten();
+        let choices = json.get_mut("choices").map(Value::take);
+        let choices = match choices {
+            Some(Value::Array(choices)) => choices,
+            Some(_) | None => Vec::new(),
+        };
+        let mut choices = choices.into_iter();
         let first = choices.find(|choice| number(choice, "index").unwrap_or(0) == 0);
-        let Some(first) = first.cloned() else {
+        let Some(first) = first else {
             // Some servers tell errors with a status of success.
             let phase = self.phase();
             let failure = error::classify(200, |_| None, body, phase);
             return Err(DecodeError::Failed(failure));
         };
         let mut out = Vec::new();
-        let Value::Object(mut fields) = json else {
-            return Err(self.violation("this is no reply: it is no object".to_owned()));
-        };
-        fields.shift_remove("choices");
-        let head = self.chunk(&Value::Object(fields), &mut out);
+        // Its answers are taken out by now.
+        let head = self.chunk(&json, &mut out);
         let read = head
             .and_then(|()| self.choice(&first, true, &mut out))
             .and_then(|()| self.settle(&mut out));

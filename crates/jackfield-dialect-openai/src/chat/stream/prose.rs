@@ -145,7 +145,7 @@ impl Prose {
         }
     }
 
-    fn text(&mut self, words: &str, to: &mut Into<'_>) -> Result<(), Fault> {
+    pub(super) fn text(&mut self, words: &str, to: &mut Into<'_>) -> Result<(), Fault> {
         if matches!(self.open, Some((_, Kind::Text))) {
             self.say(Kind::Text, words, to);
             return Ok(());
