@@ -12,6 +12,7 @@ use axum::body::Body;
 use axum::response::Response;
 use http::{HeaderValue, Request};
 use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
+use jackfield_domain::note::Note;
 use jackfield_engine::Begun;
 use tokio::sync::OwnedSemaphorePermit;
 
@@ -38,6 +39,57 @@ pub(crate) async fn answer(
     dialect: &'static dyn ServeDialect,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
+    // Apart, so that its room goes with it: the first piece of a reply may be a long time in coming.
+    let Answering {
+        held,
+        is_stream,
+        ledger,
+        notes,
+        session,
+        told,
+    } = match Box::pin(begin(gateway, dialect, request)).await? {
+        Begins::Answering(answering) => *answering,
+        Begins::Later(response) => return Ok(*response),
+    };
+    let mut response = if is_stream {
+        let keep_alive = gateway.shared.config.serve.keep_alive;
+        let encoder = told.encoder();
+        let mut response = stream(told, encoder, held, keep_alive, ledger).await?;
+        notes::insert(response.headers_mut(), notes::header(&notes));
+        response
+    } else {
+        whole::answer(told, held, &notes, ledger).await?
+    };
+    if let Some(session) = session {
+        response.headers_mut().insert(SESSION, session);
+    }
+    Ok(response)
+}
+
+/// What a request begins.
+enum Begins {
+    /// An answer, which is told as it comes.
+    Answering(Box<Answering>),
+    /// A turn whose reply is asked for later.
+    Later(Box<Response>),
+}
+
+/// An answer on its way, with what is needed of its request still.
+struct Answering {
+    held: Held,
+    is_stream: bool,
+    ledger: Option<Ledger>,
+    notes: Vec<Note>,
+    session: Option<HeaderValue>,
+    told: Telling,
+}
+
+/// Reads a request, and finds or begins the turn that answers it.
+async fn begin(
+    gateway: &Gateway,
+    dialect: &'static dyn ServeDialect,
+    request: Request<Body>,
+) -> Result<Begins, Refusal> {
     let id = request.extensions().get::<RequestId>().cloned();
     let id = id.map(|id| id.0).unwrap_or_default();
     let asker = gateway.asker(request.headers())?;
@@ -75,24 +127,19 @@ pub(crate) async fn answer(
             id: format!("{turn}_{segment}"),
             ..about
         };
-        return Ok(stored::accepted(&about));
+        return Ok(Begins::Later(Box::new(stored::accepted(&about))));
     }
-    let held = Held { connection, slot };
     let mut told = Telling::new(dialect, about, turn, segment, watcher, id);
     told.access = access;
-    let mut response = if incoming.stream {
-        let keep_alive = gateway.shared.config.serve.keep_alive;
-        let encoder = told.encoder();
-        let mut response = stream(told, encoder, held, keep_alive, ledger).await?;
-        notes::insert(response.headers_mut(), notes::header(&incoming.notes));
-        response
-    } else {
-        whole::answer(told, held, &incoming.notes, ledger).await?
-    };
-    if is_kept && let Ok(session) = HeaderValue::from_str(session.as_str()) {
-        response.headers_mut().insert(SESSION, session);
-    }
-    Ok(response)
+    let session = HeaderValue::from_str(session.as_str());
+    Ok(Begins::Answering(Box::new(Answering {
+        held: Held { connection, slot },
+        is_stream: incoming.stream,
+        ledger,
+        notes: incoming.notes,
+        session: session.ok().filter(|_| is_kept),
+        told,
+    })))
 }
 
 /// A place among those that are answered at once, held until the last byte has left.
