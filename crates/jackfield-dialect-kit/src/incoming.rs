@@ -41,7 +41,7 @@ pub struct Incoming {
     /// The system prompt.
     pub system: SystemPrompt,
     /// The client's tools.
-    pub tools: Vec<ToolDefinition>,
+    pub tools: Vec<Arc<ToolDefinition>>,
 }
 
 /// A body that is none, or that says something that Jackfield cannot carry: answer 400 with its text.

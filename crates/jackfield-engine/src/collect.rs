@@ -112,13 +112,22 @@ impl Engine {
             }
         };
         let mut best: Option<(Owed, SessionId, TurnId)> = None;
+        let settled = &self.shared.settled;
         for (session, turn) in found {
             // Before the journal is read: what is forgotten here in between is in there by then.
             let hearing = self.shared.listening.of(&turn, 0);
+            // Programs that ask the same a thousand times are not to have a thousand sessions read.
+            let is_anothers = hearing != Hearing::Nothing || settled.has(&session, &turn);
+            if is_anothers && !request.is_repeat {
+                continue;
+            }
             let Some(loaded) = self.readable_one(&session).await? else {
                 continue;
             };
             let Some(owed) = owed(&turn, &loaded, hearing, request.is_repeat) else {
+                if !request.is_repeat {
+                    settled.add(session, turn);
+                }
                 continue;
             };
             if best.as_ref().is_none_or(|(known, ..)| owed < *known) {

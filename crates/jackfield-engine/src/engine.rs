@@ -20,6 +20,7 @@ use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
+use crate::digests::Digests;
 use crate::direct::DirectCall;
 use crate::error::EngineError;
 use crate::going::Going;
@@ -31,6 +32,7 @@ use crate::openings::Openings;
 use crate::options::{ServerTools, TurnOptions};
 use crate::passing::{Passing, Unwritten};
 use crate::queues::Queues;
+use crate::settled::Settled;
 use crate::validate::Validators;
 use crate::watch::Speeches;
 
@@ -49,6 +51,8 @@ pub(crate) struct Shared {
     /// Requests of one principal with one idempotency key.
     pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
+    /// Of what callers bring.
+    pub(crate) digests: Arc<Digests>,
     pub(crate) going: Going,
     pub(crate) journal: Arc<dyn Journal>,
     /// How much of what comes late may be on its way.
@@ -63,6 +67,7 @@ pub(crate) struct Shared {
     pub(crate) openings: Arc<Openings>,
     /// When the sessions of the journal are forgotten, if they are.
     pub(crate) passing: Option<Passing>,
+    pub(crate) settled: Settled,
     pub(crate) speeches: Arc<Speeches>,
     pub(crate) toolboxes: Arc<Vec<Registered>>,
     /// Turns in passing that are over and whose answers nobody has.
@@ -191,6 +196,7 @@ impl EngineBuilder {
                 approving,
                 claimed: Queues::default(),
                 clock,
+                digests: Arc::default(),
                 going: Going::default(),
                 journal,
                 late: late::Room::default(),
@@ -201,6 +207,7 @@ impl EngineBuilder {
                 occupied: Arc::default(),
                 openings: Arc::default(),
                 passing: None,
+                settled: Settled::default(),
                 speeches: Arc::default(),
                 toolboxes: Arc::new(toolboxes),
                 unwritten: Unwritten::default(),
@@ -244,6 +251,7 @@ impl Engine {
                 approving: shared.approving.clone(),
                 claimed: Queues::default(),
                 clock: Arc::clone(&shared.clock),
+                digests: Arc::clone(&shared.digests),
                 going: Going::default(),
                 journal,
                 late: late::Room::default(),
@@ -254,6 +262,7 @@ impl Engine {
                 occupied: Arc::default(),
                 openings: Arc::default(),
                 passing,
+                settled: Settled::default(),
                 speeches: Arc::default(),
                 toolboxes: Arc::clone(&shared.toolboxes),
                 unwritten: Unwritten::default(),
@@ -331,7 +340,8 @@ impl Engine {
         let policy = &options.policy;
         let mut offered = catalog::gather(toolboxes, &is_offered, policy, unknown, looked).await;
         if takes_tools && !options.client_tools.is_empty() {
-            clients::join(&mut offered.catalog, &options.client_tools);
+            let digests = &self.shared.digests;
+            clients::join(&mut offered.catalog, &options.client_tools, digests);
         }
         offered
     }

@@ -323,6 +323,7 @@ impl Engine {
             };
             let journal = &self.shared.journal;
             match journal.deliver(session, id, by, body).await {
+                Ok(_) if segment == 0 => self.shared.settled.add(session.clone(), turn.clone()),
                 Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
                 Err(error) => {
                     let error = chain(&error);

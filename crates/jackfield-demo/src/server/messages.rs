@@ -149,7 +149,7 @@ fn model_request(incoming: Incoming) -> ModelRequest {
         settings: Arc::new(incoming.settings),
         strict: None,
         system: Arc::new(incoming.system),
-        tools: Arc::new(incoming.tools.into_iter().map(Arc::new).collect()),
+        tools: Arc::new(incoming.tools),
         whole: false,
     }
 }

@@ -18,7 +18,8 @@ pub(super) fn body(text: &[u8]) -> Result<wire::Request, Invalid> {
 
 /// No provider that is served has a counter that every other has too, so that it is always estimated.
 pub(super) fn counted(incoming: &Incoming) -> (Vec<u8>, Vec<Note>) {
-    let preamble = estimate::preamble(&incoming.system, &incoming.tools);
+    let tools = incoming.tools.iter().map(|tool| &**tool);
+    let preamble = estimate::preamble(&incoming.system, tools);
     let messages = incoming.messages.iter().map(estimate::message);
     let tokens = messages.fold(preamble, u64::saturating_add);
     let mut notes = Notes::default();

@@ -123,7 +123,7 @@ pub(crate) fn as_request(incoming: Incoming) -> ModelRequest {
         settings: incoming.settings.into(),
         strict: None,
         system: incoming.system.into(),
-        tools: std::sync::Arc::new(incoming.tools.into_iter().map(Into::into).collect()),
+        tools: std::sync::Arc::new(incoming.tools),
         whole: false,
     }
 }

@@ -2,6 +2,7 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod body;
+mod brought;
 mod client_ids;
 mod failure;
 mod ids;

@@ -276,8 +276,7 @@ fn options(
         .system
         .parts
         .extend(incoming.system.parts.iter().cloned());
-    let tools = incoming.tools.iter().cloned().map(Arc::new);
-    options.client_tools = tools.collect();
+    options.client_tools.clone_from(&incoming.tools);
     options.server_tools = tools::offered(used);
     // Nobody but this client sees anything of it before it is whole.
     let serve = &shared.config.serve;

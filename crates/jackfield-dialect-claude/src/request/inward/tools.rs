@@ -15,7 +15,7 @@ use crate::wire;
 pub(super) fn from_wire(
     tools: Vec<wire::Tool>,
     notes: &mut Notes,
-) -> Result<Vec<ToolDefinition>, Invalid> {
+) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
     for (n, tool) in tools.into_iter().enumerate() {
         if tool.kind.as_deref().is_some_and(|kind| kind != "custom") {
@@ -38,14 +38,14 @@ pub(super) fn from_wire(
                 extensions.push(extension("", &key, json));
             }
         }
-        definitions.push(ToolDefinition {
+        definitions.push(Arc::new(ToolDefinition {
             description: tool.description.unwrap_or_default().into(),
             extensions,
             input: InputFormat::Json(Arc::new(schema)),
             name,
             output: None,
             strict: tool.strict,
-        });
+        }));
     }
     Ok(definitions)
 }

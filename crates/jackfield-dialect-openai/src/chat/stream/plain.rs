@@ -93,7 +93,8 @@ impl<'a> Plain<'a> {
         let chunk: Chunk<'_> = serde_json::from_str(chunk).ok()?;
         let [choice] = chunk.choices;
         let is_error = chunk.object.is_some_and(|object| object.0 == "error");
-        let known = |text: Option<Text<'a>>| text.map(|text| text.0).filter(|text| !text.is_empty());
+        let known =
+            |text: Option<Text<'a>>| text.map(|text| text.0).filter(|text| !text.is_empty());
         (choice.index == 0 && !is_error).then(|| Self {
             id: known(chunk.id),
             model: known(chunk.model),

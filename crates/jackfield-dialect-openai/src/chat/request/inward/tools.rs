@@ -16,19 +16,21 @@ use crate::chat::wire;
 pub(super) fn from_wire(
     body: &mut wire::Request,
     notes: &mut Notes,
-) -> Result<Vec<ToolDefinition>, Invalid> {
+) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let tools = body.tools.take().unwrap_or_default();
     let functions = body.functions.take().unwrap_or_default();
     let mut definitions = Vec::with_capacity(tools.len() + functions.len());
-    for (n, tool) in tools.into_iter().enumerate() {
+    for (n, tool) in tools.iter().enumerate() {
         let path = format!("tools.{n}");
-        match tool {
-            wire::Tool::Custom { custom } => definitions.push(custom_tool(custom, &path)?),
+        match &**tool {
+            wire::Tool::Custom { custom } => {
+                definitions.push(tool.definition(|_| custom_tool(custom, &path))?);
+            }
             wire::Tool::Function {
                 function: told,
                 extra,
             } => {
-                definitions.push(function(told, &path)?);
+                definitions.push(tool.definition(|_| function(told, &path))?);
                 for key in extra.keys() {
                     let path = format_args!("{path}.{key}");
                     notes.dropped(NoteEffect::Quality, "tool_field_not_kept", path);
@@ -43,17 +45,18 @@ pub(super) fn from_wire(
         }
     }
     for (n, told) in functions.into_iter().enumerate() {
-        definitions.push(function(told, &format!("functions.{n}"))?);
+        definitions.push(Arc::new(function(&told, &format!("functions.{n}"))?));
     }
     Ok(definitions)
 }
 
-fn function(function: wire::Function, path: &str) -> Result<ToolDefinition, Invalid> {
+fn function(function: &wire::Function, path: &str) -> Result<ToolDefinition, Invalid> {
     let none = || Arc::new(json!({ "type": "object", "properties": {} }));
-    let schema = function.parameters.filter(|schema| !schema.is_null());
+    let schema = function.parameters.clone();
+    let schema = schema.filter(|schema| !schema.is_null());
     Ok(ToolDefinition {
-        description: function.description.unwrap_or_default().into(),
-        extensions: extensions(function.extra),
+        description: function.description.as_deref().unwrap_or_default().into(),
+        extensions: extensions(&function.extra),
         input: InputFormat::Json(schema.unwrap_or_else(none)),
         name: name(&function.name, path)?,
         output: None,
@@ -61,17 +64,17 @@ fn function(function: wire::Function, path: &str) -> Result<ToolDefinition, Inva
     })
 }
 
-fn custom_tool(custom: wire::CustomTool, path: &str) -> Result<ToolDefinition, Invalid> {
-    let grammar = match custom.format {
+fn custom_tool(custom: &wire::CustomTool, path: &str) -> Result<ToolDefinition, Invalid> {
+    let grammar = match &custom.format {
         None | Some(wire::TextFormat::Text {}) => None,
         Some(wire::TextFormat::Grammar { grammar }) => Some(Grammar {
-            definition: grammar.definition.into(),
-            syntax: grammar.syntax.into(),
+            definition: grammar.definition.as_str().into(),
+            syntax: grammar.syntax.as_str().into(),
         }),
     };
     Ok(ToolDefinition {
-        description: custom.description.unwrap_or_default().into(),
-        extensions: extensions(custom.extra),
+        description: custom.description.as_deref().unwrap_or_default().into(),
+        extensions: extensions(&custom.extra),
         input: InputFormat::Text(grammar),
         name: name(&custom.name, path)?,
         output: None,
@@ -79,9 +82,11 @@ fn custom_tool(custom: wire::CustomTool, path: &str) -> Result<ToolDefinition, I
     })
 }
 
-fn extensions(extra: Map<String, Value>) -> Vec<jackfield_domain::opaque::Extension> {
-    let extra = extra.into_iter();
-    extra.map(|(key, json)| extension("", &key, json)).collect()
+fn extensions(extra: &Map<String, Value>) -> Vec<jackfield_domain::opaque::Extension> {
+    let extra = extra.iter();
+    extra
+        .map(|(key, json)| extension("", key, json.clone()))
+        .collect()
 }
 
 /// Maps the choice.

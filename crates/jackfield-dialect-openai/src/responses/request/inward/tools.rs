@@ -17,7 +17,7 @@ use crate::responses::wire;
 pub(super) fn from_wire(
     tools: Vec<wire::Tool>,
     notes: &mut Notes,
-) -> Result<Vec<ToolDefinition>, Invalid> {
+) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
     for (n, tool) in tools.into_iter().enumerate() {
         let input = match tool.kind.as_str() {
@@ -50,14 +50,14 @@ pub(super) fn from_wire(
                 extensions.push(extension("", &key, json));
             }
         }
-        definitions.push(ToolDefinition {
+        definitions.push(Arc::new(ToolDefinition {
             description: tool.description.unwrap_or_default().into(),
             extensions,
             input,
             name,
             output: None,
             strict: tool.strict.flatten(),
-        });
+        }));
     }
     Ok(definitions)
 }

@@ -1,0 +1,41 @@
+//! Answers that nobody is owed who does not say that it asks again: not to be looked up once more for every
+//! request of an equal body.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use jackfield_domain::ids::{SessionId, TurnId};
+
+/// Turns of which this is known here, some of them. It stays so: what was written stays written.
+#[derive(Default)]
+pub(crate) struct Settled(Mutex<HashSet<(SessionId, TurnId)>>);
+
+impl Settled {
+    /// Whether it is known of a turn.
+    pub(crate) fn has(&self, session: &SessionId, turn: &TurnId) -> bool {
+        self.turns().contains(&(session.clone(), turn.clone()))
+    }
+
+    /// It is known of this turn.
+    pub(crate) fn add(&self, session: SessionId, turn: TurnId) {
+        let mut turns = self.turns();
+        if turns.len() >= MOST {
+            turns.clear();
+        }
+        turns.insert((session, turn));
+    }
+
+    fn turns(&self) -> MutexGuard<'_, HashSet<(SessionId, TurnId)>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Settled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settled").finish_non_exhaustive()
+    }
+}
+
+/// How many are kept. The journal knows the others.
+const MOST: usize = 4096;
