@@ -3,15 +3,19 @@
 use std::sync::Arc;
 
 use jackfield_domain::block::{Block, Content, RanBy, Text, ToolCall};
-use jackfield_domain::ids::{SessionId, ToolCallId};
+use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::locate::{
     self, Known, Located, Refused, Traces, chain, locate_in, opening, results,
 };
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
+use jackfield_domain::reply::FinishReason;
 use jackfield_domain::rules::RuleViolation;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_domain::wait::WaitEnd;
 use jackfield_testkit::arb;
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -365,11 +369,62 @@ fn results_that_nobody_asked_for_are_told() {
 }
 
 #[test]
+fn what_came_too_late_is_collected_unless_the_turn_that_it_opened_broke_off() {
+    let mut talk = simple("s");
+    let asks = vec![Part::Client("{\"n\":1}".into())];
+    talk.say("count", &[asks, vec![Part::Text("One.".into())]]);
+    // The reply to the result is all that is missing.
+    let history = talk.history[..talk.history.len() - 1].to_vec();
+    let mut opened = None;
+    // As it is where nobody brought it in time.
+    for fact in talk.steps.iter_mut().flat_map(|step| &mut step.facts) {
+        match fact {
+            Fact::TurnOpened { .. } => opened = Some(fact.clone()),
+            Fact::WaitClosed { end, .. } => *end = WaitEnd::Expired,
+            Fact::TurnEnded { end, .. } => *end = TurnEnd::ClientExpired,
+            _ => {}
+        }
+    }
+    let expired = locate(ANN, &history, &[talk.known()]);
+    assert!(
+        matches!(expired, Located::Late { at: None, .. }),
+        "{expired:?}"
+    );
+    let Some(Fact::TurnOpened { setup, ordinal, .. }) = opened else {
+        panic!("a turn");
+    };
+    let next = TurnId::derive(talk.known().session(), ordinal + 1);
+    let failure = ModelFailure::new(ModelFailureKind::Overloaded, Phase::MidReply, "full");
+    for (end, is_collected) in [
+        (TurnEnd::Answered(FinishReason::Stop), true),
+        (TurnEnd::Interrupted(failure), false),
+    ] {
+        let mut talk = talk.clone();
+        let mut step = talk.steps.last().expect("a step").clone();
+        step.facts = vec![
+            Fact::TurnOpened {
+                opening: Opening::ClientResults(results(&history)),
+                ordinal: ordinal + 1,
+                setup: Arc::clone(&setup),
+                turn: next.clone(),
+            },
+            Fact::TurnEnded { end, view: None },
+        ];
+        talk.steps.push(step);
+        let again = locate(ANN, &history, &[talk.known()]);
+        let collected =
+            matches!(&again, Located::Collect { segment: 0, turn, .. } if *turn == next);
+        assert_eq!(collected, is_collected, "{again:?}");
+        assert_eq!(matches!(again, Located::Late { .. }), !is_collected);
+    }
+}
+
+#[test]
 fn sessions_of_nobody_are_never_found() {
     let mut talk = simple("s");
     for step in &mut talk.steps {
         for fact in &mut step.facts {
-            if let jackfield_domain::fact::Fact::TurnOpened { setup, .. } = fact {
+            if let Fact::TurnOpened { setup, .. } = fact {
                 Arc::make_mut(setup).caller = None;
             }
         }
