@@ -203,6 +203,30 @@ async fn what_was_used_adds_up_after_kill_and_resume() {
 }
 
 #[tokio::test]
+async fn a_reply_that_breaks_off_costs_what_its_provider_had_counted() {
+    let home = tempfile::tempdir().expect("a folder");
+    let claude = ScriptedClaude::start([Turn::text("What is said before the end. ".repeat(40))
+        .using(used(1000, 600, 200))
+        .cut_after(1200)])
+    .await;
+    let ran = run(["ask", "go on"], &claude, home.path()).run().await;
+    assert_eq!(ran.code, Some(6), "{}", ran.err);
+    kept(&claude);
+    let told = read(
+        &run(["usage", "last", "--json"], &claude, home.path())
+            .run()
+            .await,
+    );
+    let total = &told["total"];
+    let number = |key: &str| total[key].as_u64().expect("a number");
+    // The input was counted when the reply began; what came of it was not.
+    assert_eq!(number("input_tokens"), 1000, "{told:#}");
+    assert_eq!(number("cache_read_tokens"), 600, "{told:#}");
+    assert_eq!(number("estimated_input_tokens"), 0, "{told:#}");
+    assert!(number("estimated_output_tokens") > 0, "{told:#}");
+}
+
+#[tokio::test]
 async fn s4_03_every_call_can_be_audited() {
     let home = tempfile::tempdir().expect("a folder");
     let claude = ScriptedClaude::start([

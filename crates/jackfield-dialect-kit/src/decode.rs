@@ -3,6 +3,7 @@
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::usage::Usage;
 use thiserror::Error;
 
 /// Reads one reply of a provider: event by event, or in one piece.
@@ -17,6 +18,11 @@ pub trait DecodeReply: Send {
     ///
     /// [`DecodeError`] if the server told an error, or does not keep to the rules.
     fn push(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, DecodeError>;
+
+    /// What the provider has counted of the reply so far; nothing where it counts at the end.
+    fn counted(&self) -> Option<Usage> {
+        None
+    }
 
     /// Whether the reply is whole: whatever still comes says nothing more about it.
     fn is_complete(&self) -> bool;

@@ -17,6 +17,7 @@
 
 use std::sync::Arc;
 
+use crate::estimate;
 use crate::fact::{Envelope, Fact, InputKind};
 use crate::ids::SessionId;
 use crate::send_message::{Base, SendMessageUseCase};
@@ -191,7 +192,11 @@ impl<'a> Replay<'a> {
                 let today = restrictions.clone();
                 Some(ToolLoop::take_up(session, turn, deliveries, now, today).1)
             }
-            Rebuilt::Told { input, pieces } => {
+            Rebuilt::Told {
+                input,
+                pieces,
+                used,
+            } => {
                 let turn = self.session.last_turn()?.clone();
                 let mut live = self.live.clone();
                 // The clock alone ends a reply only if that was silent for as long as it may be.
@@ -208,6 +213,11 @@ impl<'a> Replay<'a> {
                     for piece in pieces {
                         // Pieces of a record that was tampered with may not fit; the facts will not, then.
                         let _broken = reply.push(piece);
+                    }
+                    if let Some(used) = used {
+                        let since = estimate::bytes(used.estimated_output);
+                        let units = reply.units().saturating_sub(since);
+                        live.count_reply(used.counted(), units);
                     }
                 }
                 let mut machine = ToolLoop::standing(session.clone(), turn, live);

@@ -50,6 +50,18 @@ impl Usage {
         if self.estimated() > 0 { later } else { self }
     }
 
+    /// The part of it that was counted.
+    #[must_use]
+    pub const fn counted(&self) -> Self {
+        Self {
+            estimated_input: 0,
+            estimated_output: 0,
+            input: self.input.saturating_sub(self.estimated_input),
+            output: self.output.saturating_sub(self.estimated_output),
+            ..*self
+        }
+    }
+
     /// How much of the total is an estimate.
     #[must_use]
     pub const fn estimated(&self) -> u64 {

@@ -350,16 +350,10 @@ impl<'o> Driver<'o> {
         if let Some(before) = &mut batch.before {
             before.inputs.push(input.clone());
         }
-        let delta = match &input {
-            Input::ReplyDelta { attempt, delta } => Some((*attempt, delta.clone())),
-            Input::Delivered(_)
-            | Input::ReplyEnded { .. }
-            | Input::ReplyFailed { .. }
-            | Input::ToolAccepted { .. }
-            | Input::ToolAsked { .. }
-            | Input::ToolFailed { .. }
-            | Input::ToolFinished { .. }
-            | Input::Woke => None,
+        let delta = if let Input::ReplyDelta { attempt, delta } = &input {
+            Some((*attempt, delta.clone()))
+        } else {
+            None
         };
         let kind = input.kind();
         let step = self.turn.handle(input, now);

@@ -6,6 +6,7 @@ use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
+use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{Afterwards, ToolEvents};
@@ -143,6 +144,11 @@ impl DeltaSink for Sink {
         // The driver is gone only if nobody wants the answer any more.
         let _gone = self.sender.send(Event::piece(self.attempt, delta)).await;
         crash::point("delta");
+    }
+
+    async fn count(&mut self, usage: Usage) {
+        let attempt = self.attempt;
+        send(&self.sender, Input::ReplyCounted { attempt, usage }).await;
     }
 }
 

@@ -18,6 +18,8 @@ use crate::delta_sink::DeltaSink;
 /// - One call MUST make at most one request, and MUST NOT retry: the loop decides about that.
 /// - The pieces MUST reach the sink in order and before the call returns; a server that does not
 ///   stream is told in the same pieces.
+/// - What the server counts before the end SHOULD reach the sink when it comes: a call that is given up costs
+///   that much, and the rest of it can only be estimated.
 /// - The reply's end MUST be returned, never pushed. A stream that ends without its ending MUST be
 ///   an error (`Interrupted`), with the phase telling whether any piece was pushed.
 /// - A failure MUST be classified with kind, phase and advice; `BeforeSend` only where it is proved.

@@ -2,12 +2,17 @@
 
 use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
+use jackfield_domain::usage::Usage;
 
 /// Takes the pieces of a reply, in order.
 #[async_trait]
 pub trait DeltaSink: Send {
     /// Takes the next piece. Waits while the reader is behind, so that nothing piles up.
     async fn push(&mut self, delta: Delta);
+
+    /// Takes what the provider says that the reply has used so far, where it says so before the end: all of
+    /// it each time. A reply that breaks off later has its count then.
+    async fn count(&mut self, _usage: Usage) {}
 }
 
 /// Keeps every piece: for tests, and for callers that want the whole.

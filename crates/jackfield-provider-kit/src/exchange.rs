@@ -173,10 +173,26 @@ async fn stream(
     decoder: &mut impl DecodeReply,
     pieces: &mut Pieces<'_>,
 ) -> Result<(), ModelError> {
+    let mut known = 0;
     while let Some(event) = events.next().await? {
         let deltas = decoder.push(event.name.as_deref(), &event.data);
         drop(event);
-        pieces.push(deltas.map_err(undecodable)?).await;
+        let (deltas, broken) = match deltas {
+            Ok(deltas) => (deltas, None),
+            Err(error) => (Vec::new(), Some(undecodable(error))),
+        };
+        pieces.push(deltas).await;
+        // What comes with the end is told with the end.
+        if !decoder.is_complete()
+            && let Some(usage) = decoder.counted()
+            && usage.total() != known
+        {
+            known = usage.total();
+            pieces.sink.count(usage).await;
+        }
+        if let Some(failure) = broken {
+            return Err(failure.into());
+        }
         if decoder.is_complete() {
             // A body that is read to its end leaves a connection that can be used again. The reply is
             // whole by now, whatever comes of that.

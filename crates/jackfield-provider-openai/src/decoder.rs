@@ -3,6 +3,7 @@
 use jackfield_dialect_openai::{chat, responses};
 use jackfield_domain::delta::Delta;
 use jackfield_domain::reply::ReplyEnd;
+use jackfield_domain::usage::Usage;
 use jackfield_provider_kit::exchange::{DecodeError, DecodeReply};
 
 /// Reads a reply in one of the two languages.
@@ -19,6 +20,13 @@ impl DecodeReply for Decoder {
         match self {
             Self::ChatCompletions(decoder) => decoder.push(name, data),
             Self::Responses(decoder) => decoder.push(name, data),
+        }
+    }
+
+    fn counted(&self) -> Option<Usage> {
+        match self {
+            Self::ChatCompletions(decoder) => decoder.counted(),
+            Self::Responses(decoder) => decoder.counted(),
         }
     }
 

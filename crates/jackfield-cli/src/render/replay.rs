@@ -116,7 +116,7 @@ pub fn one(out: &mut impl Write, shown: &Shown<'_>, as_json: bool) -> io::Result
     if let Some(rebuilt) = &replayed.rebuilt {
         writeln!(out, "\n{NAME}answered{NAME:#}")?;
         match rebuilt {
-            Rebuilt::Told { input, pieces } => {
+            Rebuilt::Told { input, pieces, .. } => {
                 writeln!(out, "{input:#?}")?;
                 if !pieces.is_empty() {
                     writeln!(

@@ -10,6 +10,7 @@ use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::InputFormat;
+use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
 use super::block::{self, Open};
@@ -264,6 +265,10 @@ impl DecodeReply for Decoder {
             .map_err(|fault| self.fault(fault))?;
         self.told |= !out.is_empty();
         Ok(out)
+    }
+
+    fn counted(&self) -> Option<Usage> {
+        self.end.usage.as_ref().map(usage_from_wire)
     }
 
     fn is_complete(&self) -> bool {

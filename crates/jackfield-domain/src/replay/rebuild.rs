@@ -45,6 +45,8 @@ pub enum Rebuilt {
         input: Box<Input>,
         /// What had come of the reply by then, as far as the facts tell.
         pieces: Vec<Delta>,
+        /// What the reply had used by then; what is no estimate of it had been counted.
+        used: Option<Usage>,
     },
 }
 
@@ -180,10 +182,15 @@ impl Rebuilder<'_> {
             };
             let (attempt, mut end) = (*attempt, Box::new(reply.end.clone()));
             // What nobody counted is estimated again.
+            let used = end.usage;
             end.usage = end.usage.filter(|usage| usage.estimated() == 0);
             let input = Box::new(Input::ReplyEnded { attempt, end });
             let pieces = pieces::of_whole(&reply.message);
-            Some(Rebuilt::Told { input, pieces })
+            Some(Rebuilt::Told {
+                input,
+                pieces,
+                used,
+            })
         });
         if whole.is_ok() {
             return whole;
@@ -443,6 +450,7 @@ impl<'a> Said<'a> {
         let possible = seen.iter().map(|seen| Rebuilt::Told {
             input: Box::new(input.clone()),
             pieces: pieces::of_partial(self.partial, self.usage, *seen, then),
+            used: self.usage,
         });
         possible.collect()
     }
@@ -452,6 +460,7 @@ fn told_alone(input: Input) -> Rebuilt {
     Rebuilt::Told {
         input: Box::new(input),
         pieces: Vec::new(),
+        used: None,
     }
 }
 

@@ -17,7 +17,7 @@ impl Decider<'_> {
             Stage::Ended(_) => return,
             Stage::Calling(attempt) => {
                 let attempt = *attempt;
-                let usage = Some(self.estimate());
+                let usage = Some(self.used_so_far());
                 let partial = self
                     .live
                     .take_reply()

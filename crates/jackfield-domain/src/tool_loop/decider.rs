@@ -39,6 +39,7 @@ impl<'a> Decider<'a> {
     pub(super) fn handle(&mut self, input: Input) {
         match input {
             Input::Delivered(delivery) => self.delivered(&delivery),
+            Input::ReplyCounted { attempt, usage } => self.reply_counted(attempt, usage),
             Input::ReplyDelta { attempt, delta } => self.reply_delta(attempt, &delta),
             Input::ReplyEnded { attempt, end } => self.reply_ended(attempt, *end),
             Input::ReplyFailed { attempt, failure } => self.reply_failed(attempt, failure),

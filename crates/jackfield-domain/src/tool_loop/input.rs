@@ -6,6 +6,7 @@ use crate::failure::{ModelFailure, ToolFailure};
 use crate::ids::{ModelAttempt, ToolAttempt};
 use crate::outcome::ToolResult;
 use crate::reply::ReplyEnd;
+use crate::usage::Usage;
 use crate::wait::{Delivery, JobHandle, Question};
 
 /// Something that has happened. Past tense on purpose.
@@ -13,6 +14,13 @@ use crate::wait::{Delivery, JobHandle, Question};
 pub enum Input {
     /// Somebody answered a wait, or wants the turn to end.
     Delivered(Delivery),
+    /// A provider said what a reply has used so far; more may follow.
+    ReplyCounted {
+        /// The try that it belongs to.
+        attempt: ModelAttempt,
+        /// All that was counted by now.
+        usage: Usage,
+    },
     /// A piece of a reply came.
     ReplyDelta {
         /// The try that it belongs to.
@@ -69,12 +77,12 @@ pub enum Input {
 }
 
 impl Input {
-    /// What kind of input this is.
+    /// What kind of input this is. A count is a piece of its reply, and never leads to a fact by itself.
     #[must_use]
     pub const fn kind(&self) -> InputKind {
         match self {
             Self::Delivered(_) => InputKind::Delivered,
-            Self::ReplyDelta { .. } => InputKind::ReplyDelta,
+            Self::ReplyCounted { .. } | Self::ReplyDelta { .. } => InputKind::ReplyDelta,
             Self::ReplyEnded { .. } => InputKind::ReplyEnded,
             Self::ReplyFailed { .. } => InputKind::ReplyFailed,
             Self::ToolAccepted { .. } => InputKind::ToolAccepted,

@@ -7,6 +7,7 @@ use crate::accumulator::ReplyAccumulator;
 use crate::ids::{ModelAttempt, ToolAttempt, ToolCallId, TurnId};
 use crate::time::{MonoTime, Now};
 use crate::turn::{CallState, Running, Stage, Turn};
+use crate::usage::Usage;
 
 /// Beyond the durable state.
 #[derive(Clone, Debug, Default)]
@@ -23,7 +24,17 @@ pub(crate) struct Live {
 struct LiveReply {
     accumulator: ReplyAccumulator,
     attempt: ModelAttempt,
+    /// Few servers count before the end.
+    counted: Option<Box<Counted>>,
     heard: MonoTime,
+}
+
+/// What a provider has counted of a reply under way.
+#[derive(Clone, Copy, Debug)]
+struct Counted {
+    /// How much of the reply is in the count, in units.
+    units: usize,
+    usage: Usage,
 }
 
 impl Live {
@@ -54,6 +65,7 @@ impl Live {
         self.reply = Some(LiveReply {
             accumulator,
             attempt,
+            counted: None,
             heard: now.mono,
         });
     }
@@ -64,6 +76,24 @@ impl Live {
             reply.heard = now.mono;
             &mut reply.accumulator
         })
+    }
+
+    /// What the provider says that the reply under way has used, up to so many units of it.
+    pub(crate) fn count_reply(&mut self, usage: Usage, units: usize) {
+        // Some servers that do not count begin with a number all the same; a count has an input.
+        if let Some(reply) = self.reply.as_mut().filter(|_| usage.input > 0) {
+            reply.counted = Some(Box::new(Counted { units, usage }));
+        }
+    }
+
+    /// What was counted of the reply under way, and how many units of it came since.
+    pub(super) fn counted(&self) -> (Usage, usize) {
+        let units = self.reply().map_or(0, ReplyAccumulator::units);
+        let counted = self.reply.as_ref().and_then(|reply| reply.counted.as_ref());
+        match counted {
+            Some(counted) => (counted.usage, units.saturating_sub(counted.units)),
+            None => (Usage::default(), units),
+        }
     }
 
     pub(super) fn reply(&self) -> Option<&ReplyAccumulator> {

@@ -70,7 +70,7 @@ impl Decider<'_> {
         match &self.turn.stage {
             Stage::Calling(attempt) => {
                 let (attempt, why) = (*attempt, ModelCallEnd::Lost);
-                let usage = Some(self.estimate());
+                let usage = Some(self.used_so_far());
                 self.decide(Fact::ModelCallEnded {
                     attempt,
                     partial: None,

@@ -18,6 +18,16 @@ use crate::turn::Stage;
 use crate::usage::Usage;
 
 impl Decider<'_> {
+    pub(super) fn reply_counted(&mut self, attempt: ModelAttempt, usage: Usage) {
+        if !self.is_calling(attempt) {
+            return;
+        }
+        let heard = self.live.hear_reply(self.now);
+        if let Some(units) = heard.map(|reply| reply.units()) {
+            self.live.count_reply(usage, units);
+        }
+    }
+
     pub(super) fn reply_delta(&mut self, attempt: ModelAttempt, delta: &Delta) {
         if !self.is_calling(attempt) {
             return;
@@ -37,10 +47,12 @@ impl Decider<'_> {
             return;
         };
         if let Err(violation) = open {
-            return self.reply_unusable(attempt, broken(&violation), counted(end.usage));
+            let usage =
+                counted(end.usage).or_else(|| self.was_counted().then(|| self.used_so_far()));
+            return self.reply_unusable(attempt, broken(&violation), usage);
         }
         // Some servers do not count, and some say so with zeros.
-        let usage = counted(end.usage).unwrap_or_else(|| self.estimate());
+        let usage = counted(end.usage).unwrap_or_else(|| self.used_so_far());
         let Some(reply) = self.live.take_reply() else {
             return;
         };
@@ -73,7 +85,8 @@ impl Decider<'_> {
         }
         // Whatever the adapter makes of it, a provider that said something worked.
         let heard = self.live.reply().is_some_and(|reply| reply.units() > 0);
-        let usage = (heard || failure.may_have_used()).then(|| self.estimate());
+        let used = heard || self.was_counted() || failure.may_have_used();
+        let usage = used.then(|| self.used_so_far());
         self.reply_unusable(attempt, failure, usage);
     }
 
@@ -105,10 +118,21 @@ impl Decider<'_> {
         }
     }
 
-    /// An estimate of what the model call under way has used so far.
-    pub(super) fn estimate(&self) -> Usage {
-        let heard = self.live.reply().map_or(0, ReplyAccumulator::units);
-        Usage::estimate(self.turn.next_input(), estimate::tokens(heard))
+    /// What the model call under way has used so far: what its provider counted, and an estimate of the
+    /// rest. There always is a rest: what was made and never came is in no count.
+    pub(super) fn used_so_far(&self) -> Usage {
+        let (mut used, since) = self.live.counted();
+        let since = since.max(usize::from(used.total() > 0));
+        let input = match used.input {
+            0 => self.turn.next_input(),
+            _ => 0,
+        };
+        used += Usage::estimate(input, estimate::tokens(since));
+        used
+    }
+
+    fn was_counted(&self) -> bool {
+        self.live.counted().0.total() > 0
     }
 
     /// Counts what a model call used that is over, unless that is known already. An estimate is not.

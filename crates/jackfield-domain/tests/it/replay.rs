@@ -7,6 +7,7 @@ use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase};
 use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolName, WaitId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::message::Message;
@@ -148,6 +149,44 @@ fn a_reply_that_ends_inside_a_block_is_rebuilt_with_what_it_cost() {
         let counted = |fact: &Fact| matches!(fact, Fact::ModelCallEnded { usage: Some(_), .. });
         assert!(facts.iter().any(counted));
         assert_eq!(verdicts(&recorder.steps), [Verdict::Same, Verdict::Same]);
+    }
+}
+
+#[test]
+fn a_reply_that_breaks_off_after_a_count_is_rebuilt_with_what_was_counted() {
+    let text = |length| "x".repeat(length);
+    for (before, after) in [(0, 0), (0, 1), (0, 100), (3, 0), (100, 1), (100, 100)] {
+        for way in 0..3 {
+            let mut recorder = Recorder::begin();
+            recorder.say(1, &text(before));
+            let attempt = recorder.attempt();
+            let usage = Usage {
+                input: 10,
+                output: 5,
+                ..Usage::default()
+            };
+            recorder.tell(Input::ReplyCounted { attempt, usage });
+            recorder.say(2, &text(after));
+            match way {
+                0 => {
+                    let kind = ModelFailureKind::Overloaded;
+                    let failure = ModelFailure::new(kind, Phase::MidReply, "no");
+                    recorder.tell(Input::ReplyFailed { attempt, failure });
+                }
+                1 => recorder.delta(Delta::BlockEnded { index: 17 }),
+                _ => {
+                    let end = Box::new(ReplyEnd::new(FinishReason::Stop));
+                    recorder.tell(Input::ReplyEnded { attempt, end });
+                }
+            }
+            let used = recorder.steps[1].facts.iter().find_map(Fact::usage);
+            let (_, used) = used.expect("what it used");
+            assert_eq!((used.counted(), used.estimated_input), (usage, 0));
+            assert!(used.estimated_output > 0);
+            let place = (before, after, way);
+            let verdicts = verdicts(&recorder.steps);
+            assert_eq!(verdicts, [Verdict::Same, Verdict::Same], "{place:?}");
+        }
     }
 }
 

@@ -41,6 +41,11 @@ fn plain() -> Setup {
     }
 }
 
+const FIRST: ModelAttempt = ModelAttempt {
+    round: 1,
+    attempt: 1,
+};
+
 /// All facts, in a journal of one step.
 fn steps(facts: &[Fact]) -> Vec<Envelope> {
     vec![Envelope {
@@ -245,11 +250,79 @@ fn a_call_that_was_cancelled_lost_or_broke_off_is_estimated_and_one_that_was_ref
 }
 
 #[test]
-fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
-    let first = ModelAttempt {
-        round: 1,
-        attempt: 1,
+fn a_call_that_breaks_off_costs_what_was_counted_and_an_estimate_of_the_rest_alone() {
+    let counted = |output| Usage {
+        cache_read: 60,
+        input: 100,
+        output,
+        ..Usage::default()
     };
+    let told = |output| {
+        It::Told(Input::ReplyCounted {
+            attempt: FIRST,
+            usage: counted(output),
+        })
+    };
+    let words = || It::Replies {
+        parts: vec![text("Twelve bytes")],
+        end: None,
+    };
+    let refused = || {
+        fails(ModelFailure::new(
+            ModelFailureKind::Overloaded,
+            Phase::BeforeFirstDelta,
+            "no",
+        ))
+    };
+    let used = |played: Vec<It>| {
+        let mut scene = Scene::begin(Arc::new(plain())).0;
+        for it in played {
+            scene.play(it);
+        }
+        scene.machine.turn().usage()
+    };
+    let with = |output, rest| {
+        let mut all = counted(output);
+        all += Usage::estimate(0, rest);
+        all
+    };
+    let cancels = || It::Cancels(CancelCause::Asked);
+    // A start, an end, and twelve bytes came after the count.
+    assert_eq!(used(vec![told(1), words(), cancels()]), with(1, 4));
+    // What came before it is in it; that something more was made cannot be ruled out.
+    assert_eq!(used(vec![words(), told(9), cancels()]), with(9, 1));
+    assert_eq!(used(vec![told(1), words(), told(9), cancels()]), with(9, 1));
+    // A provider that counts has worked, whatever its failure is called.
+    assert_eq!(used(vec![told(1), refused()]), with(1, 1));
+    // A reply that is whole is counted at its end, if it is.
+    assert_eq!(used(vec![told(1), uncounted("Twelve bytes")]), with(1, 4));
+    let whole = Usage {
+        input: 100,
+        output: 50,
+        ..Usage::default()
+    };
+    assert_eq!(used(vec![told(1), says("yes")]), whole);
+    // A count is of one try, and goes with the process that heard it.
+    // Nor is it one that has no input.
+    let zeros = It::Told(Input::ReplyCounted {
+        attempt: FIRST,
+        usage: Usage {
+            output: 1,
+            ..Usage::default()
+        },
+    });
+    for lost in [
+        vec![zeros, cancels()],
+        vec![told(1), It::Crashes(Restrictions::default())],
+    ] {
+        let usage = used(lost);
+        assert_eq!(usage.estimated(), usage.total());
+        assert!(usage.estimated_input > 0);
+    }
+}
+
+#[test]
+fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
     let told = |input| {
         let usage = Usage {
             input,
@@ -261,11 +334,19 @@ fn a_count_that_comes_late_takes_the_place_of_its_estimate() {
             ..ReplyEnd::new(FinishReason::Stop)
         };
         It::Told(Input::ReplyEnded {
-            attempt: first,
+            attempt: FIRST,
             end: Box::new(end),
         })
     };
     let mut scene = Scene::begin(Arc::new(plain())).0;
+    // What was counted by then is no whole count.
+    scene.play(It::Told(Input::ReplyCounted {
+        attempt: FIRST,
+        usage: Usage {
+            input: 7,
+            ..Usage::default()
+        },
+    }));
     scene.play(It::Cancels(CancelCause::Asked));
     assert!(scene.machine.turn().usage().estimated() > 0);
     assert_eq!(scene.play(told(7)), ["late usage of 10 tokens"]);

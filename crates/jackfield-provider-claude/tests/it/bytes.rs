@@ -2,10 +2,14 @@
 
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind as Kind, Phase, RetryAdvice};
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
+use jackfield_domain::usage::Usage;
+use jackfield_ports::chat_model::ChatModel as _;
+use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_provider_claude::client::Claude;
 use jackfield_provider_claude::config::ClaudeConfig;
 use jackfield_testkit::contract::chat_model::{
@@ -15,7 +19,7 @@ use jackfield_testkit::server::{Framing, RefusingPort, Response, Server};
 use serde_json::{Value, json};
 
 use crate::harness::{ClaudeHarness, MODEL, connect, event};
-use crate::requests::{ask, events, reply};
+use crate::requests::{ask, events, reply, request};
 
 #[tokio::test]
 async fn a_body_that_ends_at_any_byte_before_its_last_is_interrupted() {
@@ -104,6 +108,30 @@ async fn an_error_with_a_status_of_success_is_an_error() {
     let body = error("overloaded_error", "Overloaded");
     let (_, failure) = bench.failure(Response::json(200, body.to_string())).await;
     assert_eq!(failure.kind, Kind::Overloaded);
+}
+
+#[tokio::test]
+async fn what_is_counted_before_the_end_is_told_when_it_comes() {
+    let bench = Bench::new().await;
+    let wire = reply();
+    let begun = Usage {
+        cache_read: 10,
+        input: 25,
+        output: 1,
+        ..Usage::default()
+    };
+    let all = [1, 2, 7].map(|output| Usage { output, ..begun });
+    let last = wire.pieces.len() - 1;
+    for (pieces, told) in [(1, 1), (5, 1), (last, 3)] {
+        let response = Response::event_stream(wire.pieces[..pieces].concat());
+        bench.server.answer(response.cut_off());
+        let mut counts = Counts::default();
+        let request = request(MODEL);
+        bench.model.reply(&request, &mut counts).await.unwrap_err();
+        assert_eq!(counts.told.first().map(|(before, _)| *before), Some(0));
+        let usages: Vec<_> = counts.told.into_iter().map(|(_, usage)| usage).collect();
+        assert_eq!(usages, all[..told], "after {pieces} pieces");
+    }
 }
 
 #[tokio::test]
@@ -268,6 +296,24 @@ async fn a_reset_within_the_stream_is_interrupted() {
         let response = Response::event_stream(reply().pieces[..5].concat());
         let (_, failure) = bench.failure(response.framed(framing).reset()).await;
         assert_eq!(failure.kind, Kind::Interrupted);
+    }
+}
+
+/// Keeps what was counted, and in front of how many pieces.
+#[derive(Default)]
+struct Counts {
+    deltas: usize,
+    told: Vec<(usize, Usage)>,
+}
+
+#[async_trait]
+impl DeltaSink for Counts {
+    async fn push(&mut self, _: Delta) {
+        self.deltas += 1;
+    }
+
+    async fn count(&mut self, usage: Usage) {
+        self.told.push((self.deltas, usage));
     }
 }
 

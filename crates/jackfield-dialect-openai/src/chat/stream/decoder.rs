@@ -291,6 +291,10 @@ impl DecodeReply for Decoder {
         Ok(out)
     }
 
+    fn counted(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn is_complete(&self) -> bool {
         self.done
     }

@@ -12,6 +12,7 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::{FinishReason, ReplyEnd};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::InputFormat;
+use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
 use super::message;
@@ -41,6 +42,7 @@ pub struct Decoder {
     slots: Slots,
     text_tools: HashSet<Arc<str>>,
     told: bool,
+    usage: Option<Usage>,
 }
 
 impl Decoder {
@@ -57,6 +59,7 @@ impl Decoder {
             slots: Slots::default(),
             text_tools: HashSet::new(),
             told: false,
+            usage: None,
         }
     }
 
@@ -101,6 +104,7 @@ impl Decoder {
             }
             "response.created" | "response.in_progress" | "response.queued" => {
                 if let Some(response) = event.response {
+                    self.count(&response);
                     self.id = response.id.or_else(|| self.id.take());
                     self.model = response.model.or_else(|| self.model.take());
                 }
@@ -193,6 +197,7 @@ impl Decoder {
 
     /// The end of the reply; `word` is its status where it does not say so itself.
     fn ended(&mut self, mut response: IncomingResponse, word: &str) -> Result<(), Fault> {
+        self.count(&response);
         let status = response.status.take().filter(|status| !status.is_empty());
         let status = status.unwrap_or_else(|| word.to_owned());
         if status == "failed" {
@@ -207,6 +212,12 @@ impl Decoder {
         self.finish = Some(finish_reason(&status, details, self.slots.seen));
         self.end = Some(response);
         Ok(())
+    }
+
+    /// A server counts at the end of a reply, also of one that failed; some do so before.
+    fn count(&mut self, response: &IncomingResponse) {
+        let usage = response.usage.as_ref().map(usage_from_wire);
+        self.usage = usage.or(self.usage);
     }
 
     const fn phase(&self) -> Phase {
@@ -260,6 +271,10 @@ impl DecodeReply for Decoder {
         Ok(out)
     }
 
+    fn counted(&self) -> Option<Usage> {
+        self.usage
+    }
+
     fn is_complete(&self) -> bool {
         self.finish.is_some()
     }
@@ -273,7 +288,7 @@ impl DecodeReply for Decoder {
         let mut end = ReplyEnd::new(finish);
         end.model = named(response.model.or(self.model));
         end.upstream = named(response.id.or(self.id));
-        end.usage = response.usage.as_ref().map(usage_from_wire);
+        end.usage = self.usage;
         for n in 0..response.input_transformations.map_or(0, |all| all.len()) {
             end.notes.push(Note::new(
                 NoteKind::Dropped,

@@ -9,6 +9,7 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::tool_input::ToolInput;
+use jackfield_domain::usage::Usage;
 use serde_json::{Value, json};
 
 use super::reply_laws::accumulated;
@@ -94,6 +95,24 @@ fn arguments(index: i64, id: &str, piece: &str) -> Value {
 
 fn message(id: &str, text: &str) -> Value {
     json!({ "type": "message", "id": id, "role": "assistant", "status": "completed", "content": [{ "type": "output_text", "text": text, "annotations": [] }] })
+}
+
+#[test]
+fn what_a_response_that_failed_has_used_is_known() {
+    let mut decoder = Decoder::new(owner());
+    decoder.push(None, &created().to_string()).expect("sound");
+    assert_eq!(decoder.counted(), None);
+    let failed = json!({ "type": "response.failed", "response": {
+        "status": "failed", "error": { "code": "server_error", "message": "no" },
+        "usage": { "input_tokens": 12, "output_tokens": 3 },
+    } });
+    assert!(decoder.push(None, &failed.to_string()).is_err());
+    let used = Usage {
+        input: 12,
+        output: 3,
+        ..Usage::default()
+    };
+    assert_eq!(decoder.counted(), Some(used));
 }
 
 #[test]

@@ -21,6 +21,17 @@ use jackfield_domain::wait::{
 use super::scenario::TOOLS;
 use super::{Class, World, pick_from};
 
+/// What a provider counts before the end of a reply.
+pub(crate) const SO_FAR: Usage = Usage {
+    cache_read: 10,
+    cache_write: 0,
+    estimated_input: 0,
+    estimated_output: 0,
+    input: 60,
+    output: 2,
+    reasoning: 0,
+};
+
 /// The variant of a final answer.
 pub(crate) const FINAL: u16 = 6;
 
@@ -42,6 +53,9 @@ impl World {
             0..=4 => self.calls(attempt, blocks, bits),
             5 => {
                 // Some text, and the reply goes on.
+                if bits.is_multiple_of(3) {
+                    self.count(attempt);
+                }
                 self.used_blocks(attempt, 1);
                 self.say(attempt, blocks, "So far. ");
             }
@@ -71,6 +85,9 @@ impl World {
             }
             _ => {
                 self.tells_later(attempt);
+                if bits.is_multiple_of(3) {
+                    self.count(attempt);
+                }
                 self.land(&Attempt::Model(attempt));
                 let advice = match bits % 4 {
                     0 => RetryAdvice::Never,
@@ -128,6 +145,12 @@ impl World {
             _ => FinishReason::ToolCalls,
         };
         self.end(attempt, finish);
+    }
+
+    /// The provider says what its reply has used so far.
+    fn count(&mut self, attempt: ModelAttempt) {
+        let usage = SO_FAR;
+        self.feed(Input::ReplyCounted { attempt, usage });
     }
 
     /// A count of a call that has failed by then is among what a network may bring.
@@ -271,7 +294,8 @@ pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
 /// The try that an input answers, if it answers one.
 pub(crate) fn attempt_of(input: &Input) -> Option<Attempt> {
     match input {
-        Input::ReplyDelta { attempt, .. }
+        Input::ReplyCounted { attempt, .. }
+        | Input::ReplyDelta { attempt, .. }
         | Input::ReplyEnded { attempt, .. }
         | Input::ReplyFailed { attempt, .. } => Some(Attempt::Model(*attempt)),
         Input::ToolAccepted { attempt, .. }

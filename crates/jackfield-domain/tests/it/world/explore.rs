@@ -21,6 +21,7 @@ pub(crate) enum Class {
     CallShownInVain,
     CancelDuringAReply,
     CancelDuringATool,
+    CountedInPart,
     CrashInRecovery,
     CrashWithTwoRunning,
     Elicitation,
@@ -60,7 +61,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 43] = [
+    pub(crate) const ALL: [Self; 44] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -68,6 +69,7 @@ impl Class {
         Self::CallShownInVain,
         Self::CancelDuringAReply,
         Self::CancelDuringATool,
+        Self::CountedInPart,
         Self::CrashInRecovery,
         Self::CrashWithTwoRunning,
         Self::Elicitation,

@@ -9,6 +9,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::{Input, Step};
 use jackfield_domain::usage::Usage;
 
+use super::answers::SO_FAR;
 use super::{Class, Property, World};
 
 /// What the provider charged.
@@ -73,9 +74,10 @@ impl World {
         let mut all = Usage::default();
         counted.values().for_each(|usage| all += *usage);
         uncounted.values().for_each(|usage| all += *usage);
-        let marked = uncounted
-            .values()
-            .all(|usage| usage.estimated() == usage.total() && usage.total() > 0);
+        let marked = uncounted.values().all(|usage| match usage.counted() {
+            SO_FAR => usage.estimated_input == 0 && usage.estimated_output > 0,
+            counted => counted == Usage::default() && usage.total() > 0,
+        });
         let complete = owed.iter().all(|attempt| uncounted.contains_key(attempt));
         // What an open turn tells is told by its fold; of one that is over the machine is left.
         let folded = Session::fold(self.session().clone(), &self.committed);
@@ -91,6 +93,9 @@ impl World {
         }
         if !uncounted.is_empty() {
             self.classes.insert(Class::EstimatedUsage);
+        }
+        if uncounted.values().any(|usage| usage.counted() == SO_FAR) {
+            self.classes.insert(Class::CountedInPart);
         }
         let settled = |fact: &Fact| {
             fact.usage().is_some_and(|(attempt, usage)| {
