@@ -150,17 +150,7 @@ async fn reasoning_with_calls_over_several_rounds() {
         "2 and 6.",
     ];
     let begin = Message::user("Begin.");
-    let (own, others) = ([Wire::OpenAiResponses], [Wire::Claude, Wire::DeepSeek]);
-    check_all(&others, &REASONING, &begin, &turns, &lines, |_| {}).await;
-    check_all(&own, &others, &begin, &turns, &lines, |_| {}).await;
-    // Responses holds an item of reasoning against the call behind it, which a client that keeps its
-    // conversation itself knows by an id of ours: between the two of one language there are no calls.
-    let turn = Turn::reply([
-        thought("A sum, then.", "b25l"),
-        Part::Text("It is 2.".to_owned()),
-    ]);
-    let lines = ["(A sum, then.)", "It is 2."];
-    check_all(&own, &own, &begin, &[turn], &lines, |_| {}).await;
+    check_all(&REASONING, &REASONING, &begin, &turns, &lines, |_| {}).await;
 }
 
 #[tokio::test]

@@ -23,7 +23,7 @@ use jackfield_domain::reply::{Reply, ReplyEnd};
 use serde_json::json;
 
 use super::DIALECT;
-use super::reply::{error_to_wire, response_id, to_wire};
+use super::reply::{error_to_wire, response_id, to_wire, without_upstream};
 use super::stream::{Encoder, Standing};
 use super::wire::{Response, ResponseError};
 use crate::serve_error;
@@ -146,6 +146,7 @@ pub fn about_id(told: &str) -> Option<&str> {
 /// The id of the response that an item of ours is in, by the item's own.
 #[must_use]
 pub fn response_of_item(item: &str) -> Option<&str> {
+    let (item, _) = without_upstream(item);
     let (_, rest) = ITEMS.iter().find_map(|prefix| {
         let rest = item.strip_prefix(prefix)?;
         Some((prefix, rest.strip_prefix('_')?))

@@ -139,10 +139,13 @@ impl Batch {
 impl Call {
     /// Shows the call.
     fn begin(&self, next: &mut u32, shown: &mut Vec<Shown>) {
-        let (ran_by, states) = match &self.shown {
+        let (ran_by, states, upstream) = match &self.shown {
             As::Nothing => return,
-            As::Clients => (RanBy::Client, self.opaque.as_slice()),
-            As::Servers(state) => (RanBy::Provider, std::slice::from_ref(state)),
+            As::Clients => {
+                let upstream = self.call.upstream.clone();
+                (RanBy::Client, self.opaque.as_slice(), upstream)
+            }
+            As::Servers(state) => (RanBy::Provider, std::slice::from_ref(state), None),
         };
         let (json, text) = match &self.call.input {
             ToolInput::Json(input) => (true, input.raw()),
@@ -152,7 +155,7 @@ impl Call {
             json,
             name: self.call.name.as_str().into(),
             ran_by,
-            upstream: None,
+            upstream,
         };
         let call = Some(self.call.id.clone());
         block(start, call, text, states, next, shown);

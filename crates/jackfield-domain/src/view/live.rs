@@ -275,10 +275,10 @@ fn began(started: &Started, turn: &Turn) -> Option<(BlockStart, Option<ToolCallI
             name,
             upstream,
         } => {
-            let (ran_by, upstream) = if *by_provider {
-                (RanBy::Provider, upstream.clone())
+            let ran_by = if *by_provider {
+                RanBy::Provider
             } else if turn.shows_as_written(name.as_str(), *json) {
-                (RanBy::Client, None)
+                RanBy::Client
             } else {
                 return None;
             };
@@ -286,7 +286,7 @@ fn began(started: &Started, turn: &Turn) -> Option<(BlockStart, Option<ToolCallI
                 json: *json,
                 name: name.as_str().into(),
                 ran_by,
-                upstream,
+                upstream: upstream.clone(),
             };
             (start, Some(id.clone()))
         }

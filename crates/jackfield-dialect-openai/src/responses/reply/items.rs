@@ -3,7 +3,7 @@
 //! Ids of messages and calls are made here, because a stream tells them before it is known what the
 //! provider called them. Reasoning and what only its owner understands keep their own.
 
-use jackfield_domain::block::Annotation;
+use jackfield_domain::block::{Annotation, UpstreamId};
 use jackfield_domain::opaque::OpaqueState;
 use serde_json::{Map, Value, json};
 
@@ -15,6 +15,23 @@ pub(crate) fn item_id(prefix: &str, reply: &str, place: usize) -> String {
     format!("{prefix}_{reply}_{place}")
 }
 
+/// The id of an item without the provider's id of its call, and that, if it has one in it.
+pub(crate) fn without_upstream(id: &str) -> (&str, Option<&str>) {
+    match id.split_once(UPSTREAM) {
+        Some((item, upstream)) if fits(upstream) => (item, Some(upstream)),
+        Some(_) | None => (id, None),
+    }
+}
+
+/// What stands before a provider's id of a call: nothing else in an id of ours has it.
+const UPSTREAM: char = '-';
+
+/// Whether an id may stand in one of ours.
+fn fits(id: &str) -> bool {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    (1..=64).contains(&id.len()) && id.bytes().all(plain)
+}
+
 /// What items are made of that are not taken over as they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made<'a> {
@@ -24,6 +41,8 @@ pub(crate) struct Made<'a> {
     pub(crate) place: usize,
     /// What is known of the block.
     pub(crate) states: &'a [OpaqueState],
+    /// What the provider calls the call, if it is one.
+    pub(crate) upstream: Option<&'a UpstreamId>,
 }
 
 impl Made<'_> {
@@ -37,7 +56,7 @@ impl Made<'_> {
         wire::Item::Message(wire::Message {
             role: wire::Role::Assistant,
             content,
-            extra: self.extra("msg", known, Some(status)),
+            extra: extra(item_id("msg", self.reply, self.place), known, Some(status)),
         })
     }
 
@@ -53,7 +72,11 @@ impl Made<'_> {
             arguments: Value::from(arguments),
             call_id: call_id.to_owned(),
             name: name.to_owned(),
-            extra: self.extra("fc", self.known_call(), Some(status)),
+            extra: extra(
+                self.call_item_id("fc", call_id),
+                self.known_call(),
+                Some(status),
+            ),
         })
     }
 
@@ -63,7 +86,7 @@ impl Made<'_> {
             call_id: call_id.to_owned(),
             input: input.to_owned(),
             name: name.to_owned(),
-            extra: self.extra("ctc", self.known_call(), None),
+            extra: extra(self.call_item_id("ctc", call_id), self.known_call(), None),
         })
     }
 
@@ -95,24 +118,38 @@ impl Made<'_> {
         state::fields(known, &state::FIELDS_OF_CALL)
     }
 
-    fn extra(
-        &self,
-        prefix: &str,
-        known: Option<&Map<String, Value>>,
-        status: Option<&str>,
-    ) -> Map<String, Value> {
+    /// The id of the item of a call.
+    ///
+    /// A provider of this dialect holds its reasoning against the call behind it, and a client that keeps its
+    /// conversation itself knows that call by our id alone: so the provider's own stands in that of the item.
+    pub(crate) fn call_item_id(&self, prefix: &str, call_id: &str) -> String {
         let id = item_id(prefix, self.reply, self.place);
-        let mut extra = Map::from_iter([("id".to_owned(), Value::from(id))]);
-        if let Some(status) = status {
-            extra.insert("status".to_owned(), status.into());
+        let is_told = |upstream: &&UpstreamId| {
+            *upstream.owner.dialect == *DIALECT && *upstream.id != *call_id && fits(&upstream.id)
+        };
+        match self.upstream.filter(is_told) {
+            Some(upstream) => format!("{id}{UPSTREAM}{}", upstream.id),
+            None => id,
         }
-        for (key, json) in known.into_iter().flatten() {
-            if key != "id" && (key != "status" || !extra.contains_key(key)) {
-                extra.insert(key.clone(), json.clone());
-            }
-        }
-        extra
     }
+}
+
+/// The fields of an item that no block says: our own, and what its owner wrote beside them.
+fn extra(
+    id: String,
+    known: Option<&Map<String, Value>>,
+    status: Option<&str>,
+) -> Map<String, Value> {
+    let mut extra = Map::from_iter([("id".to_owned(), Value::from(id))]);
+    if let Some(status) = status {
+        extra.insert("status".to_owned(), status.into());
+    }
+    for (key, json) in known.into_iter().flatten() {
+        if key != "id" && (key != "status" || !extra.contains_key(key)) {
+            extra.insert(key.clone(), json.clone());
+        }
+    }
+    extra
 }
 
 /// The remarks that a client of this dialect can read.

@@ -29,6 +29,17 @@ pub fn to_wire(reply: &Reply, about: &About) -> (wire::Response, Vec<Note>) {
             reply: &about.id,
             place: output.len(),
             states: &block.opaque,
+            upstream: match &block.content {
+                Content::ToolCall(call) => call.upstream.as_ref(),
+                Content::Audio(_)
+                | Content::Document(_)
+                | Content::Image(_)
+                | Content::Opaque(_)
+                | Content::Refusal(_)
+                | Content::Text(_)
+                | Content::Thinking(_)
+                | Content::ToolOutcome(_) => None,
+            },
         };
         let path = format!("blocks[{n}]");
         let rest = blocks.get(n..).unwrap_or_default();

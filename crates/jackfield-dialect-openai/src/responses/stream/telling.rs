@@ -88,6 +88,13 @@ impl Waiting {
             reply: &out.about.id,
             place,
             states: &self.states,
+            upstream: match &self.start {
+                BlockStart::ToolCall { upstream, .. } => upstream.as_ref(),
+                BlockStart::Refusal
+                | BlockStart::Text
+                | BlockStart::Thinking { .. }
+                | BlockStart::Whole(_) => None,
+            },
         }
     }
 
@@ -190,8 +197,8 @@ impl Waiting {
             (Told::Input, done, "input", "ctc")
         };
         if !self.told {
-            let id = item_id(prefix, &out.about.id, out.next_place());
             let made = self.made(out);
+            let id = made.call_item_id(prefix, &self.call);
             let item = if json {
                 made.call(&self.call, name, "", "in_progress")
             } else {

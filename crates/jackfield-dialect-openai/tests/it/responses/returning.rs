@@ -2,21 +2,31 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_openai::profile::Profile;
+use jackfield_dialect_openai::responses::serve::{Responses, response_of_item};
 use jackfield_dialect_openai::responses::{request, validator};
-use jackfield_domain::block::{Block, CalledName, Content, OpaqueBlock, RanBy, Thinking, ToolCall};
+use jackfield_domain::block::{
+    Block, CalledName, Content, OpaqueBlock, RanBy, Thinking, ToolCall, UpstreamId,
+};
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::{OutcomePart, ToolOutcome, ToolResult};
+use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::{ResponseFormat, Settings};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::tool::ToolChoice;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
+use jackfield_testkit::arb as kit;
+use proptest::strategy::{Strategy as _, ValueTree as _};
+use proptest::test_runner::TestRunner;
 use serde_json::{Value, json};
 
 use super::arb::{own_state, part, reasoning};
-use super::owner;
+use super::{about, owner};
 
 fn of(messages: Vec<Message>) -> ModelRequest {
     ModelRequest {
@@ -127,6 +137,81 @@ fn a_reply_goes_back_as_it_came() {
         ]
     );
     assert_eq!(notes, [""; 0]);
+}
+
+#[test]
+fn a_client_that_keeps_its_conversation_brings_back_what_its_provider_calls_a_call() {
+    let ours = ToolCallId::parse("call_a").expect("an id");
+    let made = |dialect: &str| {
+        let call = Block::from(Content::ToolCall(Arc::new(ToolCall {
+            id: ours.clone(),
+            input: ToolInput::Json(JsonInput::parse("{}")),
+            name: CalledName::new("clock"),
+            ran_by: RanBy::Client,
+            upstream: Some(UpstreamId {
+                id: "call_of-theirs".into(),
+                owner: StateOwner {
+                    dialect: dialect.into(),
+                    ..owner()
+                },
+            }),
+        })));
+        let blocks = vec![thought(reasoning(1, "Hm", Some("ZQ=="))), call];
+        Reply {
+            end: ReplyEnd::new(FinishReason::ToolCalls),
+            message: Arc::new(Message::new(Role::Assistant, blocks)),
+        }
+    };
+    let whole = |reply: &Reply| {
+        let (body, _) = Responses.reply(reply, &about());
+        serde_json::from_slice::<Value>(&body).expect("JSON")["output"].clone()
+    };
+    let streamed = |reply: &Reply| {
+        let mut encoder = Responses.encoder(&about());
+        let mut runner = TestRunner::deterministic();
+        let pieces = kit::deltas_of(&reply.message.blocks);
+        let pieces = pieces.new_tree(&mut runner).expect("pieces").current();
+        for piece in &pieces {
+            let begins = matches!(
+                piece,
+                Delta::BlockStarted {
+                    start: BlockStart::ToolCall { .. },
+                    ..
+                }
+            );
+            encoder.push(piece, begins.then_some(&ours));
+        }
+        let events = encoder.finish(&reply.end);
+        let last: Value = serde_json::from_str(&events.last().expect("an end").data).expect("JSON");
+        last["response"]["output"].clone()
+    };
+    // Another dialect's id is of no use here, and is not told.
+    let item = &whole(&made("another"))[1];
+    assert_eq!(item["id"], json!(format!("fc_{}_1", about().id)));
+    let reply = made(&owner().dialect);
+    assert_eq!(streamed(&reply), whole(&reply));
+    let mut input = vec![json!({ "role": "user", "content": "What time is it?" })];
+    input.extend(whole(&reply).as_array().expect("items").iter().cloned());
+    assert_eq!(input[2]["call_id"], "call_a");
+    let told = input[2]["id"].as_str().expect("an id");
+    assert_eq!(response_of_item(told), Some(&*about().id));
+    let output = json!({ "type": "function_call_output", "call_id": "call_a", "output": "noon" });
+    input.push(output);
+    let body = json!({ "model": "m", "store": false, "input": input }).to_string();
+    let asked = Responses.request(&|_| None, body.as_bytes(), &|_| owner());
+    let asked = asked.expect("a request");
+    let profile = Profile::OPENAI;
+    let (body, _) =
+        request::to_wire(&of(asked.messages), &owner(), &profile, true).expect("a body");
+    let body = serde_json::to_value(&body).expect("JSON");
+    assert_eq!(body["input"][1], reasoning(1, "Hm", Some("ZQ==")));
+    for item in [&body["input"][2], &body["input"][3]] {
+        assert_eq!(item["call_id"], "call_of-theirs", "{item}");
+    }
+    assert_eq!(
+        body["input"][2]["id"],
+        json!(format!("fc_{}_1", about().id))
+    );
 }
 
 #[test]

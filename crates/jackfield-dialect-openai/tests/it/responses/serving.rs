@@ -257,6 +257,7 @@ fn ids_lead_back_to_their_response() {
     for item in [
         "msg_turn_ab_0_3",
         "fc_turn_ab_0_12",
+        "fc_turn_ab_0_12-call_of-theirs",
         "mcp_turn_ab_0_0",
         "rs_turn_ab_0_0",
     ] {
@@ -264,6 +265,7 @@ fn ids_lead_back_to_their_response() {
     }
     for item in [
         "rs_68af",
+        "fc_68af-12_3",
         "turn_ab_0_3",
         "msg_turn_ab_0_x",
         "msg_",

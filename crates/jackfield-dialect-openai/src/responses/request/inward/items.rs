@@ -1,12 +1,12 @@
 //! The items of a client's conversation as messages.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use jackfield_dialect_kit::client_ids::ClientIds;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{
-    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
+    Block, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall, UpstreamId,
 };
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
@@ -17,6 +17,8 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Map, Value, json};
 
 use super::Invalid;
+use crate::responses::reply::without_upstream;
+use crate::responses::serve::response_of_item;
 use crate::responses::state::{self, MessagePart};
 use crate::responses::wire;
 
@@ -28,6 +30,8 @@ pub(super) struct Inward<'a> {
     pub(super) ids: ClientIds<'a>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
+    /// What providers call the calls that came so far.
+    theirs: HashSet<Arc<str>>,
 }
 
 /// Maps the conversation: what the model said in a row is one message, and so are outputs in a row.
@@ -49,6 +53,7 @@ pub(super) fn from_wire(
         ids: ClientIds::new(owner),
         notes,
         owner,
+        theirs: HashSet::new(),
     };
     let mut messages: Vec<Message> = Vec::new();
     for (n, item) in items.into_iter().enumerate() {
@@ -189,8 +194,20 @@ impl Inward<'_> {
         input: ToolInput,
         mut extra: Map<String, Value>,
     ) -> Block {
-        let (id, upstream) = self.ids.of_call(call_id);
+        let (id, mut upstream) = self.ids.of_call(call_id);
         extra.retain(|_, json| !json.is_null());
+        if let Some(Value::String(item)) = extra.get_mut("id")
+            && let (ours, Some(theirs)) = without_upstream(item)
+            && response_of_item(ours).is_some()
+        {
+            // What its provider calls the call came in the id of its item; some call all of theirs the same.
+            let id: Arc<str> = theirs.into();
+            if self.theirs.insert(Arc::clone(&id)) {
+                let owner = self.owner.clone();
+                upstream = Some(UpstreamId { id, owner });
+            }
+            *item = ours.to_owned();
+        }
         if let Some(caller) = extra.get("caller") {
             self.callers.insert(id.clone(), caller.clone());
         }
