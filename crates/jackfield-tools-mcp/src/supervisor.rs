@@ -38,6 +38,8 @@ pub(crate) enum Demand {
 pub(crate) struct Supervisor {
     backoff: Backoff,
     demands: mpsc::Receiver<Demand>,
+    /// Why it is down, as it was logged: each try that fails in the same way is no news.
+    down: Option<Fault>,
     shared: Arc<Shared>,
     waiting: Vec<oneshot::Sender<Result<Arc<Connection>, Fault>>>,
 }
@@ -62,6 +64,7 @@ impl Supervisor {
         Self {
             backoff: Backoff::default(),
             demands,
+            down: None,
             shared,
             waiting: Vec::new(),
         }
@@ -163,6 +166,9 @@ impl Supervisor {
     async fn keep(&mut self, mut running: Running) -> Next {
         let connection = Arc::clone(&running.connection);
         self.remember(connection.era);
+        if self.down.take().is_some() {
+            tracing::info!(server = %self.shared.config.id, "an MCP server is there again");
+        }
         self.tell(ready(&connection));
         for reply in self.waiting.drain(..) {
             let _gone = reply.send(Ok(Arc::clone(&connection)));
@@ -220,7 +226,12 @@ impl Supervisor {
             let _gone = reply.send(Err(fault.clone()));
         }
         let id = &self.shared.config.id;
-        tracing::warn!(server = %id, "an MCP server is down: {fault}");
+        if self.down.as_ref() == Some(&fault) {
+            tracing::debug!(server = %id, "an MCP server is down still: {fault}");
+        } else {
+            tracing::warn!(server = %id, "an MCP server is down: {fault}");
+            self.down = Some(fault.clone());
+        }
         self.tell(ServerState::Failed { fault, pause });
     }
 

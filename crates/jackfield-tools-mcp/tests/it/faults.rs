@@ -6,8 +6,10 @@ use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_ports::toolbox::Toolbox as _;
 use jackfield_tools_mcp::ServerState;
 use serde_json::{Value, json};
+use tracing::Level;
 
 use crate::harness::{Scripted, is_alive, run, script, settings, soon, through_shell, tool};
+use crate::logged;
 
 #[track_caller]
 fn fault(state: ServerState) -> (String, String) {
@@ -218,6 +220,41 @@ async fn a_server_that_cannot_start_is_not_tried_by_itself() {
         soon(server.toolbox.start()).await.unwrap_err();
     }
     assert_eq!(server.count("start"), tries);
+}
+
+#[tokio::test]
+async fn why_a_server_is_down_is_logged_once_until_that_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let code = folder.path().join("code");
+    std::fs::write(&code, "3").unwrap();
+    let server = Scripted::with(script("die", &json!([{ "die": 9 }])), |config, settings| {
+        settings.backoff = Duration::ZERO;
+        let code = code.display();
+        let begin = format!("[ -s {code} ] && exit $(cat {code}); exec \"$0\" \"$1\"");
+        through_shell(config, &begin);
+    });
+    // What is logged for the first time may be missed, where others begin to log at the same moment.
+    soon(server.toolbox.start()).await.unwrap_err();
+    let (logged, _guard) = logged::record();
+    for _ in 0..3 {
+        soon(server.toolbox.start()).await.unwrap_err();
+    }
+    assert_eq!(logged.levels(), [Level::INFO; 0]);
+    std::fs::write(&code, "4").unwrap();
+    for _ in 0..3 {
+        soon(server.toolbox.start()).await.unwrap_err();
+    }
+    assert_eq!(logged.levels(), [Level::WARN]);
+    std::fs::write(&code, "").unwrap();
+    soon(server.toolbox.start()).await.unwrap();
+    assert_eq!(logged.levels(), [Level::WARN, Level::INFO]);
+    // What runs and ends is down anew.
+    let before = logged.levels().len();
+    let _failed = server.failure("die").await;
+    while logged.levels().len() == before {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(logged.levels()[before], Level::WARN);
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ mod gate;
 mod harness;
 mod jobs;
 mod lists;
+mod logged;
 mod mutations;
 mod outcomes;
 mod processes;
