@@ -76,7 +76,7 @@ impl Drop for Keeper {
 
 impl Engine {
     /// Keeps the sessions of this engine's journal until the keeper is dropped. `tell` is called with
-    /// what came of each, and must not wait.
+    /// what came of each, and must not wait. What somebody else took up first is not told.
     ///
     /// Only processes that are meant to recover what others left keep sessions. Needs a runtime.
     #[must_use = "dropping the keeper ends it"]
@@ -206,6 +206,19 @@ impl Keeping {
         let Some(session) = self.running.remove(&id) else {
             return;
         };
+        let is_theirs = matches!(
+            driven,
+            Some(Err(
+                EngineError::Busy { .. } | EngineError::NothingOpen { .. }
+            ))
+        );
+        if is_theirs {
+            // Whoever answered it, or resumed it, was quicker: it was not taken up here, and nothing is wrong.
+            let pause = AFTER_AN_ERROR;
+            let until = Instant::now() + pause;
+            self.left.insert(session, Left { pause, until });
+            return;
+        }
         if matches!(driven, Some(Ok(_))) {
             self.left.remove(&session);
         } else {

@@ -495,3 +495,57 @@ async fn of_a_hundred_thousand_waiting_turns_only_those_are_touched_that_are_due
     let asked = journal.asked.load(Ordering::SeqCst);
     assert!(asked < 1000, "it asked {asked} times in ten minutes");
 }
+
+/// A session that is due for ever, as it is for a keeper that looked before somebody else took it up.
+fn due_for_ever(template: Vec<Envelope>) -> Arc<Vast> {
+    Arc::new(Vast {
+        asked: AtomicUsize::new(0),
+        answered: BTreeSet::new(),
+        due: Mutex::new([(Paused::default().wall(), [session()].into())].into()),
+        epochs: AtomicUsize::new(0),
+        template,
+        touched: Mutex::default(),
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_somebody_else_took_up_first_is_no_failure() {
+    let memory = Arc::new(MemoryJournal::default());
+    let before = engine(Arc::clone(&memory) as Arc<dyn Journal>, done());
+    left_waiting(&memory, &before).await;
+    let load = || async { memory.load(&session()).await.expect("a session").steps };
+    let waiting = load().await;
+    let cancel = DeliveryBody::Cancel {
+        cause: CancelCause::Asked,
+        turn: TurnId::derive(&session(), 1),
+    };
+    let id = DeliveryId::parse("cancel").expect("a valid id");
+    let session_id = session();
+    let delivered = memory.deliver(&session_id, id, "somebody".into(), cancel);
+    delivered.await.expect("delivered");
+    let resume = ResumeSession::new(session(), options().policy);
+    before.resume(resume, &mut ()).await.expect("it ends");
+    for (template, is_driven) in [(waiting, true), (load().await, false)] {
+        let journal = due_for_ever(template);
+        let engine = engine(Arc::clone(&journal) as Arc<dyn Journal>, done());
+        let mut resume = ResumeSession::new(session(), asks());
+        resume.stay = true;
+        let theirs = engine.clone();
+        let theirs = tokio::spawn(async move {
+            if is_driven {
+                let driven = theirs.resume(resume, &mut ()).await;
+                panic!("it ended: {driven:?}");
+            }
+        });
+        while is_driven && journal.epochs.load(Ordering::SeqCst) == 0 {
+            tokio::task::yield_now().await;
+        }
+        let (_keeper, mut kept) = keep(&engine, allows());
+        tokio::time::sleep(Duration::from_secs(60)).await;
+        let told = kept.try_recv();
+        assert!(told.is_err(), "{told:?}");
+        let asked = journal.asked.load(Ordering::SeqCst);
+        assert!((10..300).contains(&asked), "it asked {asked} times");
+        theirs.abort();
+    }
+}
