@@ -48,7 +48,9 @@ pub(crate) async fn serve(
     builder
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_time)
-        .max_buf_size(BUFFER);
+        .max_buf_size(BUFFER)
+        // What the buffer takes in one go may be more than it is to hold.
+        .max_header_size(BUFFER);
     if limits.headers != HEADERS {
         // As many as it takes by itself, it keeps in place.
         builder.max_headers(limits.headers);
