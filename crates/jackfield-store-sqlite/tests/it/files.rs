@@ -114,7 +114,8 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
     let Refusal::Unwritable { why } = refused else {
         panic!("{refused:?}");
     };
-    assert!(why.contains("make room"), "{why}");
+    let path = place.file().display().to_string();
+    assert!(why.starts_with(&path) && why.contains("make room"), "{why}");
     let loaded = journal.load(&s).await.expect("the session");
     assert_eq!(loaded.steps.len() as u64, position);
     journal.close().await;
@@ -124,6 +125,28 @@ async fn a_full_disk_refuses_whole_appends_and_spares_what_is_there() {
         journal.append(&append(&s, epoch, position)).await,
         Appended::Committed
     ));
+}
+
+#[tokio::test]
+async fn what_can_only_be_read_is_named_with_what_it_has_to_be() {
+    let place = Place::new();
+    place.open().close().await;
+    // Whoever is root may write whatever a mode says; but nobody can write a folder as a log.
+    let mut log = place.file().into_os_string();
+    log.push("-wal");
+    let _none = std::fs::remove_file(&log);
+    std::fs::create_dir(&log).expect("a folder");
+    let error = SqliteJournal::open(place.file(), place.options()).expect_err("an error");
+    let mut said = error.to_string();
+    let mut cause = std::error::Error::source(&error);
+    while let Some(error) = cause {
+        said = format!("{said}: {error}");
+        cause = error.source();
+    }
+    let path = place.file().display().to_string();
+    assert!(said.contains(&path), "{said}");
+    let advice = "the file, or the folder it is in, cannot be written";
+    assert!(said.contains(advice), "{said}");
 }
 
 #[tokio::test]
