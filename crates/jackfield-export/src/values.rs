@@ -61,7 +61,13 @@ pub fn finish(reason: &FinishReason) -> &str {
 /// How a model failed.
 #[must_use]
 pub fn failure(failure: &ModelFailure) -> Value {
-    let kind = match failure.kind {
+    json!({ "kind": failure_kind(failure.kind), "message": failure.message })
+}
+
+/// What happened to a model call.
+#[must_use]
+pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
+    match kind {
         ModelFailureKind::ContextTooLong { .. } => "context_too_long",
         ModelFailureKind::Forbidden => "forbidden",
         ModelFailureKind::Interrupted => "interrupted",
@@ -74,8 +80,7 @@ pub fn failure(failure: &ModelFailure) -> Value {
         ModelFailureKind::Transport => "transport",
         ModelFailureKind::Unauthenticated => "unauthenticated",
         ModelFailureKind::Unsupported => "unsupported",
-    };
-    json!({ "kind": kind, "message": failure.message })
+    }
 }
 
 /// A limit.

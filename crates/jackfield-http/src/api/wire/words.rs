@@ -4,19 +4,15 @@ use std::time::Duration;
 
 use jackfield_domain::block::RanBy;
 use jackfield_domain::fact::{CallEnd, ToolUse};
-use jackfield_domain::failure::{Disposition, ModelFailureKind, ToolFailureKind};
-use jackfield_domain::limits::LimitKind;
+use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::message::Role;
-use jackfield_domain::note::{NoteEffect, NoteKind};
-use jackfield_domain::reply::FinishReason;
-use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool::Safety;
-use jackfield_domain::wait::{WaitEndKind, WaitKind};
 
-/// A model, as it is asked for.
-pub(crate) fn model(model: &ModelRef) -> String {
-    format!("{}/{}", model.provider, model.model)
-}
+// What documents and lines have, too, is said in the same words.
+pub(crate) use jackfield_export::values::{
+    failure_kind as model_failure, finish, limit_kind as limit, model, wait_end, wait_kind,
+};
+pub(crate) use jackfield_export::words::{note_effect, note_kind};
 
 /// Milliseconds.
 pub(crate) fn millis(time: Duration) -> u64 {
@@ -59,39 +55,6 @@ pub(crate) const fn status(end: CallEnd, is_error: bool) -> &'static str {
     }
 }
 
-/// Why a reply ended.
-pub(crate) fn finish(reason: &FinishReason) -> &str {
-    match reason {
-        FinishReason::ContentFilter => "content_filter",
-        FinishReason::ContextFull => "context_full",
-        FinishReason::Length => "length",
-        FinishReason::Paused => "paused",
-        FinishReason::Refused => "refused",
-        FinishReason::Stop => "stop",
-        FinishReason::StopSequence(_) => "stop_sequence",
-        FinishReason::ToolCalls => "tool_calls",
-        FinishReason::Unrecognized(reason) => reason,
-    }
-}
-
-/// What happened to a model call.
-pub(crate) const fn model_failure(kind: ModelFailureKind) -> &'static str {
-    match kind {
-        ModelFailureKind::ContextTooLong { .. } => "context_too_long",
-        ModelFailureKind::Forbidden => "forbidden",
-        ModelFailureKind::Interrupted => "interrupted",
-        ModelFailureKind::InvalidRequest => "invalid_request",
-        ModelFailureKind::ModelNotFound => "model_not_found",
-        ModelFailureKind::Overloaded => "overloaded",
-        ModelFailureKind::ProtocolViolation => "protocol_violation",
-        ModelFailureKind::RateLimited => "rate_limited",
-        ModelFailureKind::Timeout => "timeout",
-        ModelFailureKind::Transport => "transport",
-        ModelFailureKind::Unauthenticated => "unauthenticated",
-        ModelFailureKind::Unsupported => "unsupported",
-    }
-}
-
 /// What happened to a tool call.
 pub(crate) const fn tool_failure(kind: ToolFailureKind) -> &'static str {
     match kind {
@@ -114,63 +77,12 @@ pub(crate) const fn disposition(disposition: Disposition) -> &'static str {
     }
 }
 
-/// Which limit was met.
-pub(crate) const fn limit(limit: LimitKind) -> &'static str {
-    match limit {
-        LimitKind::ActiveTime => "active_time",
-        LimitKind::Cost => "cost",
-        LimitKind::NoProgress => "no_progress",
-        LimitKind::Rounds => "rounds",
-        LimitKind::Tokens => "tokens",
-    }
-}
-
 /// Whether tools may be used in a round, and why not.
 pub(crate) const fn tool_use(tools: ToolUse) -> (bool, Option<&'static str>) {
     match tools {
         ToolUse::Allowed => (true, None),
         ToolUse::FirstRoundOnly => (false, Some("first_round_only")),
         ToolUse::LastRound(kind) => (false, Some(limit(kind))),
-    }
-}
-
-/// What is asked.
-pub(crate) const fn wait_kind(kind: &WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Approval { .. } => "approval",
-        WaitKind::ClientResult => "client_result",
-        WaitKind::Elicitation { .. } => "elicitation",
-        WaitKind::UnknownOutcome => "unknown_outcome",
-    }
-}
-
-/// How a question ended.
-pub(crate) const fn wait_end(kind: WaitEndKind) -> &'static str {
-    match kind {
-        WaitEndKind::Answered => "answered",
-        WaitEndKind::Cancelled => "cancelled",
-        WaitEndKind::Expired => "expired",
-        WaitEndKind::Superseded => "superseded",
-    }
-}
-
-/// What was done about a value that does not fit.
-pub(crate) const fn note_kind(kind: NoteKind) -> &'static str {
-    match kind {
-        NoteKind::Approximated => "approximated",
-        NoteKind::Carried => "carried",
-        NoteKind::Dropped => "dropped",
-        NoteKind::Refused => "refused",
-    }
-}
-
-/// What suffers by a difference.
-pub(crate) const fn note_effect(effect: NoteEffect) -> &'static str {
-    match effect {
-        NoteEffect::Cosmetic => "cosmetic",
-        NoteEffect::Cost => "cost",
-        NoteEffect::Meaning => "meaning",
-        NoteEffect::Quality => "quality",
     }
 }
 
