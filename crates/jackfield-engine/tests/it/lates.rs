@@ -178,8 +178,16 @@ async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
     assert_eq!(loaded.deliveries, []);
 }
 
-/// Cancels the turn under way, with the append that says so held until the first gate opens.
-async fn cancel(journal: &FaultyJournal, engine: &Engine, held: &Gate) {
+/// Cancels a turn while something is held at this gate, which comes back while the append that says so waits;
+/// gives what is recorded in the end.
+async fn cancelled(model: &ScriptedModel, toolbox: &ScriptedToolbox, gate: &Gate) -> Loaded {
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let port: Arc<dyn Journal> = Arc::new(journal.clone());
+    let engine = engine(&port, model, toolbox);
+    let sending = engine.clone();
+    let sent = tokio::spawn(async move { sending.send(message(options()), &mut ()).await });
+    gate.reached().await;
+    let held = Gate::new();
     journal.will(Fault::Hold(held.clone()));
     let body = DeliveryBody::Cancel {
         cause: CancelCause::Asked,
@@ -189,28 +197,20 @@ async fn cancel(journal: &FaultyJournal, engine: &Engine, held: &Gate) {
     let told = engine.deliver(&session(), id, "a person", body).await;
     told.expect("delivered");
     held.reached().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_comes_while_the_end_is_being_committed_is_a_late_fact() {
-    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
-    let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
-    toolbox.will("act", ScriptedCall::text("just too late").held_at(&gate));
-    model.will(ScriptedReply::calls([("box__act", "{}")]));
-    let port: Arc<dyn Journal> = Arc::new(journal.clone());
-    let engine = engine(&port, &model, &toolbox);
-    let sending = engine.clone();
-    let sent = tokio::spawn(async move { sending.send(message(options()), &mut ()).await });
-    gate.reached().await;
-    let held = Gate::new();
-    cancel(&journal, &engine, &held).await;
     gate.open();
-    // The tool comes back while the append waits.
     tokio::time::sleep(Duration::from_millis(10)).await;
     held.open();
     let report = sent.await.expect("no panic").expect("a report");
     assert_eq!(report.end, TurnEnd::Cancelled(CancelCause::Asked));
-    let loaded = port.load(&session()).await.expect("a session");
+    port.load(&session()).await.expect("a session")
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_comes_while_the_end_is_being_committed_is_a_late_fact() {
+    let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
+    toolbox.will("act", ScriptedCall::text("just too late").held_at(&gate));
+    model.will(ScriptedReply::calls([("box__act", "{}")]));
+    let loaded = cancelled(&model, &toolbox, &gate).await;
     let (late, closed) = audited(&loaded);
     assert_eq!((late.len(), closed), (1, Some(CallEnd::Reported)));
     let last = facts(&loaded.steps).last();
@@ -222,32 +222,15 @@ async fn what_comes_while_the_end_is_being_committed_is_a_late_fact() {
 
 #[tokio::test(start_paused = true)]
 async fn a_count_that_comes_while_a_cancel_is_being_committed_takes_the_place_of_the_estimate() {
-    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
     let (model, toolbox, gate) = (ScriptedModel::new(), toolbox(), Gate::new());
     let counted = Usage {
         input: 70,
         output: 7,
         ..Usage::default()
     };
-    model.will(
-        ScriptedReply::text("a long answer")
-            .held_after(2, &gate)
-            .using(counted),
-    );
-    let port: Arc<dyn Journal> = Arc::new(journal.clone());
-    let engine = engine(&port, &model, &toolbox);
-    let sending = engine.clone();
-    let sent = tokio::spawn(async move { sending.send(message(options()), &mut ()).await });
-    gate.reached().await;
-    let held = Gate::new();
-    cancel(&journal, &engine, &held).await;
-    gate.open();
-    // The reply ends while the append waits.
-    tokio::time::sleep(Duration::from_millis(10)).await;
-    held.open();
-    let report = sent.await.expect("no panic").expect("a report");
-    assert_eq!(report.end, TurnEnd::Cancelled(CancelCause::Asked));
-    let loaded = port.load(&session()).await.expect("a session");
+    let reply = ScriptedReply::text("a long answer");
+    model.will(reply.held_after(2, &gate).using(counted));
+    let loaded = cancelled(&model, &toolbox, &gate).await;
     let history = History::of(&loaded.steps, &loaded.deliveries);
     assert_eq!(history.turns[0].usage, counted);
 }
