@@ -5,7 +5,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Turn;
 use serde_json::{Value, json};
 
-use crate::harness::{Gateway, Kept, kept};
+use crate::harness::{Gateway, Kept, jackfield, kept, shell};
 
 const CHAT: &str = "/v1/chat/completions";
 const MESSAGES: &str = "/v1/messages";
@@ -195,6 +195,41 @@ async fn whoever_asks_twice_for_the_end_does_not_wait_for_what_is_under_way() {
 }
 
 #[tokio::test]
+async fn a_terminal_that_is_closed_ends_it_in_order_unless_it_was_told_not_to_mind() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("To the end.").pause_after(0, &gate),
+        Turn::text("And on."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let mut gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
+    let asked = gateway.post(CHAT, &asks("hi")).sent().await;
+    gate.reached().await;
+    // Some hear of it twice.
+    for _ in 0..2 {
+        gateway.running.signal("-HUP");
+        gateway
+            .running
+            .err
+            .until("asked again, it ends at once")
+            .await;
+    }
+    gate.open();
+    let answer = asked.answered().await;
+    assert!(answer.body.contains("To the end."), "{}", answer.body);
+    let ran = gateway.running.end().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+
+    let deaf = shell("trap '' HUP; exec \"$jackfield\" serve --bind 127.0.0.1:0");
+    let deaf = deaf.env("JACKFIELD_DB", sessions.file());
+    let gateway = Gateway::listening(deaf.at(&claude.base_url()).start()).await;
+    gateway.running.signal("-HUP");
+    gateway.post(CHAT, &asks("hi")).answered().await.is(200);
+    gateway.end().await;
+}
+
+#[tokio::test]
 async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_it_is_well_again() {
     let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
     let sessions = Kept::new();
@@ -243,4 +278,20 @@ async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_
         gateway.post(path, body).answered().await.is(200);
     }
     gateway.end().await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_journal_that_cannot_be_written_is_named_before_anything_is_served() {
+    // Not even root can make a file there.
+    let file = "/sys/kernel/sessions.db";
+    let claude = ScriptedClaude::start(Vec::<Turn>::new()).await;
+    let ran = jackfield(["serve"])
+        .at(&claude.base_url())
+        .env("JACKFIELD_DB", file)
+        .run()
+        .await;
+    let cause = "conversations cannot be kept there";
+    ran.fails(3, cause, "name a file that can be written");
+    ran.says(&format!("{file} cannot be opened"));
 }

@@ -44,4 +44,4 @@ pub use self::log::start_log;
 pub use self::router::router;
 pub use self::run::{RunError, Running};
 pub use self::server::serve;
-pub use self::signals::asked_to_end;
+pub use self::signals::{asked_at_once, asked_to_end};

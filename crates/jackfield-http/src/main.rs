@@ -5,7 +5,7 @@ use std::io::Write as _;
 use std::process::ExitCode;
 
 use jackfield_assembly::{Flags, Registry, Surroundings, load};
-use jackfield_http::{Running, asked_to_end, start_log};
+use jackfield_http::{Running, asked_at_once, asked_to_end, start_log};
 
 fn main() -> ExitCode {
     // Before anything else: what a guard is given is no command line.
@@ -77,7 +77,7 @@ async fn serve() -> ExitCode {
     match Running::start(config, &surroundings.environment, &registry).await {
         Ok(running) => {
             tracing::info!(address = %running.address, "listening");
-            running.until(asked_to_end(), asked_to_end()).await;
+            running.until(asked_to_end(), asked_at_once()).await;
             ExitCode::SUCCESS
         }
         Err(error) => {

@@ -1,7 +1,27 @@
 //! The signals that end a server.
 
-/// Waits until the process is to end: Ctrl-C, or the request to terminate.
+/// Waits until the process is to end: Ctrl-C, the request to terminate, or a hang-up, unless the process was
+/// started deaf to that, as by `nohup`.
 pub async fn asked_to_end() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        // What is listened for is not ignored any more.
+        let hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup()));
+        if let Some(Ok(mut hangup)) = hangup {
+            tokio::select! {
+                () = asked_at_once() => {}
+                _ = hangup.recv() => {}
+            }
+            return;
+        }
+    }
+    asked_at_once().await;
+}
+
+/// Waits until the process is to end without waiting for anything: Ctrl-C, or the request to terminate. Of a
+/// terminal that is closed some processes hear twice, which is no haste.
+pub async fn asked_at_once() {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
@@ -14,6 +34,20 @@ pub async fn asked_to_end() {
         }
     }
     until_heard(tokio::signal::ctrl_c().await).await;
+}
+
+/// Whether whoever started the process told it not to mind a hang-up. Where the system does not say, those
+/// are taken to be told so that read from no terminal.
+#[cfg(unix)]
+fn ignores_hangup() -> bool {
+    use std::io::IsTerminal as _;
+
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // The first bit is the first signal, which this is.
+    let ignored = ignored.map(|mask| mask & 1 != 0);
+    ignored.unwrap_or_else(|| !std::io::stdin().is_terminal())
 }
 
 /// A signal that cannot be listened for never comes.

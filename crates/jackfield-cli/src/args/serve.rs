@@ -26,4 +26,5 @@ Examples:
     -d '{\"model\": \"claude/claude-opus-5-5\", \"messages\": [{\"role\": \"user\", \"content\": \"Hello\"}]}'
 
 Point any OpenAI or Claude client at it; docs/http.md says what it answers.
-It ends with Ctrl-C or a request to terminate, and lets what is under way end before.";
+It ends with Ctrl-C, a request to terminate or, unless started with nohup, a hang-up, and lets
+what is under way end before.";

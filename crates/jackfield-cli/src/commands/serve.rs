@@ -3,7 +3,7 @@
 use std::error::Error as _;
 
 use jackfield_assembly::{LogFormat, Registry};
-use jackfield_http::{RunError, Running, asked_to_end, start_log};
+use jackfield_http::{RunError, Running, asked_at_once, asked_to_end, start_log};
 
 use crate::args::Serve;
 use crate::commands::ask;
@@ -37,7 +37,7 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
         LogFormat::Json => tracing::info!("{says}"),
         LogFormat::Text => render::remark(&says),
     }
-    running.until(asked_to_end(), asked_to_end()).await;
+    running.until(asked_to_end(), asked_at_once()).await;
     Ok(Exit::Answered)
 }
 
