@@ -1,8 +1,9 @@
 //! What clients said before, as it was read then: every request of a client brings all its tools again.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
+
+use hashlink::LruCache;
 
 /// What texts were read as, by the very text. Made for a `static`: reading is a function of the text alone,
 /// so it does not matter who said it.
@@ -11,10 +12,10 @@ pub struct Shelf<T>(LazyLock<Mutex<Kept<T>>>);
 struct Kept<T> {
     /// Of all texts, in bytes.
     bytes: usize,
-    read: HashMap<Box<str>, T>,
+    read: LruCache<Box<str>, T>,
 }
 
-/// The most bytes of texts that are kept. A shelf that would hold more is emptied.
+/// The most bytes of texts that are kept: what was asked for longest ago goes first.
 const MOST: usize = 1 << 20;
 /// The longest text that is kept.
 const LONGEST: usize = 1 << 16;
@@ -26,7 +27,7 @@ impl<T: Clone> Shelf<T> {
         Self(LazyLock::new(|| {
             Mutex::new(Kept {
                 bytes: 0,
-                read: HashMap::new(),
+                read: LruCache::new_unbounded(),
             })
         }))
     }
@@ -43,13 +44,14 @@ impl<T: Clone> Shelf<T> {
         let value = read(text)?;
         if text.len() <= LONGEST {
             let mut kept = self.kept();
-            if kept.bytes + text.len() > MOST {
-                kept.bytes = 0;
-                kept.read.clear();
-            }
             // Somebody else may have read the same meanwhile.
             if kept.read.insert(text.into(), value.clone()).is_none() {
                 kept.bytes += text.len();
+            }
+            while kept.bytes > MOST
+                && let Some((oldest, _)) = kept.read.remove_lru()
+            {
+                kept.bytes -= oldest.len();
             }
         }
         Ok(value)

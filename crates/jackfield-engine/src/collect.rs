@@ -73,15 +73,14 @@ impl Engine {
         if let Some(key) = &request.key {
             return self.collect_by_key(request, key).await;
         }
-        let (opening, earlier) = self.shared.openings.enter(Sent {
+        let sent = Sent {
             body: request.body,
             principal: Arc::clone(&request.principal),
             session: request.session.clone(),
-        });
-        if request.is_repeat {
-            // It may have overtaken the one that it repeats.
-            earlier.over().await;
-        }
+        };
+        let (opening, earlier) = self.shared.openings.enter(sent, request.is_repeat);
+        // A repeat may have overtaken the one that it repeats.
+        earlier.over().await;
         while let Some((owed, session, turn)) = self.most_owed(request).await? {
             if owed != Owed::Broken || request.is_repeat {
                 return self.owe(&session, &turn, request).await;

@@ -1,16 +1,15 @@
 //! Digests of definitions: a caller brings the same tools with every turn.
 
-use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
+use hashlink::LruCache;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::tool::ToolDefinition;
 
-/// The digests of definitions that are held somewhere still, by their place in memory. As long as an entry is
-/// here, its place is not given to another definition.
-#[derive(Default)]
-pub(crate) struct Digests(Mutex<HashMap<usize, (Weak<ToolDefinition>, Digest)>>);
+/// The digests of definitions, by their place in memory: as long as an entry is here, which holds on to it, the
+/// place is not given to another definition.
+pub(crate) struct Digests(Mutex<LruCache<usize, (Weak<ToolDefinition>, Digest)>>);
 
 impl Digests {
     /// The digest of a definition, which is made if it is not known.
@@ -25,15 +24,14 @@ impl Digests {
             return *digest;
         }
         let digest = make();
-        let mut known = known();
-        if known.len() >= MOST {
-            known.retain(|_, (definition, _)| definition.strong_count() > 0);
-            if known.len() >= MOST {
-                known.clear();
-            }
-        }
-        known.insert(place, (Arc::downgrade(definition), digest));
+        known().insert(place, (Arc::downgrade(definition), digest));
         digest
+    }
+}
+
+impl Default for Digests {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MOST)))
     }
 }
 
@@ -43,5 +41,5 @@ impl fmt::Debug for Digests {
     }
 }
 
-/// How many are kept.
+/// How many are kept: those that were asked for last.
 const MOST: usize = 1024;

@@ -34,12 +34,13 @@ pub(crate) struct Opening {
 pub(crate) struct Earlier(Vec<Arc<Semaphore>>);
 
 impl Openings {
-    /// Counts one more in; and those that it is equal to, and that came before it.
-    pub(crate) fn enter(self: &Arc<Self>, sent: Sent) -> (Opening, Earlier) {
+    /// Counts one more in; and, for one that is a repeat, those that it is equal to and that came before it.
+    pub(crate) fn enter(self: &Arc<Self>, sent: Sent, is_repeat: bool) -> (Opening, Earlier) {
         let ended = Arc::new(Semaphore::new(0));
         let mut openings = self.openings();
         let equal = openings.entry(sent.clone()).or_default();
-        let earlier = Earlier(equal.clone());
+        // Of a thousand equal ones at once none is to hold all others.
+        let earlier = Earlier(if is_repeat { equal.clone() } else { Vec::new() });
         equal.push(Arc::clone(&ended));
         drop(openings);
         let opening = Opening {

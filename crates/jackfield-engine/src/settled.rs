@@ -1,33 +1,34 @@
 //! Answers that nobody is owed who does not say that it asks again: not to be looked up once more for every
 //! request of an equal body.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use hashlink::LruCache;
 use jackfield_domain::ids::{SessionId, TurnId};
 
 /// Turns of which this is known here, some of them. It stays so: what was written stays written.
-#[derive(Default)]
-pub(crate) struct Settled(Mutex<HashSet<(SessionId, TurnId)>>);
+pub(crate) struct Settled(Mutex<LruCache<(SessionId, TurnId), ()>>);
 
 impl Settled {
     /// Whether it is known of a turn.
     pub(crate) fn has(&self, session: &SessionId, turn: &TurnId) -> bool {
-        self.turns().contains(&(session.clone(), turn.clone()))
+        self.turns().get(&(session.clone(), turn.clone())).is_some()
     }
 
     /// It is known of this turn.
     pub(crate) fn add(&self, session: SessionId, turn: TurnId) {
-        let mut turns = self.turns();
-        if turns.len() >= MOST {
-            turns.clear();
-        }
-        turns.insert((session, turn));
+        self.turns().insert((session, turn), ());
     }
 
-    fn turns(&self) -> MutexGuard<'_, HashSet<(SessionId, TurnId)>> {
+    fn turns(&self) -> MutexGuard<'_, LruCache<(SessionId, TurnId), ()>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Default for Settled {
+    fn default() -> Self {
+        Self(Mutex::new(LruCache::new(MOST)))
     }
 }
 
@@ -37,5 +38,5 @@ impl fmt::Debug for Settled {
     }
 }
 
-/// How many are kept. The journal knows the others.
+/// How many are kept: those that were asked for last. The journal knows the others.
 const MOST: usize = 4096;
