@@ -1,8 +1,9 @@
 //! Requests that come at once, and the claims by which only one of them begins a turn.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use jackfield_engine::{Collected, Engine, EngineError, Request};
+use jackfield_engine::{Begun, Collected, Engine, EngineError, Request};
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, ScriptedModel, ScriptedReply};
@@ -112,9 +113,17 @@ async fn a_repeat_waits_for_those_that_it_has_overtaken_and_nobody_waits_for_it(
     );
 }
 
-#[tokio::test(start_paused = true)]
-async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
-    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+/// A turn that has its answer, on a journal whose loads can be held.
+struct Answered {
+    begun: Begun,
+    engine: Engine,
+    inner: Arc<MemoryJournal>,
+    journal: FaultyJournal,
+}
+
+async fn answered() -> Answered {
+    let inner = Arc::new(MemoryJournal::default());
+    let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
     let model = ScriptedModel::new();
     model.will(ScriptedReply::text("0"));
     let engine = Engine::builder(Arc::new(journal.clone()))
@@ -123,6 +132,22 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
     let message = message("one", caller("a", "hi", None, &hi()), &hi());
     let mut begun = engine.begin(message).await.expect("begun");
     to_the_end(&mut begun.watcher).await;
+    Answered {
+        begun,
+        engine,
+        inner,
+        journal,
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
+    let Answered {
+        begun,
+        engine,
+        journal,
+        ..
+    } = answered().await;
     drop(begun);
     // Both have looked before either has it.
     let gates = [Gate::new(), Gate::new()];
@@ -143,16 +168,12 @@ async fn what_broke_is_given_to_one_of_two_that_ask_at_once() {
 
 #[tokio::test(start_paused = true)]
 async fn what_was_written_while_somebody_looked_is_not_given_again() {
-    let inner = Arc::new(MemoryJournal::default());
-    let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
-    let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("0"));
-    let engine = Engine::builder(Arc::new(journal.clone()))
-        .model("provider", model.port())
-        .build();
-    let message = message("one", caller("a", "hi", None, &hi()), &hi());
-    let mut begun = engine.begin(message).await.expect("begun");
-    to_the_end(&mut begun.watcher).await;
+    let Answered {
+        begun,
+        engine,
+        inner,
+        journal,
+    } = answered().await;
     drop(begun);
     let same = || request("a", "hi", None, false);
     // It is broken as far as this one has seen.
@@ -180,4 +201,49 @@ async fn what_was_written_while_somebody_looked_is_not_given_again() {
     gate.open();
     let slow = slow.await.expect("it ends").expect("readable");
     assert!(matches!(slow, Collected::New(_)), "{slow:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_known_here_is_asked_before_the_journal_is_read() {
+    let Answered {
+        begun,
+        engine,
+        inner,
+        journal,
+    } = answered().await;
+    // Whoever reads it waits here.
+    let gate = Gate::new();
+    journal.will_hold_load(&gate);
+    let again = request("a", "hi", None, false);
+    let collects = || tokio::time::timeout(Duration::from_secs(1), engine.collect(&again));
+    // While it is being written, when it was, and when this process has forgotten that it was: as often as
+    // somebody says the same, what is another's is not read for it.
+    let collected = collects().await.expect("unread").expect("readable");
+    assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+    drop(collected);
+    begun.connection.written();
+    let written = || async {
+        let loaded = inner.load(&named("one")).await;
+        !loaded.expect("a session").deliveries.is_empty()
+    };
+    while !written().await {
+        let collected = collects().await.expect("unread").expect("readable");
+        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+        drop(collected);
+        tokio::task::yield_now().await;
+    }
+    // What was written is recorded by a task, which forgets it then.
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    for _ in 0..3 {
+        let collected = collects().await.expect("unread").expect("readable");
+        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
+    }
+    assert!(!gate.is_reached());
+    // Whoever says that it asks again is another matter.
+    let repeat = request("a", "hi", None, true);
+    let reading = tokio::time::timeout(Duration::from_secs(1), engine.collect(&repeat));
+    assert!(reading.await.is_err(), "it was not read");
+    assert!(gate.is_reached());
 }

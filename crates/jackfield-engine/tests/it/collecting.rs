@@ -19,7 +19,7 @@ use jackfield_engine::{
 };
 use jackfield_ports::journal::{Journal, JournalError};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{FaultyJournal, Gate, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
 
 use crate::background::to_the_end;
 use crate::client_tools::client_tool;
@@ -469,55 +469,6 @@ async fn a_key_that_was_used_in_another_session_is_a_contradiction() {
     assert_eq!(scene.owed(&of("one")).await, Some("one".to_owned()));
     let refused = scene.engine.collect(&of("other")).await;
     assert!(matches!(refused, Err(EngineError::KeyConflict { .. })));
-}
-
-#[tokio::test(start_paused = true)]
-async fn what_is_known_here_is_asked_before_the_journal_is_read() {
-    let inner = Arc::new(MemoryJournal::default());
-    let journal = FaultyJournal::new(Arc::clone(&inner) as Arc<dyn Journal>);
-    let model = ScriptedModel::new();
-    model.will(ScriptedReply::text("0"));
-    let engine = Engine::builder(Arc::new(journal.clone()))
-        .model("provider", model.port())
-        .build();
-    let message = message("one", caller("a", "hi", None, &hi()), &hi());
-    let mut begun = engine.begin(message).await.expect("begun");
-    to_the_end(&mut begun.watcher).await;
-    // Whoever reads it waits here.
-    let gate = Gate::new();
-    journal.will_hold_load(&gate);
-    let again = request("a", "hi", None, false);
-    let collects = || tokio::time::timeout(Duration::from_secs(1), engine.collect(&again));
-    // While it is being written, when it was, and when this process has forgotten that it was: as often as
-    // somebody says the same, what is another's is not read for it.
-    let collected = collects().await.expect("unread").expect("readable");
-    assert!(matches!(collected, Collected::New(_)), "{collected:?}");
-    drop(collected);
-    begun.connection.written();
-    let written = || async {
-        let loaded = inner.load(&named("one")).await;
-        !loaded.expect("a session").deliveries.is_empty()
-    };
-    while !written().await {
-        let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
-        drop(collected);
-        tokio::task::yield_now().await;
-    }
-    // What was written is recorded by a task, which forgets it then.
-    for _ in 0..100 {
-        tokio::task::yield_now().await;
-    }
-    for _ in 0..3 {
-        let collected = collects().await.expect("unread").expect("readable");
-        assert!(matches!(collected, Collected::New(_)), "{collected:?}");
-    }
-    assert!(!gate.is_reached());
-    // Whoever says that it asks again is another matter.
-    let repeat = request("a", "hi", None, true);
-    let reading = tokio::time::timeout(Duration::from_secs(1), engine.collect(&repeat));
-    assert!(reading.await.is_err(), "it was not read");
-    assert!(gate.is_reached());
 }
 
 #[tokio::test(start_paused = true)]
