@@ -1,4 +1,5 @@
-//! A tool that a client brings. It brings the same ones with every request, so what was read of one is kept.
+//! A tool in its wire form. A client brings the same ones with every request, and a provider is sent the same
+//! ones, so what was read or written of one is kept.
 
 use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
@@ -6,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use jackfield_domain::tool::ToolDefinition;
 use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
-use serde_json::value::RawValue;
+use serde_json::value::{RawValue, to_raw_value};
 
 use crate::shelf::Shelf;
 
@@ -16,13 +17,15 @@ pub trait WireTool: DeserializeOwned + 'static {
     fn shelf() -> &'static Shelf<Brought<Self>>;
 }
 
-/// A tool in its wire form, and what it means once somebody asked. Cloning shares both.
+/// A tool in its wire form, what it means once somebody asked, and its text once it was written. Cloning
+/// shares all of them.
 #[derive(Debug)]
 pub struct Brought<T>(Arc<Inner<T>>);
 
 #[derive(Debug)]
 struct Inner<T> {
     definition: OnceLock<Arc<ToolDefinition>>,
+    text: OnceLock<Box<RawValue>>,
     tool: T,
 }
 
@@ -44,6 +47,17 @@ impl<T> Brought<T> {
     }
 }
 
+impl<T: Serialize> Brought<T> {
+    /// Its text, if it can be written, which then is done once.
+    pub(crate) fn text(&self) -> Option<&RawValue> {
+        if let Some(text) = self.0.text.get() {
+            return Some(text);
+        }
+        let text = to_raw_value(&self.0.tool).ok()?;
+        Some(self.0.text.get_or_init(|| text))
+    }
+}
+
 impl<T> Clone for Brought<T> {
     fn clone(&self) -> Self {
         Self(Arc::clone(&self.0))
@@ -54,6 +68,7 @@ impl<T> From<T> for Brought<T> {
     fn from(tool: T) -> Self {
         Self(Arc::new(Inner {
             definition: OnceLock::new(),
+            text: OnceLock::new(),
             tool,
         }))
     }
@@ -75,7 +90,11 @@ impl<T: PartialEq> PartialEq for Brought<T> {
 
 impl<T: Serialize> Serialize for Brought<T> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.0.tool.serialize(serializer)
+        match self.text() {
+            Some(text) => text.serialize(serializer),
+            // The same error again, from where it is told.
+            None => self.0.tool.serialize(serializer),
+        }
     }
 }
 

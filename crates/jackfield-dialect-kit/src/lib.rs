@@ -14,12 +14,13 @@
 //! | schemas that a vendor takes in part | [`Changes`](schema::Changes) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
-//! | tools that come again with every request | [`Brought`](brought::Brought), [`Shelf`](shelf::Shelf) |
+//! | tools that come again with every request | [`Brought`](brought::Brought), [`Shelf`](shelf::Shelf), [`Written`](written::Written) |
 //! | an error's kind and advice | [`failure`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod body;
+mod bounded;
 pub mod brought;
 pub mod client_ids;
 pub mod decode;
@@ -37,3 +38,4 @@ pub mod serve;
 pub mod shelf;
 pub mod state;
 pub mod strict;
+pub mod written;

@@ -52,6 +52,11 @@ impl Notes {
         }
     }
 
+    /// These, too, in their order.
+    pub fn extend(&mut self, notes: impl IntoIterator<Item = Note>) {
+        self.0.extend(notes);
+    }
+
     /// All of them, in order.
     #[must_use]
     pub fn into_vec(self) -> Vec<Note> {

@@ -84,19 +84,15 @@ impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         // Put together by hand: every id is made of one, and the machinery of formats takes longer for
         // its 32 bytes than the hash does.
-        let digit = |half: u8| {
-            char::from(if half < 10 {
-                b'0' + half
-            } else {
-                b'a' + half - 10
-            })
+        let digit = |half: u8| match half {
+            0..10 => b'0' + half,
+            _ => b'a' + half - 10,
         };
-        let mut text = String::with_capacity(64);
-        for byte in self.0 {
-            text.push(digit(byte >> 4));
-            text.push(digit(byte & 0x0f));
+        let mut text = [0; 64];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[digit(byte >> 4), digit(byte & 0x0f)]);
         }
-        f.write_str(&text)
+        f.write_str(std::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -61,8 +61,11 @@ impl Engine {
     /// # Errors
     ///
     /// As those of [`send`](Self::send), and [`EngineError::Draining`]. What comes later is in the journal.
-    pub async fn begin(&self, message: SendMessage) -> Result<Begun, EngineError> {
-        self.begin_with(message, None).await
+    pub fn begin(
+        &self,
+        message: SendMessage,
+    ) -> impl Future<Output = Result<Begun, EngineError>> + Send {
+        self.begin_with(message, None)
     }
 
     /// The same, and holds something until the turn has begun, or nothing of it is on its way any more: also
@@ -72,12 +75,12 @@ impl Engine {
     /// # Errors
     ///
     /// As those of [`begin`](Self::begin).
-    pub async fn begin_holding(
+    pub fn begin_holding(
         &self,
         message: SendMessage,
         held: impl Send + 'static,
-    ) -> Result<Begun, EngineError> {
-        self.begin_with(message, Some(Box::new(held))).await
+    ) -> impl Future<Output = Result<Begun, EngineError>> + Send {
+        self.begin_with(message, Some(Box::new(held)))
     }
 
     async fn begin_with(
@@ -161,7 +164,8 @@ impl Engine {
         };
         let engine = self.clone();
         let parts = Box::new((turn, owned, loaded, speaker));
-        let task = tokio::spawn(async move {
+        // In a box, as a task moves what it is given several times on its way, and once more when it is over.
+        let task = tokio::spawn(Box::pin(async move {
             let shared = Arc::clone(&engine.shared);
             let mut nobody = ();
             let driven = {
@@ -189,7 +193,7 @@ impl Engine {
                 }
                 None => Err(EngineError::Draining),
             }
-        });
+        }));
         if opening.is_committed().await {
             return Ok(begun);
         }

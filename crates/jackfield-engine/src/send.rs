@@ -11,6 +11,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::setup::Setup;
 use jackfield_domain::time::Now;
 use jackfield_domain::tool_loop::{Step, ToolLoop};
+use jackfield_domain::turn::Turn;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::time::Instant;
@@ -100,9 +101,11 @@ impl Engine {
         let busy = self.enter(&session, options.second).await?;
         let mut offered = self.tools(&options).await;
         let problems = std::mem::take(&mut offered.problems);
-        let (owned, loaded) = self.own_at_rest(&session, options.second, &busy).await?;
-        let facts = loaded.steps.iter().flat_map(|step| &step.facts);
-        let folded = Session::fold(session.clone(), facts);
+        let AtRest {
+            folded,
+            loaded,
+            owned,
+        } = self.own_at_rest(&session, options.second, &busy).await?;
         let base = Base {
             grants: folded.grants().clone(),
             messages: Arc::clone(folded.messages()),
@@ -123,8 +126,21 @@ impl Engine {
         })
     }
 
-    /// Marks a session as driven here, as soon as it is not.
+    /// Marks a session as driven here, as soon as it is not. Waiting for that is seldom, and has its room then.
     async fn enter(&self, session: &SessionId, second: SecondMessage) -> Result<Busy, EngineError> {
+        if second != SecondMessage::Queue
+            && let Ok(busy) = self.shared.occupied.take(session)
+        {
+            return Ok(busy);
+        }
+        Box::pin(self.enter_after(session, second)).await
+    }
+
+    async fn enter_after(
+        &self,
+        session: &SessionId,
+        second: SecondMessage,
+    ) -> Result<Busy, EngineError> {
         let occupied = &self.shared.occupied;
         let queue = occupied.queues.of(session);
         let _first = match second {
@@ -159,53 +175,71 @@ impl Engine {
     }
 
     /// Takes the ownership of a session that has no open turn, or whose open turn may be ended for the
-    /// message.
+    /// message. What is seldom has its room only then.
     async fn own_at_rest(
         &self,
         session: &SessionId,
         second: SecondMessage,
         busy: &Busy,
-    ) -> Result<(Owned, Loaded), EngineError> {
+    ) -> Result<AtRest, EngineError> {
         loop {
-            let mut owned = self.own_after(session, second).await?;
+            let owned = match Owned::take(&self.shared.journal, session).await {
+                Ok(owned) => owned,
+                Err(error @ JournalError::Owned { .. }) => {
+                    Box::pin(self.own_after(session, second, error)).await?
+                }
+                Err(error) => return Err(error.into()),
+            };
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
             let Some(turn) = folded.open_turn() else {
-                return Ok((owned, loaded));
+                return Ok(AtRest {
+                    folded,
+                    loaded,
+                    owned,
+                });
             };
-            let cause = match second {
-                _ if turn.only_waits() => CancelCause::Superseded,
-                SecondMessage::Cancel => CancelCause::Asked,
-                SecondMessage::Queue | SecondMessage::Refuse => {
-                    let turn = turn.id().clone();
-                    owned.release().await;
-                    let session = session.clone();
-                    return Err(EngineError::LeftOpen { session, turn });
-                }
-            };
-            self.end(session, turn.id(), cause).await?;
-            // That it is cancelled is in its inbox: no policy is asked any more.
-            let resume = ResumeSession::new(session.clone(), Policy::default());
-            self.take_up(resume, owned, busy, &mut ()).await?;
+            Box::pin(self.end_open(session, turn, owned, second, busy)).await?;
         }
     }
 
-    /// Takes the ownership of a session at which another process may be at work: what is said to the
-    /// turn there is what would be said to it here.
+    /// Ends the open turn of a session that is owned here, if it may be ended for the message.
+    async fn end_open(
+        &self,
+        session: &SessionId,
+        turn: &Turn,
+        mut owned: Owned,
+        second: SecondMessage,
+        busy: &Busy,
+    ) -> Result<(), EngineError> {
+        let cause = match second {
+            _ if turn.only_waits() => CancelCause::Superseded,
+            SecondMessage::Cancel => CancelCause::Asked,
+            SecondMessage::Queue | SecondMessage::Refuse => {
+                let (session, turn) = (session.clone(), turn.id().clone());
+                owned.release().await;
+                return Err(EngineError::LeftOpen { session, turn });
+            }
+        };
+        self.end(session, turn.id(), cause).await?;
+        // That it is cancelled is in its inbox: no policy is asked any more.
+        let resume = ResumeSession::new(session.clone(), Policy::default());
+        self.take_up(resume, owned, busy, &mut ()).await?;
+        Ok(())
+    }
+
+    /// Takes the ownership of a session at which another process is at work, as this error says: what is said
+    /// to the turn there is what would be said to it here.
     async fn own_after(
         &self,
         session: &SessionId,
         second: SecondMessage,
+        mut error: JournalError,
     ) -> Result<Owned, EngineError> {
         let asked = Instant::now();
         let mut pause = SOON;
         loop {
-            let error = match Owned::take(&self.shared.journal, session).await {
-                Ok(owned) => return Ok(owned),
-                Err(error @ JournalError::Owned { .. }) => error,
-                Err(error) => return Err(error.into()),
-            };
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
@@ -230,6 +264,11 @@ impl Engine {
             // That a session is let go of is told to nobody.
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(SELDOM);
+            error = match Owned::take(&self.shared.journal, session).await {
+                Ok(owned) => return Ok(owned),
+                Err(error @ JournalError::Owned { .. }) => error,
+                Err(error) => return Err(error.into()),
+            };
         }
     }
 
@@ -272,6 +311,13 @@ impl Engine {
             Err(error) => Err(error.into()),
         }
     }
+}
+
+/// A session that is owned here and has no open turn.
+struct AtRest {
+    folded: Session,
+    loaded: Loaded,
+    owned: Owned,
 }
 
 /// A turn that begins, or goes on, and its first step, which is not committed yet.

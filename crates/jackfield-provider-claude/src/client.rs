@@ -1,6 +1,7 @@
 //! The chat model: asks Claude and tells the reply as it comes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::{HeaderMap, HeaderValue};
@@ -104,7 +105,7 @@ impl ChatModel for Claude {
     fn state_owner(&self, model: &str) -> StateOwner {
         StateOwner {
             dialect: DIALECT.into(),
-            endpoint: self.config.base_url.endpoint().into(),
+            endpoint: Arc::clone(self.config.base_url.endpoint()),
             model: model.into(),
         }
     }

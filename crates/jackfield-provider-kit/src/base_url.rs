@@ -1,13 +1,18 @@
 //! Where a provider is: an address that holds no secrets, so that it can be shown.
 
 use std::fmt;
+use std::sync::Arc;
 
 use thiserror::Error;
 use url::{Host, Url};
 
 /// The address of a provider's API: scheme, host, port and perhaps a path, and nothing else.
 #[derive(Clone, Eq, PartialEq)]
-pub struct BaseUrl(Url);
+pub struct BaseUrl {
+    /// The server alone, which every request asks for.
+    endpoint: Arc<str>,
+    url: Url,
+}
 
 /// An address that cannot be a provider's.
 #[derive(Clone, Copy, Debug, Eq, Error, PartialEq)]
@@ -44,20 +49,23 @@ impl BaseUrl {
         if url.query().is_some() || url.fragment().is_some() {
             return Err(InvalidBaseUrl::Extra);
         }
-        Ok(Self(url))
+        Ok(Self {
+            endpoint: url.origin().ascii_serialization().into(),
+            url,
+        })
     }
 
     /// The server alone, as `scheme://host` and its port where that is not the scheme's own.
     #[must_use]
-    pub fn endpoint(&self) -> String {
-        self.0.origin().ascii_serialization()
+    pub const fn endpoint(&self) -> &Arc<str> {
+        &self.endpoint
     }
 
     /// The same, with this path if it has none; `path` begins with a slash.
     #[must_use]
     pub fn or_path(mut self, path: &str) -> Self {
         if self.path().is_empty() {
-            self.0.set_path(path);
+            self.url.set_path(path);
         }
         self
     }
@@ -65,7 +73,7 @@ impl BaseUrl {
     /// Its path, with a slash at its beginning and none at its end; empty if it has none.
     #[must_use]
     pub fn path(&self) -> &str {
-        self.0.path().trim_end_matches('/')
+        self.url.path().trim_end_matches('/')
     }
 
     /// The address of a resource below this one; `path` begins with a slash.
@@ -77,13 +85,13 @@ impl BaseUrl {
     /// Whether what is sent there can be read on the way: it is neither encrypted nor on this machine.
     #[must_use]
     pub fn is_exposed(&self) -> bool {
-        let local = match self.0.host() {
+        let local = match self.url.host() {
             Some(Host::Domain(name)) => name == "localhost" || name.ends_with(".localhost"),
             Some(Host::Ipv4(address)) => address.is_loopback(),
             Some(Host::Ipv6(address)) => address.is_loopback(),
             None => false,
         };
-        self.0.scheme() == "http" && !local
+        self.url.scheme() == "http" && !local
     }
 }
 
@@ -95,6 +103,6 @@ impl fmt::Debug for BaseUrl {
 
 impl fmt::Display for BaseUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0.as_str().trim_end_matches('/'))
+        f.write_str(self.url.as_str().trim_end_matches('/'))
     }
 }

@@ -1,6 +1,7 @@
 //! The chat model: asks OpenAI, or a server like it, and tells the reply as it comes.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::{HeaderMap, StatusCode};
@@ -26,8 +27,11 @@ use crate::decoder::Decoder;
 /// OpenAI, or a server that speaks one of its languages. Never retries; cancelled by dropping.
 pub struct OpenAi {
     config: OpenAiConfig,
+    dialect: Arc<str>,
     headers: HeaderMap,
     transport: Transport,
+    /// The address of its resource.
+    url: String,
 }
 
 impl OpenAi {
@@ -38,8 +42,14 @@ impl OpenAi {
     /// [`InvalidConfig`] if the key, the organization or the project cannot be sent.
     pub fn new(config: OpenAiConfig, transport: Transport) -> Result<Self, InvalidConfig> {
         exchange::warn_if_exposed(&config.base_url, config.key.as_ref());
+        let dialect = match config.api {
+            Api::ChatCompletions => chat::DIALECT,
+            Api::Responses => responses::DIALECT,
+        };
         Ok(Self {
+            dialect: dialect.into(),
             headers: config.headers()?,
+            url: config.base_url.join(config.api.path()),
             config,
             transport,
         })
@@ -54,20 +64,19 @@ impl Adapter for OpenAi {
     fn ask(&self, request: &ModelRequest) -> Result<Asked<Decoder>, ModelFailure> {
         let owner = self.state_owner(&request.model.model);
         let profile = self.config.profile.of(&request.model.model);
-        let url = self.config.base_url.join(self.config.api.path());
         let headers = self.headers.clone();
         match self.config.api {
             Api::ChatCompletions => {
                 let body = chat::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = chat::stream::Decoder::for_request(owner, request);
-                Asked::post(&url, headers, body, Decoder::ChatCompletions(decoder))
+                Asked::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
             }
             Api::Responses => {
                 let body = responses::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
                 let decoder = responses::stream::Decoder::for_request(owner, request);
-                Asked::post(&url, headers, body, Decoder::Responses(decoder))
+                Asked::post(&self.url, headers, body, Decoder::Responses(decoder))
             }
         }
     }
@@ -122,13 +131,9 @@ impl ChatModel for OpenAi {
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
-        let dialect = match self.config.api {
-            Api::ChatCompletions => chat::DIALECT,
-            Api::Responses => responses::DIALECT,
-        };
         StateOwner {
-            dialect: dialect.into(),
-            endpoint: self.config.base_url.endpoint().into(),
+            dialect: Arc::clone(&self.dialect),
+            endpoint: Arc::clone(self.config.base_url.endpoint()),
             model: model.into(),
         }
     }

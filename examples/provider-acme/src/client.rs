@@ -1,6 +1,7 @@
 //! The chat model: what of it is acme's own. The exchange itself is the same for every adapter.
 
 use std::fmt;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use http::header::{AUTHORIZATION, CONTENT_TYPE};
@@ -108,7 +109,7 @@ impl ChatModel for Acme {
     fn state_owner(&self, model: &str) -> StateOwner {
         StateOwner {
             dialect: DIALECT.into(),
-            endpoint: self.base_url.endpoint().into(),
+            endpoint: Arc::clone(self.base_url.endpoint()),
             model: model.into(),
         }
     }

@@ -12,6 +12,7 @@ mod pointer;
 mod same;
 mod schema;
 mod strict;
+mod written;
 
 use jackfield_domain::opaque::StateOwner;
 

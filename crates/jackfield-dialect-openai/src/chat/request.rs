@@ -87,8 +87,7 @@ pub fn to_wire(
             ..wire::StreamOptions::default()
         }),
         extra,
-        tools: (!offered.tools.is_empty())
-            .then(|| offered.tools.into_iter().map(Into::into).collect()),
+        tools: (!offered.tools.is_empty()).then_some(offered.tools),
     };
     settings::apply(&mut body, settings, profile, &mut notes);
     extensions::apply(&mut body, &settings.extensions, &mut notes);

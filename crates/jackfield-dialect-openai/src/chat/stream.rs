@@ -10,6 +10,7 @@ mod prose;
 mod read;
 mod remarks;
 mod waiting;
+mod whole;
 
 pub use decoder::Decoder;
 pub use encoder::Encoder;

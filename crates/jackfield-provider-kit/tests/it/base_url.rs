@@ -17,7 +17,7 @@ fn a_slash_at_the_end_makes_no_difference() {
 
 #[test]
 fn the_endpoint_is_the_server_alone() {
-    let endpoint = |text| BaseUrl::parse(text).unwrap().endpoint();
+    let endpoint = |text| BaseUrl::parse(text).unwrap().endpoint().to_string();
     assert_eq!(endpoint("https://Host:443/api"), "https://host");
     assert_eq!(endpoint("http://127.0.0.1:8080/"), "http://127.0.0.1:8080");
     assert_eq!(endpoint("http://[::1]:8080"), "http://[::1]:8080");

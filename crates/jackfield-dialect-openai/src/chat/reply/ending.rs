@@ -55,8 +55,9 @@ pub(crate) fn finish_word(reason: &FinishReason, holds: Holds) -> &'static str {
 
 /// What was used, from whatever a server says of it.
 pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
-    let number = |path: &str| {
-        let found = usage.pointer(path)?;
+    let number = |path: &[&str]| {
+        let mut path = path.iter();
+        let found = path.try_fold(usage, |within, key| within.get(key))?;
         let whole = found.as_u64();
         // Saturates, and nothing negative or fractional is meant.
         #[expect(
@@ -66,21 +67,21 @@ pub(crate) fn usage_from_wire(usage: &Value) -> Usage {
         )]
         whole.or_else(|| found.as_f64().map(|count| count as u64))
     };
-    let first = |paths: &[&str]| paths.iter().find_map(|path| number(path)).unwrap_or(0);
+    let first = |paths: &[&[&str]]| paths.iter().find_map(|path| number(path)).unwrap_or(0);
     Usage {
         cache_read: first(&[
-            "/prompt_tokens_details/cached_tokens",
+            &["prompt_tokens_details", "cached_tokens"],
             // DeepSeek
-            "/prompt_cache_hit_tokens",
+            &["prompt_cache_hit_tokens"],
             // Moonshot
-            "/cached_tokens",
+            &["cached_tokens"],
         ]),
-        cache_write: first(&["/prompt_tokens_details/cache_write_tokens"]),
-        input: first(&["/prompt_tokens", "/input_tokens"]),
-        output: first(&["/completion_tokens", "/output_tokens"]),
+        cache_write: first(&[&["prompt_tokens_details", "cache_write_tokens"]]),
+        input: first(&[&["prompt_tokens"], &["input_tokens"]]),
+        output: first(&[&["completion_tokens"], &["output_tokens"]]),
         reasoning: first(&[
-            "/completion_tokens_details/reasoning_tokens",
-            "/reasoning_tokens",
+            &["completion_tokens_details", "reasoning_tokens"],
+            &["reasoning_tokens"],
         ]),
         ..Usage::default()
     }

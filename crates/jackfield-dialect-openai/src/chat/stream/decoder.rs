@@ -21,6 +21,7 @@ use super::calls::{Calls, Offered};
 use super::plain::Plain;
 use super::prose::{Into, Prose};
 use super::read::{Fault, Held, field, number, text};
+use super::whole::Whole;
 use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
 use crate::error::{self, ErrorDetail};
 
@@ -116,6 +117,22 @@ impl Decoder {
             owner: &self.owner,
         };
         self.prose.text(&plain.words, &mut to)
+    }
+
+    /// A whole reply that says some words and nothing else: as the tree of it is read.
+    fn plain_whole(&mut self, whole: Whole<'_>) -> Result<Vec<Delta>, Fault> {
+        self.count(whole.usage.as_ref());
+        let mut out = Vec::with_capacity(3);
+        let plain = Plain {
+            id: whole.id,
+            model: whole.model,
+            words: whole.words,
+        };
+        self.plain(plain, &mut out)?;
+        self.check_finish(&whole.finish)?;
+        self.finish = Some(whole.finish.into_owned());
+        self.settle(&mut out)?;
+        Ok(out)
     }
 
     /// An error in place of a piece, in any of its forms.
@@ -319,6 +336,11 @@ impl DecodeReply for Decoder {
     }
 
     fn read_whole(mut self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        if let Some(whole) = Whole::read(body) {
+            let out = self.plain_whole(whole).map_err(|fault| self.fault(fault))?;
+            self.done = true;
+            return Ok((out, self.finish()?));
+        }
         let mut json: Value = serde_json::from_slice(body)
             .map_err(|fault| self.violation(format!("this is no reply: {fault}")))?;
         let choices = json.get_mut("choices").map(Value::take);

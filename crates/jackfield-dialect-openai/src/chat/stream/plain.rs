@@ -73,11 +73,11 @@ struct Said<'a> {
 }
 
 /// A field that is missing or null.
-type Null = Option<()>;
+pub(super) type Null = Option<()>;
 
 /// A text, in its place where nothing of it is escaped.
 #[derive(Debug, Deserialize)]
-struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+pub(super) struct Text<'a>(#[serde(borrow)] pub(super) Cow<'a, str>);
 
 /// What such a chunk says.
 #[derive(Debug)]

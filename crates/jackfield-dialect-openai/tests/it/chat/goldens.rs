@@ -111,6 +111,9 @@ fn a_whole_reply_with_a_citation() {
 /// What a request came to, for one server.
 fn body(profile: &Profile) -> String {
     let (body, notes) = request::to_wire(&full(), &owner(), profile, true).expect("it can be said");
+    // Of the text that is sent: tools are texts in it already.
+    let sent = serde_json::to_string(&body).expect("JSON");
+    let body: serde_json::Value = serde_json::from_str(&sent).expect("JSON");
     let mut text = serde_json::to_string_pretty(&body).expect("JSON");
     for Note {
         code,

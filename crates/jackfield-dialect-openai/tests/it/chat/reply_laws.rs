@@ -156,12 +156,71 @@ proptest! {
     }
 
     #[test]
+    fn a_reply_of_words_alone_is_read_as_any_other(
+        words in prop_oneof![kit::text().prop_map(|text| text.to_string()), " {0,3}", Just(String::new())],
+        (finish, refusal) in (prop::sample::select(FINISHES), prop::sample::select(REFUSALS)),
+        usage in prop::sample::select(USAGES),
+        named in any::<bool>(),
+    ) {
+        let mut body = json!({
+            "object": "chat.completion",
+            "created": 1_795_000_000,
+            "choices": [{
+                "index": 0,
+                "message": { "role": "assistant", "content": words, "annotations": [], "tool_calls": null },
+                "logprobs": null,
+            }],
+        });
+        for (at, key, said) in [
+            ("/choices/0", "finish_reason", finish),
+            ("/choices/0/message", "refusal", refusal),
+            ("", "usage", usage),
+            ("", "id", named.then_some("\"chatcmpl-A\"")),
+            ("", "model", named.then_some("\"\"")),
+        ] {
+            if let Some(said) = said {
+                body.pointer_mut(at).expect("a place")[key] = serde_json::from_str(said).expect("JSON");
+            }
+        }
+        let mut other = body.clone();
+        other["something_else"] = json!(true);
+        let [one, other] = [body, other].map(|body| {
+            Decoder::new(owner()).read_whole(body.to_string().as_bytes())
+        });
+        prop_assert_eq!(one, other);
+    }
+
+    #[test]
     fn no_bytes_make_the_reader_of_wholes_panic(body in kit::json(), message in any_event()) {
         for body in [body, json!({ "choices": [{ "message": message }] })] {
             drop(Decoder::new(owner()).read_whole(body.to_string().as_bytes()));
         }
     }
 }
+
+/// What a reply of words may say of its end, of a refusal, and of its usage; nothing is a missing field.
+const FINISHES: &[Option<&str>] = &[
+    None,
+    Some("null"),
+    Some("\"\""),
+    Some("\"null\""),
+    Some("\"stop\""),
+    Some("\"length\""),
+    Some("\"error\""),
+    Some("\"made_up\""),
+    Some("\"tool_calls\""),
+];
+const REFUSALS: &[Option<&str>] = &[None, Some("null"), Some("\"\""), Some("\"I will not\"")];
+const USAGES: &[Option<&str>] = &[
+    None,
+    Some("null"),
+    Some("7"),
+    Some("{}"),
+    Some(
+        "{\"prompt_tokens\":12.0,\"completion_tokens\":7,\"prompt_tokens_details\":{\"cached_tokens\":3}}",
+    ),
+    Some("{\"input_tokens\":12,\"output_tokens\":null,\"cached_tokens\":1}"),
+];
 
 /// Events that say nothing.
 const UNKNOWN: &[&str] = &[
