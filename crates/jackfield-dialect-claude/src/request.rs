@@ -69,6 +69,7 @@ pub fn to_wire(
         extra: serde_json::Map::new(),
     };
     extensions::apply(&mut body, &request.settings.extensions, &mut notes);
+    tools::limit_cache_points(&mut body, request, &mut notes);
     conversation::limit_cache_points(&mut said.messages, said.cached, &body, &mut notes);
     body.messages = said.messages;
     Ok((body, notes.into_vec()))

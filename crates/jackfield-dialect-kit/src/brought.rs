@@ -9,6 +9,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::value::{RawValue, to_raw_value};
 
+use crate::body;
 use crate::shelf::Shelf;
 
 /// The wire form of tools of one language.
@@ -100,6 +101,9 @@ impl<T: Serialize> Serialize for Brought<T> {
 
 impl<'de, T: WireTool> Deserialize<'de> for Brought<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if body::is_searched() {
+            return T::deserialize(deserializer).map(Self::from);
+        }
         let text = Box::<RawValue>::deserialize(deserializer)?;
         let read = T::shelf().read(text.get(), |text| serde_json::from_str(text).map(T::into));
         read.map_err(|error: serde_json::Error| D::Error::custom(error))

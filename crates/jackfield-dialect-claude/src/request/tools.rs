@@ -1,14 +1,19 @@
 //! Tools and tool choice.
 
+use std::sync::Arc;
+
+use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::written::Written;
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
 use super::{extensions, schema};
 use crate::options::Profile;
-use crate::wire;
+use crate::{DIALECT, wire};
 
 /// The field of a text tool's arguments that holds the text.
 pub(crate) const TEXT_FIELD: &str = "input";
@@ -17,7 +22,7 @@ pub(crate) const TEXT_FIELD: &str = "input";
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
-    pub(super) tools: Vec<wire::Tool>,
+    pub(super) tools: Vec<Brought<wire::Tool>>,
 }
 
 pub(super) fn to_wire(
@@ -27,8 +32,9 @@ pub(super) fn to_wire(
     called: &[String],
     notes: &mut Notes,
 ) -> Offered {
+    static WRITTEN: Written<wire::Tool> = Written::new();
     let chosen = chosen(request);
-    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
+    let mut tools: Vec<Brought<wire::Tool>> = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
         let name = definition.name.as_str();
         let path = format_args!("tools[{n}]");
@@ -37,7 +43,8 @@ pub(super) fn to_wire(
         } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
             notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
         } else {
-            tools.push(tool(n, definition, notes));
+            let write = |notes: &mut Notes| tool(n, definition, notes);
+            tools.push(WRITTEN.of(definition, n, 0, notes, write));
         }
     }
     let parallel = request.settings.parallel_calls;
@@ -101,17 +108,18 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
         };
     }
     notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
-    let mut tools: Vec<wire::Tool> = Vec::new();
+    let mut tools: Vec<Brought<wire::Tool>> = Vec::new();
     for name in called {
         if !tools.iter().any(|tool| tool.name.as_ref() == Some(name)) {
-            tools.push(wire::Tool {
+            let stub = wire::Tool {
                 kind: None,
                 name: Some(name.clone()),
                 description: None,
                 input_schema: Some(json!({ "type": "object" })),
                 strict: None,
                 extra: Map::new(),
-            });
+            };
+            tools.push(stub.into());
         }
     }
     Offered {
@@ -124,7 +132,7 @@ fn choice(
     request: &ModelRequest,
     profile: &Profile,
     thinks: bool,
-    tools: &[wire::Tool],
+    tools: &[Brought<wire::Tool>],
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
     let disable_parallel_tool_use = request.settings.parallel_calls.map(|parallel| !parallel);
@@ -170,7 +178,7 @@ fn choice(
     }
 }
 
-fn offered(tools: &[wire::Tool], name: &str) -> bool {
+fn offered(tools: &[Brought<wire::Tool>], name: &str) -> bool {
     tools.iter().any(|tool| tool.name.as_deref() == Some(name))
 }
 
@@ -200,6 +208,42 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
     extensions::apply_to_tool(&mut tool, n, &definition.extensions, notes);
     tool
 }
+
+/// Keeps at most four cache points of the tools, the last ones: they reach furthest.
+///
+/// One that stands for the whole body counts, too (Claude Messages API: at most 4 breakpoints in a request).
+pub(super) fn limit_cache_points(
+    body: &mut wire::Request,
+    request: &ModelRequest,
+    notes: &mut Notes,
+) {
+    let most = 4 - usize::from(body.extra.contains_key(CACHE_CONTROL));
+    let is_one = |tool: &Brought<wire::Tool>| tool.extra.contains_key(CACHE_CONTROL);
+    let tools = body.tools.iter_mut().flatten();
+    let points: Vec<_> = tools.filter(|tool| is_one(tool)).collect();
+    let excess = points.len().saturating_sub(most);
+    for tool in points.into_iter().take(excess) {
+        let named = |definition: &Arc<ToolDefinition>| {
+            tool.name.as_deref() == Some(definition.name.as_str())
+        };
+        let n = request.tools.iter().position(named).unwrap_or_default();
+        let extensions = request.tools.get(n).map(|tool| &*tool.extensions);
+        let is_it = |extension: &Extension| {
+            *extension.dialect == *DIALECT && extension.path == CACHE_CONTROL_PATH
+        };
+        let k = extensions.unwrap_or_default().iter().position(is_it);
+        let k = k.unwrap_or_default();
+        let path = format_args!("tools[{n}].extensions[{k}]");
+        notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
+        // Others have the same one without losing anything.
+        let mut own = wire::Tool::clone(tool);
+        own.extra.shift_remove(CACHE_CONTROL);
+        *tool = own.into();
+    }
+}
+
+const CACHE_CONTROL: &str = "cache_control";
+const CACHE_CONTROL_PATH: &str = "/cache_control";
 
 /// The schema of the arguments: the root has to be an object's, and a strict one within the subset.
 fn json_input(n: usize, schema: &Value, strict: &mut Option<bool>, notes: &mut Notes) -> Value {

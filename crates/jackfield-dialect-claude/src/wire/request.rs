@@ -1,5 +1,7 @@
 //! The body of `POST /v1/messages`.
 
+use jackfield_dialect_kit::brought::{Brought, WireTool};
+use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -17,7 +19,7 @@ pub struct Request {
     pub system: Option<System>,
     /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Tool>>,
+    pub tools: Option<Vec<Brought<Tool>>>,
     /// Which of them may or must be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
@@ -107,6 +109,13 @@ pub struct Tool {
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl WireTool for Tool {
+    fn shelf() -> &'static Shelf<Brought<Self>> {
+        static SHELF: Shelf<Brought<Tool>> = Shelf::new();
+        &SHELF
+    }
 }
 
 /// Which tools may or must be called.

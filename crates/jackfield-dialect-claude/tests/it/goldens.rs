@@ -139,6 +139,9 @@ fn body(request: &jackfield_domain::request::ModelRequest, model: &str) -> Strin
     let profile = Profile::of(model);
     let (body, notes) =
         request::to_wire(request, &owner(), &profile, true).expect("it can be said");
+    // Of the text that is sent: tools are texts in it already.
+    let sent = serde_json::to_string(&body).expect("JSON");
+    let body: serde_json::Value = serde_json::from_str(&sent).expect("JSON");
     let mut text = serde_json::to_string_pretty(&body).expect("JSON");
     for Note {
         code,

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::body;
 use jackfield_dialect_kit::brought::{Brought, WireTool};
 use jackfield_dialect_kit::shelf::Shelf;
 use jackfield_domain::ids::ToolName;
@@ -113,4 +114,18 @@ fn a_shelf_holds_so_much_and_no_more() {
         read(&format!("{nth}{}", "x".repeat(1 << 15)));
     }
     assert!(!Arc::ptr_eq(&first, &read("first")), "it was to be emptied");
+}
+
+#[test]
+fn a_fault_within_a_tool_says_where_it_is_in_the_body() {
+    let body = "{\"tools\":[\n{\"name\":\"one\",\"about\":1},\n{\"about\":1,\"name\":7}]}";
+    let Err(invalid) = body::parse::<Body>(body.as_bytes()) else {
+        panic!("a name is no number");
+    };
+    assert_eq!(invalid.path, "tools.1.name");
+    assert!(invalid.reason.contains("line 3"), "{}", invalid.reason);
+    // What is read next is kept as before.
+    let said = json!({ "tools": [{ "name": "kept", "about": 0 }] });
+    let [one, other] = [(), ()].map(|()| read(&said).expect("a body"));
+    assert!(Arc::ptr_eq(&meant(&one)[0], &meant(&other)[0]));
 }

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Invalid;
 use super::settings::extension;
@@ -13,41 +14,49 @@ use crate::wire;
 
 /// Maps the tools. Those that the vendor runs, or has trained its models on, are refused with a note.
 pub(super) fn from_wire(
-    tools: Vec<wire::Tool>,
+    tools: Vec<Brought<wire::Tool>>,
     notes: &mut Notes,
 ) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
-    for (n, tool) in tools.into_iter().enumerate() {
+    for (n, tool) in tools.iter().enumerate() {
         if tool.kind.as_deref().is_some_and(|kind| kind != "custom") {
             notes.refused("vendor_tool", format_args!("tools.{n}"));
             continue;
         }
-        let name = name(
-            tool.name.as_deref().unwrap_or(""),
-            &format!("tools.{n}.name"),
-        )?;
-        let Some(schema) = tool.input_schema else {
-            let path = format!("tools.{n}.input_schema");
-            return Err(Invalid::new(path, "a tool needs a schema of its arguments"));
-        };
-        let mut extensions = Vec::new();
-        for (key, json) in tool.extra {
-            if key == "allowed_callers" && json != json!(["direct"]) {
+        definitions.push(tool.definition(|tool| definition(tool, n))?);
+        for (key, json) in &tool.extra {
+            if acts(key, json) {
                 notes.refused("provider_would_act", format_args!("tools.{n}.{key}"));
-            } else {
-                extensions.push(extension("", &key, json));
             }
         }
-        definitions.push(Arc::new(ToolDefinition {
-            description: tool.description.unwrap_or_default().into(),
-            extensions,
-            input: InputFormat::Json(Arc::new(schema)),
-            name,
-            output: None,
-            strict: tool.strict,
-        }));
     }
     Ok(definitions)
+}
+
+/// What a tool means, which is the `n`th of its request.
+fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
+    let name = tool.name.as_deref().unwrap_or_default();
+    let name = self::name(name, &format!("tools.{n}.name"))?;
+    let Some(schema) = &tool.input_schema else {
+        let path = format!("tools.{n}.input_schema");
+        return Err(Invalid::new(path, "a tool needs a schema of its arguments"));
+    };
+    let kept = tool.extra.iter().filter(|(key, json)| !acts(key, json));
+    Ok(ToolDefinition {
+        description: tool.description.as_deref().unwrap_or_default().into(),
+        extensions: kept
+            .map(|(key, json)| extension("", key, json.clone()))
+            .collect(),
+        input: InputFormat::Json(Arc::new(schema.clone())),
+        name,
+        output: None,
+        strict: tool.strict,
+    })
+}
+
+/// Whether a field would have code of the provider's call the tool.
+fn acts(key: &str, json: &Value) -> bool {
+    key == "allowed_callers" && *json != json!(["direct"])
 }
 
 /// Maps the choice, and whether several calls may come at once.

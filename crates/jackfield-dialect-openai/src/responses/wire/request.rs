@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::brought::{Brought, WireTool};
+use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -19,7 +21,7 @@ pub struct Request {
     pub input: Input,
     /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Tool>>,
+    pub tools: Option<Vec<Brought<Tool>>>,
     /// Which of them may or must be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
@@ -106,6 +108,13 @@ pub struct Tool {
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
+}
+
+impl WireTool for Tool {
+    fn shelf() -> &'static Shelf<Brought<Self>> {
+        static SHELF: Shelf<Brought<Tool>> = Shelf::new();
+        &SHELF
+    }
 }
 
 /// Whether something was said at all, and what.

@@ -132,6 +132,9 @@ fn tool(name: &str, input: InputFormat) -> Arc<ToolDefinition> {
 
 fn body(profile: &Profile) -> String {
     let (body, notes) = request::to_wire(&full(), &owner(), profile, true).expect("it can be said");
+    // Of the text that is sent: tools are texts in it already.
+    let sent = serde_json::to_string(&body).expect("JSON");
+    let body: Value = serde_json::from_str(&sent).expect("JSON");
     let mut text = serde_json::to_string_pretty(&body).expect("JSON");
     for note in &notes {
         let (kind, effect) = (note.kind, note.effect);

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
@@ -15,51 +16,54 @@ use crate::responses::wire;
 
 /// Maps the tools. Those that the vendor runs, or finds, are refused with a note.
 pub(super) fn from_wire(
-    tools: Vec<wire::Tool>,
+    tools: Vec<Brought<wire::Tool>>,
     notes: &mut Notes,
 ) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
-    for (n, tool) in tools.into_iter().enumerate() {
-        let input = match tool.kind.as_str() {
-            CUSTOM => InputFormat::Text(match tool.format {
-                Some(wire::ToolFormat::Grammar { definition, syntax }) => Some(Grammar {
-                    definition: definition.into(),
-                    syntax: syntax.into(),
-                }),
-                Some(wire::ToolFormat::Text {}) | None => None,
-            }),
-            "" | FUNCTION => {
-                let schema = tool.parameters;
-                let nothing = || Arc::new(json!({ "type": "object", "properties": {} }));
-                InputFormat::Json(schema.unwrap_or_else(nothing))
-            }
-            _ => {
-                notes.refused("vendor_tool", format_args!("tools.{n}"));
-                continue;
-            }
-        };
-        let name = name(
-            tool.name.as_deref().unwrap_or_default(),
-            &format!("tools.{n}.name"),
-        )?;
-        let mut extensions = Vec::new();
-        for (key, json) in tool.extra {
-            if acts_in_tool(&key, &json) {
+    for (n, tool) in tools.iter().enumerate() {
+        if !matches!(tool.kind.as_str(), "" | CUSTOM | FUNCTION) {
+            notes.refused("vendor_tool", format_args!("tools.{n}"));
+            continue;
+        }
+        definitions.push(tool.definition(|tool| definition(tool, n))?);
+        for (key, json) in &tool.extra {
+            if acts_in_tool(key, json) {
                 notes.refused("provider_would_act", format_args!("tools.{n}.{key}"));
-            } else {
-                extensions.push(extension("", &key, json));
             }
         }
-        definitions.push(Arc::new(ToolDefinition {
-            description: tool.description.unwrap_or_default().into(),
-            extensions,
-            input,
-            name,
-            output: None,
-            strict: tool.strict.flatten(),
-        }));
     }
     Ok(definitions)
+}
+
+/// What a tool means, which is the `n`th of its request.
+fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
+    let input = if tool.kind == CUSTOM {
+        InputFormat::Text(match &tool.format {
+            Some(wire::ToolFormat::Grammar { definition, syntax }) => Some(Grammar {
+                definition: definition.as_str().into(),
+                syntax: syntax.as_str().into(),
+            }),
+            Some(wire::ToolFormat::Text {}) | None => None,
+        })
+    } else {
+        let nothing = || Arc::new(json!({ "type": "object", "properties": {} }));
+        InputFormat::Json(tool.parameters.clone().unwrap_or_else(nothing))
+    };
+    let name = tool.name.as_deref().unwrap_or_default();
+    let kept = tool
+        .extra
+        .iter()
+        .filter(|(key, json)| !acts_in_tool(key, json));
+    Ok(ToolDefinition {
+        description: tool.description.as_deref().unwrap_or_default().into(),
+        extensions: kept
+            .map(|(key, json)| extension("", key, json.clone()))
+            .collect(),
+        input,
+        name: self::name(name, &format!("tools.{n}.name"))?,
+        output: None,
+        strict: tool.strict.flatten(),
+    })
 }
 
 /// Maps the choice; that of a tool of the vendor's own is refused with a note.
