@@ -47,6 +47,20 @@ async fn ask(file: &File, claude: &ScriptedClaude, session: &str, question: &str
 }
 
 #[tokio::test]
+async fn what_was_said_just_now_is_seconds_old() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    ask(&file, &claude, "now", "Hi.").await.answers("Hello.\n");
+    let ran = file.run(["sessions", "list"]).run().await;
+    let line = ran.out.lines().find(|line| line.contains("now"));
+    let line = line.unwrap_or_else(|| panic!("{}", ran.out));
+    let words: Vec<&str> = line.split_whitespace().collect();
+    let is_age = |pair: &[&str]| pair[0].parse::<u64>().is_ok() && pair[1] == "s";
+    assert!(words.windows(2).any(is_age), "{line}");
+    kept(&claude);
+}
+
+#[tokio::test]
 async fn two_questions_in_a_row_are_one_conversation() {
     let file = File::new();
     let claude = ScriptedClaude::start([

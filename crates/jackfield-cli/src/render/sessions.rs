@@ -217,7 +217,7 @@ fn age(age: Duration) -> String {
     const HOUR: u64 = 60 * MINUTE;
     const DAY: u64 = 24 * HOUR;
     match age.as_secs() {
-        0..MINUTE => "1 min".to_owned(),
+        seconds @ 0..MINUTE => format!("{seconds} s"),
         seconds @ MINUTE..HOUR => format!("{} min", seconds / MINUTE),
         seconds @ HOUR..DAY => format!("{} h", seconds / HOUR),
         seconds => format!("{} d", seconds / DAY),
