@@ -1,7 +1,8 @@
 //! Connections: bounded in number, size and time, and ended in order.
 
 use std::net::SocketAddr;
-use std::time::{Duration, Instant};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use jackfield_assembly::{Config, Environment, Registry};
 use jackfield_http::{Gateway, serve};
@@ -257,26 +258,30 @@ async fn who_reads_nothing_of_its_answer_gives_its_place_to_another() {
     server.end().await;
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn who_reads_slowly_is_not_let_go() {
-    let server = Server::start(|config| {
-        config.serve.limits.write_time = Duration::from_secs(2);
-    })
-    .await;
+    const PATIENT: Duration = Duration::from_secs(60);
+    // Far more than lies between the two: so much is had only of who went on writing meanwhile.
+    const STEP: usize = 1 << 20;
+    // While something blocks, time stands still but for what the test says.
+    let (release, blocks) = mpsc::channel::<()>();
+    let blocking = tokio::task::spawn_blocking(move || {
+        let _released = blocks.recv_timeout(PATIENCE);
+    });
+    let server = Server::start(|config| config.serve.limits.write_time = PATIENT).await;
     let (mut slow, expected) = deaf(&server).await;
-    let begun = Instant::now();
-    let mut read = 0;
-    let mut buffer = vec![0; 1 << 20];
-    while begun.elapsed() < Duration::from_secs(3) {
-        tokio::time::sleep(Duration::from_millis(200)).await;
-        read += slow.read(&mut buffer).await.unwrap();
+    let mut buffer = vec![0; STEP];
+    let steps = expected / STEP;
+    for step in 0..steps {
+        tokio::time::advance(PATIENT * 3 / 4).await;
+        let read = slow.read_exact(&mut buffer).await;
+        read.unwrap_or_else(|error| panic!("it was let go in step {step} of {steps}: {error}"));
     }
-    assert!(read < expected, "too little was asked for");
-    while read < expected {
-        let more = slow.read(&mut buffer).await.unwrap();
-        assert!(more > 0, "it was let go after {read} of {expected} bytes");
-        read += more;
-    }
+    slow.read_exact(&mut buffer[..expected % STEP])
+        .await
+        .unwrap();
+    drop(release);
+    blocking.await.unwrap();
     server.end().await;
 }
 
