@@ -178,6 +178,45 @@ async fn what_comes_late_of_a_session_in_passing_is_kept_nowhere() {
     assert_eq!(loaded.deliveries, []);
 }
 
+#[tokio::test(start_paused = true)]
+async fn of_many_late_outcomes_at_once_only_so_many_are_on_their_way() {
+    const MOST: usize = 64;
+    let faulty = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let journal: Arc<dyn Journal> = Arc::new(faulty.clone());
+    let (model, toolbox) = (ScriptedModel::new(), toolbox());
+    let (many, one) = (Gate::new(), Gate::new());
+    for _ in 0..=MOST {
+        toolbox.will("act", outliving("one of many", &many));
+    }
+    toolbox.will("act", outliving("the last", &one));
+    model
+        .will(ScriptedReply::calls([("box__act", "{}"); MOST + 1]))
+        .will(ScriptedReply::calls([("box__act", "{}")]))
+        .will(ScriptedReply::text("nobody knows"));
+    let engine = engine(&journal, &model, &toolbox);
+    let mut options = options();
+    options.limits.parallel_calls = 100;
+    options.limits.repeats = 100;
+    let report = engine.send(message(options), &mut ()).await;
+    let report = report.expect("a report");
+    assert_eq!(report.answer(), "nobody knows", "{:?}", report.end);
+    let held = Gate::new();
+    faulty.hold_deliveries(&held);
+    many.open();
+    // When nothing can go on by itself, all that will ever be on their way are.
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    held.open();
+    heard(&journal, MOST as u64).await;
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    let loaded = journal.load(&session()).await.expect("a session");
+    assert_eq!(loaded.deliveries.len(), MOST, "one was too many");
+    // Then there is room again.
+    one.open();
+    let loaded = heard(&journal, MOST as u64 + 1).await;
+    let last = loaded.deliveries.last().map(|last| format!("{last:?}"));
+    assert!(last.is_some_and(|last| last.contains("the last")));
+}
+
 /// Cancels a turn while something is held at this gate, which comes back while the append that says so waits;
 /// gives what is recorded in the end.
 async fn cancelled(model: &ScriptedModel, toolbox: &ScriptedToolbox, gate: &Gate) -> Loaded {

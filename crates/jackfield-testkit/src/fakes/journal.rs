@@ -30,6 +30,7 @@ pub struct FaultyJournal {
 #[derive(Default)]
 struct State {
     appends: Vec<Append>,
+    deliveries: Option<Gate>,
     faults: VecDeque<Option<Fault>>,
     loads: VecDeque<Gate>,
     unreachable: bool,
@@ -72,6 +73,12 @@ impl FaultyJournal {
     pub fn will_pass(&self, appends: usize) -> &Self {
         let passing = std::iter::repeat_with(|| None).take(appends);
         locked(&self.state).faults.extend(passing);
+        self
+    }
+
+    /// Has every delivery from now on wait here before anything else.
+    pub fn hold_deliveries(&self, gate: &Gate) -> &Self {
+        locked(&self.state).deliveries = Some(gate.clone());
         self
     }
 
@@ -169,6 +176,10 @@ impl Journal for FaultyJournal {
         body: DeliveryBody,
     ) -> Result<Delivered, JournalError> {
         self.reach()?;
+        let held = locked(&self.state).deliveries.clone();
+        if let Some(gate) = held {
+            gate.pass().await;
+        }
         self.inner.deliver(session, id, by, body).await
     }
 
