@@ -9,8 +9,10 @@ use jackfield_ports::journal::{Append, Appended, Journal, Loaded, Refusal};
 use tokio::task::JoinSet;
 
 use crate::crash;
+use crate::engine::Shared;
 use crate::ownership::Owned;
 use crate::perform::chain;
+use crate::writes::Writes;
 
 /// What became of a batch.
 pub(crate) enum Committed {
@@ -36,21 +38,18 @@ pub(crate) struct Ledger {
     /// How many deliveries have been fed to the loop.
     pub(crate) seen: u64,
     session: SessionId,
+    writes: Arc<Writes>,
 }
 
 impl Ledger {
-    pub(crate) fn new(
-        journal: Arc<dyn Journal>,
-        session: &SessionId,
-        owned: Owned,
-        loaded: &Loaded,
-    ) -> Self {
+    pub(crate) fn new(shared: &Shared, session: &SessionId, owned: Owned, loaded: &Loaded) -> Self {
         Self {
-            journal,
+            journal: Arc::clone(&shared.journal),
             owned,
             position: loaded.steps.len() as u64,
             seen: loaded.deliveries.len() as u64,
             session: session.clone(),
+            writes: Arc::clone(&shared.writes),
         }
     }
 
@@ -91,21 +90,29 @@ impl Ledger {
         let mut pause = FIRST_PAUSE;
         loop {
             match self.journal.append(append).await {
-                Appended::Committed => return Committed::Yes,
+                Appended::Committed => {
+                    self.writes.went_well();
+                    return Committed::Yes;
+                }
                 Appended::Refused(Refusal::Answered) => return Committed::Answered,
                 Appended::Refused(refusal) => {
+                    if matches!(refusal, Refusal::Unwritable { .. }) {
+                        self.writes.failed();
+                    }
                     return Committed::No {
                         why: refusal.to_string().into(),
                         refusal: Some(refusal),
                     };
                 }
                 Appended::Unknown(error) if pause > LONGEST_PAUSE => {
+                    self.writes.failed();
                     return Committed::No {
                         refusal: None,
                         why: chain(&*error).into(),
                     };
                 }
                 Appended::Unknown(error) => {
+                    self.writes.failed();
                     tracing::warn!(error = %chain(&*error), "an append has no answer; asking again");
                     tokio::time::sleep(pause).await;
                     pause *= 4;

@@ -65,7 +65,7 @@ impl<'o> Driver<'o> {
         busy: &Busy,
     ) -> Self {
         let shared = Arc::clone(shared);
-        let ledger = Ledger::new(Arc::clone(&shared.journal), turn.session(), owned, loaded);
+        let ledger = Ledger::new(&shared, turn.session(), owned, loaded);
         let catalog = Arc::clone(&turn.turn().setup().catalog);
         let workers = Workers::new(Arc::clone(&shared), turn.session(), catalog);
         Self {
@@ -430,18 +430,18 @@ impl<'o> Driver<'o> {
             return Err(EngineError::NotCommitted { why });
         }
         let session = self.turn.session().clone();
-        let journal = Arc::clone(&self.shared.journal);
-        let owned = match Owned::take(&journal, &session).await {
+        let journal = &self.shared.journal;
+        let owned = match Owned::take(journal, &session).await {
             Ok(owned) => owned,
             Err(JournalError::Owned { .. }) => {
                 let refusal = Refusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
             }
-            Err(error) => return Err(error.into()),
+            Err(error) => return Err(self.shared.unowned(error)),
         };
         let loaded = journal.load(&session).await?;
         let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);
-        self.ledger = Ledger::new(journal, &session, owned, &loaded);
+        self.ledger = Ledger::new(&self.shared, &session, owned, &loaded);
         let was_committed = match loaded.steps.get(known..) {
             Some([]) => false,
             Some(steps) if steps == batch.steps => true,

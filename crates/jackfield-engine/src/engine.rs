@@ -12,7 +12,7 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
-use jackfield_ports::journal::{Delivered, Journal};
+use jackfield_ports::journal::{Delivered, Journal, JournalError};
 use jackfield_ports::toolbox::Toolbox;
 use serde_json::{Map, Value};
 
@@ -35,6 +35,7 @@ use crate::queues::Queues;
 use crate::settled::Settled;
 use crate::validate::Validators;
 use crate::watch::Speeches;
+use crate::writes::Writes;
 
 /// Models, toolboxes and a journal, and the turns that run on them. Cloning shares it.
 #[derive(Clone)]
@@ -73,6 +74,17 @@ pub(crate) struct Shared {
     /// Turns in passing that are over and whose answers nobody has.
     pub(crate) unwritten: Unwritten,
     pub(crate) validators: Arc<Validators>,
+    pub(crate) writes: Arc<Writes>,
+}
+
+impl Shared {
+    /// The error of a session that cannot be owned; one of the journal's own is remembered.
+    pub(crate) fn unowned(&self, error: JournalError) -> EngineError {
+        if matches!(error, JournalError::Unreachable { .. }) {
+            self.writes.failed();
+        }
+        error.into()
+    }
 }
 
 impl fmt::Debug for Engine {
@@ -212,6 +224,7 @@ impl EngineBuilder {
                 toolboxes: Arc::new(toolboxes),
                 unwritten: Unwritten::default(),
                 validators: Arc::default(),
+                writes: Arc::default(),
             }),
         }
     }
@@ -267,6 +280,7 @@ impl Engine {
                 toolboxes: Arc::clone(&shared.toolboxes),
                 unwritten: Unwritten::default(),
                 validators: Arc::clone(&shared.validators),
+                writes: Arc::default(),
             }),
         }
     }

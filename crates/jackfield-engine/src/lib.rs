@@ -45,6 +45,7 @@ mod settled;
 mod today;
 mod validate;
 mod watch;
+mod writes;
 
 pub use jackfield_ports::chat_model::Capabilities;
 pub use jackfield_ports::journal::marks::{Found, Mark};

@@ -188,7 +188,7 @@ impl Engine {
                 Err(error @ JournalError::Owned { .. }) => {
                     Box::pin(self.own_after(session, second, error)).await?
                 }
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.shared.unowned(error)),
             };
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -267,7 +267,7 @@ impl Engine {
             error = match Owned::take(&self.shared.journal, session).await {
                 Ok(owned) => return Ok(owned),
                 Err(error @ JournalError::Owned { .. }) => error,
-                Err(error) => return Err(error.into()),
+                Err(error) => return Err(self.shared.unowned(error)),
             };
         }
     }
@@ -308,7 +308,7 @@ impl Engine {
         match Owned::take(&self.shared.journal, session).await {
             Ok(owned) => Ok(owned),
             Err(JournalError::Owned { session }) => Err(self.busy(session).await),
-            Err(error) => Err(error.into()),
+            Err(error) => Err(self.shared.unowned(error)),
         }
     }
 }

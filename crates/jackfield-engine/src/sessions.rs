@@ -63,12 +63,27 @@ impl Engine {
         Ok(())
     }
 
+    /// Whether the last attempt to write to the journal failed, whichever turn it was for. Nothing is tried.
+    #[must_use]
+    pub fn writes_fail(&self) -> bool {
+        self.shared.writes.fail()
+    }
+
     /// Checks that the journal takes what is written, by making a session of no meaning and deleting it.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if it does not.
     pub async fn check_writable(&self) -> Result<(), EngineError> {
+        let tried = self.try_writing().await;
+        match &tried {
+            Ok(()) => self.shared.writes.went_well(),
+            Err(_) => self.shared.writes.failed(),
+        }
+        tried
+    }
+
+    async fn try_writing(&self) -> Result<(), EngineError> {
         let journal = &self.shared.journal;
         let Ok(session) = SessionId::parse(PROBE) else {
             return Ok(());

@@ -10,9 +10,10 @@ use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody};
-use jackfield_engine::{EngineError, News, Observer, TurnOptions};
+use jackfield_engine::{Engine, EngineError, News, Observer, TurnOptions};
 use jackfield_ports::journal::{Delivered, Journal, Refusal};
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{Fault as FakeFault, FaultyJournal, ScriptedModel, ScriptedReply};
 use tokio::sync::mpsc;
 
 use crate::fixture::{
@@ -68,6 +69,48 @@ async fn an_append_whose_answer_is_lost_is_asked_for_again_and_written_once() {
             .filter(|logged| matches!(logged, Logged::Told(Fact::CallClosed { .. })));
         assert_eq!(told.count(), 2);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whether_writes_fail_is_what_the_last_one_said() {
+    let unwritable = || Refusal::Unwritable {
+        why: "it is full".into(),
+    };
+    let journal = FaultyJournal::new(Arc::new(MemoryJournal::default()));
+    let model = ScriptedModel::new();
+    model.will(ScriptedReply::text("hello"));
+    let engine = Engine::builder(Arc::new(journal.clone()))
+        .model("provider", model.port())
+        .build();
+    let send = async || engine.send(message(options()), &mut ()).await;
+    // A driver that is refused reloads and asks again, and at last gives up.
+    for _ in 0..10 {
+        journal.will(FakeFault::Refuse(unwritable()));
+    }
+    assert!(!engine.writes_fail());
+    send().await.expect_err("nothing is kept");
+    assert!(engine.writes_fail());
+    let mut was_kept = false;
+    for _ in 0..10 {
+        was_kept = was_kept || send().await.is_ok();
+    }
+    assert!(was_kept, "the faults are over");
+    assert!(!engine.writes_fail());
+    // That somebody else owns the session is no fault of the journal's.
+    journal.will(FakeFault::ChangeHands);
+    let _stale = send().await;
+    assert!(!engine.writes_fail());
+    journal.set_unreachable(true);
+    send().await.expect_err("it cannot be reached");
+    assert!(engine.writes_fail());
+    engine
+        .check_writable()
+        .await
+        .expect_err("it cannot be reached");
+    journal.set_unreachable(false);
+    // Where nobody takes turns, to try is enough.
+    engine.check_writable().await.expect("it can");
+    assert!(!engine.writes_fail());
 }
 
 #[tokio::test(start_paused = true)]
@@ -144,7 +187,7 @@ async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
     let inner = MemoryJournal::with_clock(move || now.wall());
     let journal = Arc::new(Watched::new(&log, inner));
     journal.hide_inbox.store(true, Ordering::SeqCst);
-    let engine = jackfield_engine::Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
+    let engine = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
         .model("provider", Arc::new(model))
         .toolbox(Arc::new(tool))
         .clock(clock)

@@ -64,7 +64,8 @@ impl Written {
         if let Some((at, is_written)) = *last
             && at.elapsed() < GOOD_FOR
         {
-            return is_written;
+            // What a turn could not write since then is newer.
+            return is_written && !engine.writes_fail();
         }
         let tried = engine.check_writable().await;
         if let Err(error) = &tried {
