@@ -31,6 +31,7 @@ mod events;
 mod gateway;
 mod gateway_again;
 mod gateway_arguments;
+mod gateway_discreet;
 mod gateway_guarded;
 mod gateway_hostile;
 mod gateway_matrix;

@@ -223,7 +223,7 @@ impl Registry {
             teller: Arc::default(),
         };
         let servers = config.servers.values();
-        let servers = servers.map(|one| Server::new(one, environment, &places, self.guarded));
+        let servers = servers.map(|one| Server::new(one, environment, &places, self));
         let servers: Vec<Server> = servers.collect();
         // A name that a server gets by its id goes before one that it was given.
         for prefixed in [false, true] {
@@ -233,7 +233,7 @@ impl Registry {
                 }
             }
         }
-        builder = web::join(config, environment, builder)?;
+        builder = web::join(config, environment, builder, self.discreet)?;
         let is_there = |id: &_| {
             let own = self.toolboxes.iter().map(|toolbox| toolbox.id());
             let mut known = servers.iter().map(|server| &server.config.id).chain(own);
@@ -288,6 +288,10 @@ impl Registry {
         unknown_options(&**factory, provider)?;
         let (key, state) = find_key(&**factory, provider, environment);
         let missing_key = match &state {
+            // Whoever asks a server neither can mend it nor has to know where its keys are.
+            KeyState::Missing(_) if self.discreet => Some(format!(
+                "the provider `{name}` has no key, and the log says why"
+            )),
             KeyState::Missing(missing) => Some(missing.why.clone()),
             KeyState::Found(_) | KeyState::NotNeeded => None,
         };

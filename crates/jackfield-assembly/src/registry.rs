@@ -53,7 +53,7 @@ pub struct ProviderSettings {
     pub base_url: Option<Arc<str>>,
     /// The key, if there is one.
     pub key: Option<Secret>,
-    /// Why there is no key, in a sentence, if one is needed.
+    /// Why there is no key, in a sentence for whoever asks the provider, if one is needed.
     pub missing_key: Option<String>,
     /// The provider's name in the configuration.
     pub name: Arc<str>,
@@ -66,6 +66,7 @@ pub struct ProviderSettings {
 /// Which kinds of providers there are, and which toolboxes beside those that are configured.
 #[derive(Clone)]
 pub struct Registry {
+    pub(crate) discreet: bool,
     pub(crate) guarded: bool,
     pub(crate) providers: BTreeMap<Arc<str>, Arc<dyn ProviderFactory>>,
     pub(crate) toolboxes: Vec<Arc<dyn Toolbox>>,
@@ -76,10 +77,20 @@ impl Registry {
     #[must_use]
     pub const fn empty() -> Self {
         Self {
+            discreet: false,
             guarded: false,
             providers: BTreeMap::new(),
             toolboxes: Vec::new(),
         }
+    }
+
+    /// Has what is told of a provider's key, an MCP server or a web API that cannot be used say nothing of
+    /// variables, files and commands of this machine: for a server, whose clients are somebody else. The log
+    /// has the whole of it, and so has what is assembled.
+    #[must_use]
+    pub const fn discreet(mut self) -> Self {
+        self.discreet = true;
+        self
     }
 
     /// Puts a guard before every MCP server, so that nothing of it outlives this process, however that
@@ -158,6 +169,7 @@ impl Default for Registry {
 impl fmt::Debug for Registry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Registry")
+            .field("discreet", &self.discreet)
             .field("guarded", &self.guarded)
             .field("providers", &self.providers.keys())
             .field("toolboxes", &self.toolboxes.len())

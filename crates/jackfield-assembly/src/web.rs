@@ -52,11 +52,13 @@ impl fmt::Debug for WebApi {
     }
 }
 
-/// Adds the toolboxes of the web APIs to an engine, those that there are.
+/// Adds the toolboxes of the web APIs to an engine, those that there are. Where it has to be discreet, the log
+/// says why one cannot be used, and who lists tools is not told.
 pub(crate) fn join(
     config: &Config,
     environment: &Environment,
     mut builder: EngineBuilder,
+    discreet: bool,
 ) -> Result<EngineBuilder, Problem> {
     let web = &config.web;
     let own = Standing {
@@ -77,7 +79,16 @@ pub(crate) fn join(
         for api in apis.values() {
             match filled_in(api, environment) {
                 Ok(tool) => tools.push(tool),
-                Err(why) => unusable.push((Arc::clone(api.tool.name()), why)),
+                Err(why) => {
+                    let name = Arc::clone(api.tool.name());
+                    let told = if discreet {
+                        tracing::warn!(toolbox = %id, tool = %name, why, "a web API cannot be used");
+                        UNTOLD.to_owned()
+                    } else {
+                        why
+                    };
+                    unusable.push((name, told));
+                }
             }
         }
         // What a found file says reaches nothing else, whatever is allowed.
@@ -126,6 +137,8 @@ fn filled_in(api: &WebApi, environment: &Environment) -> Result<WebTool, String>
     Ok(tool.with_headers(headers))
 }
 
+/// What is told of one that cannot be used where nothing else is.
+const UNTOLD: &str = "it cannot be used as it is configured, and the log says why";
 /// The toolbox of what a file says that was merely found.
 pub(crate) const FOUND: &str = "web-project";
 /// The toolbox of the user's own.

@@ -54,6 +54,18 @@ pub(crate) fn log(error: &(dyn Error + 'static), what: &str) {
     tracing::error!(request, %error, "{what}");
 }
 
+/// Writes down why a provider that is asked has no key.
+pub(crate) fn no_key(provider: &str, why: &str) {
+    let request = REQUEST.try_with(Clone::clone).ok();
+    let request = request.map(tracing::field::display);
+    tracing::warn!(
+        request,
+        provider,
+        why,
+        "a provider that is asked has no key"
+    );
+}
+
 /// Answers a request of this id.
 pub(crate) fn within<F: Future>(id: &str, answering: F) -> impl Future<Output = F::Output> {
     REQUEST.scope(id.into(), answering)

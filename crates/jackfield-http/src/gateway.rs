@@ -5,8 +5,8 @@ use std::fmt;
 use std::sync::Arc;
 
 use jackfield_assembly::{
-    ApprovalsMode, Assembled, Config, ConfigError, Environment, OpenJournal, ProviderState, Server,
-    ToolsUsed,
+    ApprovalsMode, Assembled, Config, ConfigError, Environment, MissingKey, OpenJournal,
+    ProviderState, Server, ToolsUsed,
 };
 use jackfield_domain::policy::Policy;
 use jackfield_domain::request::ModelRef;
@@ -15,6 +15,7 @@ use tokio::sync::Semaphore;
 
 use crate::api::{Keys, Written};
 use crate::auth::Tokens;
+use crate::failures;
 use crate::listing::Listed;
 
 /// What a server is made of. Cloning shares it.
@@ -32,13 +33,13 @@ pub(crate) struct Shared {
     /// Whether there are any tools of this side.
     has_tools: bool,
     pub(crate) listed: Listed,
+    /// The providers that need a key and have none.
+    pub(crate) missing_keys: BTreeMap<Arc<str>, MissingKey>,
     /// What turns are sent with, by provider.
     pub(crate) options: BTreeMap<Arc<str>, TurnOptions>,
     /// What may run, whichever model asks.
     pub(crate) policy: Policy,
     pub(crate) providers: BTreeMap<Arc<str>, ProviderState>,
-    /// The providers that lack no key.
-    pub(crate) reachable: Vec<Arc<str>>,
     pub(crate) servers: Vec<Server>,
     /// One for each request that is answered.
     pub(crate) slots: Arc<Semaphore>,
@@ -84,8 +85,6 @@ impl Gateway {
             assembled.switch(&config, model);
             options.insert(provider, assembled.options.clone());
         }
-        let has_key = |name: &&Arc<str>| !assembled.missing_keys.contains_key(*name);
-        let reachable = options.keys().filter(has_key).cloned().collect();
         let memory = OpenJournal::in_passing().journal;
         let unkept = assembled.engine.in_passing(memory, Passing::default());
         let has_tools = config.builtins
@@ -99,10 +98,10 @@ impl Gateway {
                 kept: assembled.engine,
                 has_tools,
                 listed: Listed::default(),
+                missing_keys: assembled.missing_keys,
                 options,
                 policy: assembled.options.policy,
                 providers: assembled.providers,
-                reachable,
                 servers: assembled.servers,
                 slots,
                 tokens,
@@ -128,6 +127,15 @@ impl Gateway {
     pub(crate) fn offers(&self, used: &ToolsUsed, provider: &str) -> bool {
         let can = || self.shared.kept.capabilities(provider);
         self.shared.has_tools && *used != ToolsUsed::None && can().is_none_or(|can| can.tools)
+    }
+
+    /// What turns of this provider are sent with, as far as it is configured. That its key is missing is told to
+    /// the operator alone, so that clients do not learn where keys are.
+    pub(crate) fn options_of(&self, provider: &str) -> Option<TurnOptions> {
+        if let Some(missing) = self.shared.missing_keys.get(provider) {
+            failures::no_key(provider, &missing.why);
+        }
+        self.shared.options.get(provider).cloned()
     }
 
     /// The engine of turns that are kept, or of those that are not.

@@ -70,7 +70,9 @@ impl Gateway {
         }
         let config = &self.shared.config;
         let mut asking = JoinSet::new();
-        for provider in self.shared.reachable.iter().cloned() {
+        let providers = self.shared.options.keys().cloned();
+        let has_key = |name: &Arc<str>| !self.shared.missing_keys.contains_key(name);
+        for provider in providers.filter(has_key) {
             let engine = self.shared.kept.clone();
             asking.spawn(async move {
                 let asked = tokio::time::timeout(PATIENCE, engine.models(&provider)).await;

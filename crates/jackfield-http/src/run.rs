@@ -80,7 +80,7 @@ impl Running {
             return Err(RunError::NeedsToken { address: bind });
         }
         raise_open_files();
-        let prepared = registry.prepare(&config, environment)?;
+        let prepared = registry.clone().discreet().prepare(&config, environment)?;
         let listener = TcpListener::bind(bind).await;
         let cannot = |source| RunError::CannotListen {
             address: bind,

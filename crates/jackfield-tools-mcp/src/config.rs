@@ -126,6 +126,8 @@ pub struct Settings {
     /// How long a server has from its start to the end of the handshake. Generous, because programs
     /// such as `npx` first download the server.
     pub start_limit: Duration,
+    /// Whether whoever lists or calls tools is told why a server is down; the log says it in any case.
+    pub tells_why: bool,
     /// Our version, as servers are told it.
     pub version: String,
 }
@@ -145,6 +147,7 @@ impl Default for Settings {
             most_tools: 4096,
             probe: Duration::from_secs(1),
             start_limit: Duration::from_secs(60),
+            tells_why: true,
             version: env!("CARGO_PKG_VERSION").to_owned(),
         }
     }

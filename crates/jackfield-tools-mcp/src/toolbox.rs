@@ -302,10 +302,12 @@ impl McpToolbox {
     }
 
     fn down(&self, fault: &Fault) -> String {
-        format!(
-            "the server `{}` is not available: {fault}",
-            self.shared.config.id
-        )
+        let id = &self.shared.config.id;
+        if self.shared.settings.tells_why {
+            format!("the server `{id}` is not available: {fault}")
+        } else {
+            format!("the server `{id}` is not available, and the log says why")
+        }
     }
 }
 

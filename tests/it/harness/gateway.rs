@@ -230,6 +230,11 @@ impl Answer {
         serde_json::from_str(&self.body).unwrap_or_else(|fault| panic!("{fault}: {self:?}"))
     }
 
+    /// Its body.
+    pub(crate) fn text(&self) -> &str {
+        &self.body
+    }
+
     /// The value of a header.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> &str {

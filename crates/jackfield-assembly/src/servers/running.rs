@@ -25,6 +25,7 @@ pub(crate) struct Running {
     pub(crate) pins: Arc<Pins>,
     /// How often it had listed its tools when it was taken down what it said.
     taken: AtomicU64,
+    telling: Telling,
     words: Mutex<Words>,
 }
 
@@ -38,7 +39,13 @@ struct Words {
 }
 
 impl Running {
-    pub(crate) fn new(mcp: McpToolbox, memory: Option<Memory>, pins: Pins, lazy: bool) -> Self {
+    pub(crate) fn new(
+        mcp: McpToolbox,
+        memory: Option<Memory>,
+        pins: Pins,
+        lazy: bool,
+        telling: Telling,
+    ) -> Self {
         let pins = Arc::new(pins);
         let mcp = mcp.gated(Arc::clone(&pins) as _);
         let (mcp, said) = match memory.as_ref().and_then(Memory::recall) {
@@ -54,6 +61,7 @@ impl Running {
             memory: memory.map(Arc::new),
             pins,
             taken: AtomicU64::new(0),
+            telling,
             words: Mutex::new(Words {
                 admitted: false,
                 said,
@@ -122,18 +130,15 @@ impl Toolbox for Running {
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
         if !self.lazy && !self.listed.load(Ordering::Relaxed) {
             // What is remembered spares it questions, but nobody is offered what does not run.
-            self.mcp.start().await.map_err(|fault| {
-                let id = self.mcp.id();
-                let message = format!("the server `{id}` is not available: {fault}");
-                ToolFailure::not_sent(ToolFailureKind::Unavailable, message)
-            })?;
+            let started = self.mcp.start().await;
+            started.map_err(|fault| self.telling.down(&fault))?;
         }
         let tools = self.mcp.list().await?;
         self.listed.store(true, Ordering::Relaxed);
         self.take_down().await;
         self.weigh().await;
         match self.pins.fault() {
-            Some(fault) => Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, fault).into()),
+            Some(fault) => Err(self.telling.told(fault)),
             None => Ok(tools),
         }
     }
@@ -165,23 +170,77 @@ impl Toolbox for Running {
     }
 }
 
+/// How it is told that a server cannot be used.
+pub(crate) struct Telling {
+    /// Whether the log says why, and whoever asks is not told: it is somebody else's machine to him.
+    discreet: bool,
+    id: ToolboxId,
+    /// What the log said last, so that each request does not say it again.
+    logged: Mutex<Option<String>>,
+}
+
+impl Telling {
+    pub(crate) fn new(id: ToolboxId, discreet: bool) -> Self {
+        Self {
+            discreet,
+            id,
+            logged: Mutex::default(),
+        }
+    }
+
+    /// It did not start, which the log has said.
+    fn down(&self, fault: &Fault) -> ToolError {
+        if self.discreet {
+            self.untold()
+        } else {
+            self.unavailable(fault)
+        }
+    }
+
+    fn unavailable(&self, fault: &Fault) -> ToolError {
+        self.told(format!(
+            "the server `{}` is not available: {fault}",
+            self.id
+        ))
+    }
+
+    fn told(&self, why: String) -> ToolError {
+        if !self.discreet {
+            return ToolFailure::not_sent(ToolFailureKind::Unavailable, why).into();
+        }
+        let mut logged = self.logged.lock().unwrap_or_else(PoisonError::into_inner);
+        if logged.as_ref() != Some(&why) {
+            tracing::warn!(server = %self.id, why, "an MCP server cannot be used");
+            *logged = Some(why);
+        }
+        self.untold()
+    }
+
+    fn untold(&self) -> ToolError {
+        let message = format!(
+            "the server `{}` is not available, and the log says why",
+            self.id
+        );
+        ToolFailure::not_sent(ToolFailureKind::Unavailable, message).into()
+    }
+}
+
 /// A server that cannot even be started, so that whoever lists tools is told.
 pub(crate) struct Wrong {
     pub(crate) fault: Fault,
-    pub(crate) id: ToolboxId,
+    pub(crate) telling: Arc<Telling>,
 }
 
 impl Wrong {
     fn error(&self) -> ToolError {
-        let message = format!("the server `{}` is not available: {}", self.id, self.fault);
-        ToolFailure::not_sent(ToolFailureKind::Unavailable, message).into()
+        self.telling.unavailable(&self.fault)
     }
 }
 
 #[async_trait]
 impl Toolbox for Wrong {
     fn id(&self) -> &ToolboxId {
-        &self.id
+        &self.telling.id
     }
 
     async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {

@@ -9,10 +9,11 @@ use jackfield_engine::{EngineBuilder, Standing};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_tools_mcp::{Era, Fault, GuardProgram, McpToolbox, ServerConfig, Settings};
 
+use crate::registry::Registry;
 use crate::servers::expand::expand;
 use crate::servers::memory::Memory;
 use crate::servers::pins::{AcceptError, Changed, Pins, Teller};
-use crate::servers::running::{Running, Wrong};
+use crate::servers::running::{Running, Telling, Wrong};
 use crate::servers::{GUARD, McpServer};
 use crate::surroundings::Environment;
 
@@ -29,7 +30,7 @@ pub struct Server {
 enum Kind {
     Off,
     Usable(Arc<Running>),
-    Wrong(Fault),
+    Wrong(Fault, Arc<Telling>),
 }
 
 /// Where something is kept of servers.
@@ -94,7 +95,7 @@ impl Server {
         config: &McpServer,
         environment: &Environment,
         places: &Places<'_>,
-        guarded: bool,
+        registry: &Registry,
     ) -> Self {
         let kind = if !config.enabled {
             Kind::Off
@@ -103,10 +104,20 @@ impl Server {
                 Ok(server) => {
                     let memory = places.cache.map(|cache| Memory::new(cache, config));
                     let pins = Pins::new(places.data, config, &places.teller);
-                    let mcp = McpToolbox::new(server, settings(config, guarded));
-                    Kind::Usable(Arc::new(Running::new(mcp, memory, pins, config.lazy)))
+                    let mcp = McpToolbox::new(server, settings(config, registry));
+                    let telling = Telling::new(config.id.clone(), registry.discreet);
+                    Kind::Usable(Arc::new(Running::new(
+                        mcp,
+                        memory,
+                        pins,
+                        config.lazy,
+                        telling,
+                    )))
                 }
-                Err(fault) => Kind::Wrong(fault),
+                Err(fault) => {
+                    let telling = Telling::new(config.id.clone(), registry.discreet);
+                    Kind::Wrong(fault, Arc::new(telling))
+                }
             }
         };
         Self {
@@ -124,10 +135,10 @@ impl Server {
         match &self.kind {
             Kind::Off => builder,
             Kind::Usable(running) => builder.toolbox_as(Arc::clone(running) as _, standing),
-            Kind::Wrong(fault) => {
+            Kind::Wrong(fault, telling) => {
                 let wrong = Wrong {
                     fault: fault.clone(),
-                    id: self.config.id.clone(),
+                    telling: Arc::clone(telling),
                 };
                 builder.toolbox_as(Arc::new(wrong), standing)
             }
@@ -140,7 +151,7 @@ impl Server {
         match &self.kind {
             Kind::Off => ServerState::Off,
             Kind::Usable(running) => running.mcp.state().into(),
-            Kind::Wrong(fault) => fault.clone().into(),
+            Kind::Wrong(fault, _) => fault.clone().into(),
         }
     }
 
@@ -149,7 +160,7 @@ impl Server {
     #[must_use]
     pub fn changed(&self) -> Vec<Changed> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(_) => Vec::new(),
+            Kind::Off | Kind::Wrong(..) => Vec::new(),
             Kind::Usable(running) => running.pins.changed(),
         }
     }
@@ -162,7 +173,7 @@ impl Server {
     /// [`AcceptError`] if that cannot be kept.
     pub fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(_) => Ok(()),
+            Kind::Off | Kind::Wrong(..) => Ok(()),
             Kind::Usable(running) => running.pins.accept(shown),
         }
     }
@@ -172,7 +183,7 @@ impl Server {
     #[must_use]
     pub fn log(&self) -> Vec<String> {
         match &self.kind {
-            Kind::Off | Kind::Wrong(_) => Vec::new(),
+            Kind::Off | Kind::Wrong(..) => Vec::new(),
             Kind::Usable(running) => running.mcp.log(),
         }
     }
@@ -301,9 +312,12 @@ fn filled_in(config: &McpServer, environment: &Environment) -> Result<ServerConf
     Ok(server)
 }
 
-fn settings(config: &McpServer, guarded: bool) -> Settings {
-    let mut settings = Settings::default();
-    if guarded {
+fn settings(config: &McpServer, registry: &Registry) -> Settings {
+    let mut settings = Settings {
+        tells_why: !registry.discreet,
+        ..Settings::default()
+    };
+    if registry.guarded {
         // A program that does not know its own path goes without.
         settings.guard = GuardProgram::this_program(GUARD).ok();
     }

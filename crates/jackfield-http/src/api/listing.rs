@@ -37,16 +37,17 @@ pub(crate) async fn tools(
     }))
 }
 
-/// The MCP servers, and how they are.
+/// The MCP servers, and how they are; why one cannot be used, an admin is told.
 #[utoipa::path(
     get, path = "/servers", tag = "tools",
     responses((status = 200, body = ServerList), (status = "4XX", body = ProblemView))
 )]
 pub(crate) async fn servers(
-    Known(_asker): Known,
+    Known(asker): Known,
     State(gateway): State<Gateway>,
 ) -> Json<ServerList> {
-    let servers = gateway.shared.servers.iter().map(ServerView::of);
+    let servers = gateway.shared.servers.iter();
+    let servers = servers.map(|server| ServerView::of(server, asker.admin));
     Json(ServerList {
         servers: servers.collect(),
     })

@@ -229,8 +229,8 @@ async fn options(
         None => config.options.model.clone(),
         Some(name) => gateway.model(name)?,
     };
-    let known = gateway.shared.options.get(&model.provider);
-    let mut options = known.cloned().ok_or_else(|| {
+    let known = gateway.options_of(&model.provider);
+    let mut options = known.ok_or_else(|| {
         let detail = format!("there is no provider `{}`", model.provider);
         Problem::new(Kind::NoSuchModel, detail).with("pointer", "/model")
     })?;

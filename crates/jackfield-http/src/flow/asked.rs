@@ -257,9 +257,8 @@ fn options(
     is_kept: bool,
 ) -> TurnOptions {
     let shared = &gateway.shared;
-    let configured = shared.options.get(&model.provider);
-    let mut options = configured
-        .cloned()
+    let mut options = gateway
+        .options_of(&model.provider)
         .unwrap_or_else(|| TurnOptions::new(model.clone()));
     options.model = model;
     options.can_supersede = false;

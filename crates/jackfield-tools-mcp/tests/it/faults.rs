@@ -411,3 +411,28 @@ async fn a_server_that_asks_and_asks_gets_no_more_answers_than_may_wait() {
     let answered = server.count("replied");
     assert!((1..10_000).contains(&answered), "{answered}");
 }
+
+#[tokio::test]
+async fn why_a_server_is_down_can_be_left_to_the_log() {
+    for (tells_why, expected) in [
+        (
+            true,
+            "the server `scripted` is not available: /srv/inner/server is not a program that can be run; \
+             correct its `command`",
+        ),
+        (
+            false,
+            "the server `scripted` is not available, and the log says why",
+        ),
+    ] {
+        let server = Scripted::with(json!({}), |config, settings| {
+            "/srv/inner/server".clone_into(&mut config.command);
+            settings.tells_why = tells_why;
+        });
+        let listed = soon(server.toolbox.list()).await.unwrap_err().failure;
+        let called = server.failure("any").await;
+        for told in [listed, called] {
+            assert_eq!(told.message, expected);
+        }
+    }
+}

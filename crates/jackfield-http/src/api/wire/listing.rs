@@ -75,7 +75,7 @@ pub(crate) struct ServerView {
     pub(crate) description: Option<String>,
     /// How it is: `ready`, `starting`, `stopped` (nobody has needed it), `off` or `failed`.
     pub(crate) state: String,
-    /// What happened, if it failed.
+    /// What happened, if it failed: for admins, as it may name what is on the machine.
     pub(crate) reason: Option<String>,
     /// The revision of the protocol that is spoken with it.
     pub(crate) protocol: Option<String>,
@@ -193,8 +193,8 @@ impl From<&ToolboxProblem> for MissingView {
 }
 
 impl ServerView {
-    /// A server.
-    pub(crate) fn of(server: &Server) -> Self {
+    /// A server. What is wrong with one may name files and variables of this machine.
+    pub(crate) fn of(server: &Server, is_told_why: bool) -> Self {
         let config = &server.config;
         let (state, reason, protocol) = match server.state() {
             ServerState::Failed { reason, .. } => ("failed", Some(reason), None),
@@ -208,7 +208,7 @@ impl ServerView {
             name: config.name.as_deref().map(str::to_owned),
             description: config.description.as_deref().map(str::to_owned),
             state: state.to_owned(),
-            reason,
+            reason: reason.filter(|_| is_told_why),
             protocol,
             trusted: config.trusted,
         }
