@@ -10,6 +10,7 @@ use jackfield_ports::journal::summary::{Summary, is_for_owner};
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, ErrorCode, params};
 
+use crate::chain;
 use crate::derived;
 use crate::error::Fault;
 use crate::marks;
@@ -84,7 +85,7 @@ impl Check<'_> {
                 self.checked.damage.push(format!("the file: {line}"));
             }
         }
-        let strays = self.lines("SELECT \"table\" FROM pragma_foreign_key_check LIMIT 20");
+        let strays = self.lines(STRAYS);
         for table in self.note("the file", strays)?.unwrap_or_default() {
             let told = format!("the file: a row of `{table}` belongs to no session");
             self.checked.damage.push(told);
@@ -143,12 +144,14 @@ impl Check<'_> {
             }
             steps += 1;
         };
-        let query = "SELECT record FROM steps WHERE session = ?1 ORDER BY position";
         let connection = self.connection;
-        let read = self.each(query, row.number, |bytes| {
+        let read = chain::each(connection, &row.end(), 0, |_, bytes| {
             let step = parts::step(connection, row.number, bytes)?;
             Ok(step.map(&mut see))
-        })?;
+        });
+        let Ok(read) = chain::told_missing(read)? else {
+            return Ok(Err(Wrong::Row(MISSING)));
+        };
         self.checked.steps += steps;
         if let Err(error) = read {
             return Ok(Err(Wrong::Record(error)));
@@ -174,9 +177,7 @@ impl Check<'_> {
             return Ok(Err(Wrong::Record(error)));
         }
         if (steps, deliveries, loud) != (row.steps, row.deliveries, row.loud) {
-            return Ok(Err(Wrong::Row(
-                "some of its steps or deliveries are missing",
-            )));
+            return Ok(Err(Wrong::Row(MISSING)));
         }
         let listed = derived::summary(row)?;
         if listed != summary {
@@ -234,3 +235,11 @@ enum Wrong {
     Record(DecodeError),
     Row(&'static str),
 }
+
+/// The tables of rows that belong to no session.
+const STRAYS: &str = "SELECT \"table\" FROM (
+         SELECT \"table\" FROM pragma_foreign_key_check
+         UNION ALL SELECT 'steps' FROM steps WHERE session NOT IN (SELECT number FROM sessions)
+         UNION ALL SELECT 'texts' FROM texts WHERE number NOT IN (SELECT number FROM steps)
+     ) LIMIT 20";
+const MISSING: &str = "some of its steps or deliveries are missing";

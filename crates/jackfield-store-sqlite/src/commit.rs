@@ -12,6 +12,7 @@ use jackfield_record::DecodeError;
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
+use crate::chain;
 use crate::derived;
 use crate::owned::Known;
 use crate::owners::Incarnation;
@@ -100,11 +101,12 @@ pub(crate) fn delete(
     let Some(row) = rows::session(connection, session)? else {
         return Ok(Err(NotHad::Unknown));
     };
-    if row.owner.is_some_and(|owner| us.is_alive(&owner)) {
+    if row.owner.as_deref().is_some_and(|owner| us.is_alive(owner)) {
         return Ok(Err(NotHad::Owned));
     }
     let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
     past.execute([row.epoch])?;
+    chain::delete(connection, &row.end())?;
     parts::delete_with(connection, row.number)?;
     Ok(Ok(()))
 }
@@ -117,13 +119,17 @@ pub(crate) fn append(
     known: Option<&Known>,
     now: WallTime,
 ) -> rusqlite::Result<Result<Option<Known>, Refusal>> {
-    // Where the row is as it was, and no wait is touched, there is nothing to look at.
+    // Where the row is as it was, and no wait is touched, there is nothing to look at. Their numbers are known
+    // when the steps are written, which is taken back where the row is not as it was.
     if let Some(known) = known
         && append.is_next_of(known)
-        && let Some(after) = derived::keep_known(connection, known, append, now)?
     {
-        put_steps(connection, after.number, append)?;
-        return Ok(Ok(Some(after)));
+        let last = chain::put(connection, known.number, known.last, append)?;
+        if let Some(after) = derived::keep_known(connection, known, append, last, now)? {
+            parts::keep(connection, known.number, &append.parts)?;
+            return Ok(Ok(Some(after)));
+        }
+        chain::take_back(connection, append, last)?;
     }
     // Nobody has ever owned what is not there.
     let Some(row) = rows::session(connection, &append.session)? else {
@@ -152,7 +158,8 @@ pub(crate) fn append(
             return Ok(Err(Refusal::Answered));
         }
     }
-    put_steps(connection, row.number, append)?;
+    let last = chain::put(connection, row.number, row.last, append)?;
+    parts::keep(connection, row.number, &append.parts)?;
     for change in &append.changes {
         match change {
             Change::Closed { at, end, wait } => {
@@ -166,19 +173,9 @@ pub(crate) fn append(
             }
         }
     }
-    Ok(Ok(Some(derived::keep(connection, &row, append, now)?)))
-}
-
-/// Writes the steps of an append.
-fn put_steps(connection: &Connection, session: i64, append: &Appending) -> rusqlite::Result<()> {
-    parts::keep(connection, session, &append.parts)?;
-    let mut insert = connection.prepare_cached(
-        "INSERT INTO steps (session, position, epoch, record) VALUES (?1, ?2, ?3, ?4)",
-    )?;
-    for (position, record) in (append.position..).zip(&append.records) {
-        insert.execute(params![session, position, append.epoch.0, record])?;
-    }
-    Ok(())
+    Ok(Ok(Some(derived::keep(
+        connection, &row, append, last, now,
+    )?)))
 }
 
 /// Whether exactly this was appended before, under the same ownership.
@@ -191,10 +188,14 @@ fn is_repeated(
     if append.records.is_empty() || append.position > row.steps {
         return Ok(false);
     }
-    let mut query = connection
-        .prepare_cached("SELECT epoch, record FROM steps WHERE session = ?1 AND position = ?2")?;
-    for (position, record) in (append.position..).zip(&append.records) {
-        let mut found = query.query(params![row.number, position])?;
+    let mut query =
+        connection.prepare_cached("SELECT epoch, record FROM steps WHERE number = ?1")?;
+    let numbers = chain::numbers(connection, &row.end(), append.position)?;
+    if numbers.len() < append.records.len() {
+        return Ok(false);
+    }
+    for (number, record) in numbers.iter().zip(&append.records) {
+        let mut found = query.query([number])?;
         let same = match found.next()? {
             Some(step) => {
                 step.get::<_, u64>(0)? == append.epoch.0

@@ -8,6 +8,7 @@ use jackfield_record::{DecodeError, VOCABULARY};
 use rusqlite::types::Type;
 use rusqlite::{Connection, params};
 
+use crate::chain;
 use crate::marks;
 use crate::owned::Known;
 use crate::parts;
@@ -33,20 +34,23 @@ pub(crate) fn keep(
     connection: &Connection,
     row: &SessionRow,
     append: &Appending,
+    last: i64,
     now: WallTime,
 ) -> rusqlite::Result<Known> {
     let said = Said::by(summary(row)?, append);
     let kept = Kept {
         bytes: append.bytes,
         changed: Some(now),
+        last,
         seen: row.seen.max(append.seen),
         steps: said.steps,
     };
     let due = put(connection, row, &said.summary, &kept)?;
-    said.keep_beside(connection, row.number, append)?;
+    said.keep_beside(connection, row.number, append, last)?;
     Ok(Known {
         due,
         epoch: row.epoch,
+        last,
         number: row.number,
         seen: kept.seen,
         steps: said.steps,
@@ -60,6 +64,7 @@ pub(crate) fn keep_known(
     connection: &Connection,
     before: &Known,
     append: &Appending,
+    last: i64,
     now: WallTime,
 ) -> rusqlite::Result<Option<Known>> {
     let said = Said::by(before.summary.clone(), append);
@@ -87,14 +92,16 @@ pub(crate) fn keep_known(
         before.due,
         before.epoch,
         before.steps,
+        last,
     ])?;
     if updated == 0 {
         return Ok(None);
     }
-    said.keep_beside(connection, before.number, append)?;
+    said.keep_beside(connection, before.number, append, last)?;
     Ok(Some(Known {
         due,
         epoch: before.epoch,
+        last,
         number: before.number,
         seen,
         steps: said.steps,
@@ -131,10 +138,13 @@ impl Said {
         connection: &Connection,
         session: i64,
         append: &Appending,
+        last: i64,
     ) -> rusqlite::Result<()> {
         marks::keep(connection, session, &self.marked)?;
-        for text in &append.words {
-            add_text(connection, session, text)?;
+        for (number, text) in (append.first(last)..).zip(&append.words) {
+            if let Some(text) = text {
+                add_text(connection, number, session, text)?;
+            }
         }
         Ok(())
     }
@@ -153,29 +163,27 @@ pub(crate) fn catch_up(
     }
     let mut summary = summary(row)?;
     let mut bytes = 0;
-    let mut query = connection.prepare_cached(
-        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
-    )?;
-    let mut found = query.query(params![row.number, row.known])?;
     let (mut marked, mut texts) = (Vec::new(), Vec::new());
-    while let Some(step) = found.next()? {
-        let record = step.get_ref(0)?.as_blob()?;
-        let (step, length) = match parts::step_and_length(connection, row.number, record)? {
-            Ok(step) => step,
-            Err(error) => return Ok(Err(error)),
-        };
-        bytes += length;
-        marked.extend(of(&summary, &step));
-        summary.apply(&step);
-        texts.extend(summary::words(&step));
+    let read = chain::each(connection, &row.end(), row.known, |number, record| {
+        let read = parts::step_and_length(connection, row.number, record)?;
+        Ok(read.map(|(step, length)| {
+            bytes += length;
+            marked.extend(of(&summary, &step));
+            summary.apply(&step);
+            texts.extend(summary::words(&step).map(|text| (number, text)));
+        }))
+    })?;
+    if let Err(error) = read {
+        return Ok(Err(error));
     }
     marks::keep(connection, row.number, &marked)?;
-    for text in &texts {
-        add_text(connection, row.number, text)?;
+    for (number, text) in &texts {
+        add_text(connection, *number, row.number, text)?;
     }
     let kept = Kept {
         bytes,
         changed: None,
+        last: row.last,
         seen: row.seen,
         steps: row.steps,
     };
@@ -216,6 +224,8 @@ struct Kept {
     bytes: usize,
     /// When it was changed, if it was.
     changed: Option<WallTime>,
+    /// The number of the last step.
+    last: i64,
     seen: u64,
     /// How many steps there are, all of them in the summary.
     steps: u64,
@@ -238,7 +248,7 @@ fn put(
     let mut update = connection.prepare_cached(
         "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
              vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
-             changed = coalesce(?9, changed), principal = ?10
+             changed = coalesce(?9, changed), principal = ?10, last = ?11
          WHERE number = ?1",
     )?;
     update.execute(params![
@@ -251,7 +261,8 @@ fn put(
         kept.steps,
         kept.bytes,
         kept.changed.map(WallTime::as_millis),
-        summary.principal.as_deref()
+        summary.principal.as_deref(),
+        kept.last,
     ])?;
     // It is in an index, and seldom another one.
     if due != row.due {
@@ -262,10 +273,16 @@ fn put(
     Ok(due)
 }
 
-fn add_text(connection: &Connection, session: i64, text: &str) -> rusqlite::Result<()> {
-    let mut insert =
-        connection.prepare_cached("INSERT INTO texts (session, text) VALUES (?1, ?2)")?;
-    insert.execute(params![session, text])?;
+/// Keeps what is searched of the step of this number.
+fn add_text(
+    connection: &Connection,
+    number: i64,
+    session: i64,
+    text: &str,
+) -> rusqlite::Result<()> {
+    let mut insert = connection
+        .prepare_cached("INSERT INTO texts (number, session, text) VALUES (?1, ?2, ?3)")?;
+    insert.execute(params![number, session, text])?;
     Ok(())
 }
 
@@ -343,13 +360,13 @@ fn read_call(word: &str) -> Option<(ToolCallId, CallPlace)> {
 /// Writes a row that is as it was known, and where no delivery is to be seen to.
 const PUT_KNOWN: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
-         changed = ?9, principal = ?10
+         changed = ?9, principal = ?10, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12 AND ?11 IS ?12";
 /// The same if it is due at another time from now on.
 const PUT_KNOWN_DUE: &str = "UPDATE sessions SET open = ?2, seen = ?3, title = ?4, turns = ?5,
          vocabulary = max(vocabulary, ?6), steps = ?7, known = ?7, bytes = bytes + ?8,
-         changed = ?9, principal = ?10, due = ?11
+         changed = ?9, principal = ?10, due = ?11, last = ?15
      WHERE number = ?1 AND epoch = ?13 AND steps = ?14 AND known = ?14 AND owner IS NOT NULL
          AND loud <= ?3 AND due IS ?12";
 

@@ -14,6 +14,7 @@
 //! beside them in columns is there to be searched and compared.
 
 mod arrivals;
+mod chain;
 mod check;
 mod commit;
 mod derived;

@@ -12,6 +12,7 @@ use jackfield_record::VOCABULARY;
 use rusqlite::types::{Type, Value};
 use rusqlite::{Connection, Row, params, params_from_iter};
 
+use crate::chain::{self, End};
 use crate::derived;
 use crate::owners::Incarnation;
 use crate::parts;
@@ -43,7 +44,7 @@ pub(crate) fn sessions(
 ) -> rusqlite::Result<Vec<SessionRow>> {
     let mut select =
         "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
-                      vocabulary, number, principal FROM sessions WHERE true"
+                      vocabulary, number, principal, last FROM sessions WHERE true"
             .to_owned();
     let mut values: Vec<Value> = Vec::new();
     if let Some((changed, session)) = &query.before {
@@ -85,7 +86,12 @@ fn listed(
     if row.get::<_, u32>(10)? > VOCABULARY {
         unreadable = Some(Arc::from("a newer version wrote it: use that one"));
     } else if known < steps {
-        unreadable = unread(connection, row.get(11)?, known)?;
+        let end = End {
+            last: row.get(13)?,
+            session: row.get(11)?,
+            steps,
+        };
+        unreadable = unread(connection, &end, known)?;
     }
     let listed = open.as_deref().map(derived::open);
     if matches!(listed, Some(None)) {
@@ -107,17 +113,15 @@ fn listed(
 }
 
 /// Why the steps of a session that its row does not tell of cannot be read, if they cannot.
-fn unread(connection: &Connection, session: i64, known: u64) -> rusqlite::Result<Option<Arc<str>>> {
-    let mut steps = connection.prepare_cached(
-        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
-    )?;
-    let mut steps = steps.query(params![session, known])?;
-    while let Some(step) = steps.next()? {
-        if let Err(error) = parts::step(connection, session, step.get_ref(0)?.as_blob()?)? {
-            return Ok(Some(error.to_string().into()));
-        }
+fn unread(connection: &Connection, end: &End, known: u64) -> rusqlite::Result<Option<Arc<str>>> {
+    let read = chain::each(connection, end, known, |_, record| {
+        Ok(parts::step(connection, end.session, record)?.map(drop))
+    });
+    match chain::told_missing(read)? {
+        Ok(Ok(())) => Ok(None),
+        Ok(Err(error)) => Ok(Some(error.to_string().into())),
+        Err(missing) => Ok(Some(missing.to_string().into())),
     }
-    Ok(None)
 }
 
 /// The sessions that have something to do.

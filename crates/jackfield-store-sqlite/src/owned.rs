@@ -16,6 +16,8 @@ use crate::writer::Company;
 pub(crate) struct Known {
     pub(crate) due: Option<i64>,
     pub(crate) epoch: u64,
+    /// The number of its last step.
+    pub(crate) last: i64,
     pub(crate) number: i64,
     pub(crate) seen: u64,
     pub(crate) steps: u64,
@@ -28,6 +30,7 @@ impl Known {
         Self {
             due: None,
             epoch,
+            last: 0,
             number,
             seen: 0,
             steps: 0,
@@ -40,6 +43,7 @@ impl Known {
         Self {
             due: row.due,
             epoch,
+            last: row.last,
             number: row.number,
             seen: row.seen,
             steps: row.steps,

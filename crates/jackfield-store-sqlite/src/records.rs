@@ -5,6 +5,7 @@ use jackfield_domain::wait::Delivery;
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
 
+use crate::chain;
 use crate::parts;
 use crate::rows::SessionRow;
 
@@ -14,17 +15,12 @@ pub(crate) fn steps(
     row: &SessionRow,
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
-    if row.steps <= from {
-        return Ok(Ok(Vec::new()));
-    }
-    let session = row.number;
-    records(
-        connection,
-        "SELECT record FROM steps WHERE session = ?1 AND position >= ?2 ORDER BY position",
-        session,
-        i64::try_from(from).unwrap_or(i64::MAX),
-        |record| parts::step(connection, session, record),
-    )
+    let mut steps = Vec::new();
+    let read = chain::each(connection, &row.end(), from, |_, record| {
+        let step = parts::step(connection, row.number, record)?;
+        Ok(step.map(|step| steps.push(step)))
+    })?;
+    Ok(read.map(|()| steps))
 }
 
 /// The deliveries of a session from this place on.

@@ -30,8 +30,8 @@ pub(crate) struct Appending {
     pub(crate) session: SessionId,
     /// Cheap to have: what is large in a step is shared.
     pub(crate) steps: Vec<Envelope>,
-    /// What is searched.
-    pub(crate) words: Vec<String>,
+    /// What is searched of each step, if anything is.
+    pub(crate) words: Vec<Option<String>>,
 }
 
 /// What an append says of waits.
@@ -85,8 +85,14 @@ impl Appending {
             seen: append.seen,
             session: append.session.clone(),
             steps: append.steps.clone(),
-            words: append.steps.iter().filter_map(words).collect(),
+            words: append.steps.iter().map(words).collect(),
         })
+    }
+
+    /// The number of its first step, if its last one has this.
+    pub(crate) fn first(&self, last: i64) -> i64 {
+        let count = i64::try_from(self.records.len()).unwrap_or(i64::MAX);
+        last.saturating_sub(count).saturating_add(1)
     }
 
     /// Whether it goes on from what is known, and touches no wait.

@@ -7,6 +7,8 @@ use jackfield_ports::journal::waits::{Taken, WaitRow, WaitState};
 use rusqlite::types::Type;
 use rusqlite::{Connection, OptionalExtension as _, Row, params};
 
+use crate::chain::End;
+
 /// A session's row.
 pub(crate) struct SessionRow {
     /// How large it is.
@@ -16,6 +18,8 @@ pub(crate) struct SessionRow {
     pub(crate) epoch: u64,
     /// Of how many steps the rest is derived.
     pub(crate) known: u64,
+    /// The number of its last step.
+    pub(crate) last: i64,
     /// The place after the last delivery that an owner has to see.
     pub(crate) loud: u64,
     pub(crate) number: i64,
@@ -31,6 +35,15 @@ pub(crate) struct SessionRow {
 }
 
 impl SessionRow {
+    /// Where its steps end.
+    pub(crate) const fn end(&self) -> End {
+        End {
+            last: self.last,
+            session: self.number,
+            steps: self.steps,
+        }
+    }
+
     /// Whether all of it is read in a moment.
     pub(crate) const fn is_short(&self) -> bool {
         self.bytes <= SHORT
@@ -57,7 +70,7 @@ pub(crate) fn session_of(
 ) -> rusqlite::Result<Option<SessionRow>> {
     let mut query = connection.prepare_cached(
         "SELECT number, epoch, owner, steps, deliveries, due, known, open, seen, title, turns, vocabulary,
-             principal, loud, bytes
+             principal, loud, bytes, last
          FROM sessions WHERE id = ?1",
     )?;
     let found = query.query_row([session], |row| {
@@ -77,6 +90,7 @@ pub(crate) fn session_of(
             principal: row.get(12)?,
             loud: row.get(13)?,
             bytes: row.get(14)?,
+            last: row.get(15)?,
         })
     });
     found.optional()

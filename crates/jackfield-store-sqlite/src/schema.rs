@@ -9,7 +9,7 @@ use rusqlite::{Connection, OpenFlags, TransactionBehavior};
 use crate::derived;
 
 /// The form of the file; each one below it has a way up in [`MIGRATIONS`].
-pub(crate) const FORM: i64 = 4;
+pub(crate) const FORM: i64 = 5;
 
 /// Tells our files from those of other programs: "JKFD".
 const APPLICATION: i64 = 0x4a4b_4644;
@@ -121,6 +121,76 @@ CREATE TABLE marks (
 
 CREATE INDEX places_of_marks ON marks (place);
 CREATE INDEX marks_of_sessions ON marks (session);
+","
+-- Steps know the step before them, and a session the last of its own: no index is kept to find them by.
+-- Numbers of sessions may come again, as their epochs never do.
+CREATE TABLE sessions_anew (
+    number INTEGER PRIMARY KEY,
+    id TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    owner TEXT,
+    steps INTEGER NOT NULL DEFAULT 0,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    known INTEGER NOT NULL DEFAULT 0,
+    vocabulary INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    seen INTEGER NOT NULL DEFAULT 0,
+    title TEXT NOT NULL DEFAULT '',
+    turns INTEGER NOT NULL DEFAULT 0,
+    open TEXT,
+    due INTEGER,
+    principal TEXT,
+    loud INTEGER NOT NULL DEFAULT 0,
+    last INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+INSERT INTO sessions_anew (number, id, epoch, owner, steps, deliveries, created, changed, known, vocabulary,
+        bytes, seen, title, turns, open, due, principal, loud, last)
+    SELECT number, id, epoch, owner, steps, deliveries, created, changed, known, vocabulary,
+        bytes, seen, title, turns, open, due, principal, loud,
+        coalesce((SELECT steps.rowid FROM steps
+                  WHERE session = sessions.number AND position = sessions.steps - 1), 0)
+    FROM sessions;
+
+CREATE TABLE steps_anew (
+    number INTEGER PRIMARY KEY,
+    previous INTEGER NOT NULL,
+    session INTEGER NOT NULL,
+    position INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    record BLOB NOT NULL
+) STRICT;
+
+INSERT INTO steps_anew (number, previous, session, position, epoch, record)
+    SELECT rowid,
+        coalesce((SELECT earlier.rowid FROM steps AS earlier
+                  WHERE earlier.session = steps.session AND earlier.position = steps.position - 1), 0),
+        session, position, epoch, record
+    FROM steps ORDER BY rowid;
+
+-- What is searched of a step has the step's number; of older ones, that of any step of the session, one each.
+CREATE TABLE texts_anew (
+    number INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+
+INSERT INTO texts_anew (number, session, text)
+    SELECT steps.rowid, numbered.session, text
+    FROM (SELECT session, text, row_number() OVER (PARTITION BY session ORDER BY rowid) - 1 AS nth
+          FROM texts) AS numbered
+    JOIN steps ON steps.session = numbered.session AND steps.position = nth
+    ORDER BY steps.rowid;
+
+DROP TABLE texts;
+ALTER TABLE texts_anew RENAME TO texts;
+DROP TABLE steps;
+ALTER TABLE steps_anew RENAME TO steps;
+DROP TABLE sessions;
+ALTER TABLE sessions_anew RENAME TO sessions;
+CREATE INDEX due_sessions ON sessions (due) WHERE due IS NOT NULL;
 "];
 
 /// Opens a file that is there. Whether it is ours, [`look`] tells.
@@ -181,6 +251,14 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
 pub(crate) fn migrate(connection: &mut Connection) -> rusqlite::Result<()> {
     // Kept in the file; readers and a writer do not wait for each other.
     connection.pragma_update(None, "journal_mode", "wal")?;
+    // What hangs on the rows of a table is not to go when the table is made anew.
+    connection.pragma_update(None, "foreign_keys", false)?;
+    let done = bring_up(connection);
+    connection.pragma_update(None, "foreign_keys", true)?;
+    done
+}
+
+fn bring_up(connection: &mut Connection) -> rusqlite::Result<()> {
     let migration = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     // Somebody else may have done it meanwhile.
     if let Found::Older(form) = look(&migration)? {

@@ -81,6 +81,30 @@ async fn what_is_wrong_is_told_with_its_session_and_the_rest_is_looked_at() {
             "the file: a row of `",
         ),
         (
+            "PRAGMA foreign_keys = off; DELETE FROM deliveries; DELETE FROM sessions WHERE id = 'b'",
+            "the file: a row of `steps`",
+        ),
+        (
+            "INSERT INTO texts (number, session, text) VALUES (99, 2, 'text')",
+            "the file: a row of `texts`",
+        ),
+        (
+            "UPDATE steps SET previous = 0 WHERE session = 2",
+            "session b: some of its steps",
+        ),
+        (
+            "UPDATE sessions SET last = last - 1 WHERE id = 'b'",
+            "session b: some of its steps",
+        ),
+        (
+            "UPDATE sessions SET last = (SELECT last FROM sessions WHERE id = 'a') WHERE id = 'b'",
+            "session b: some of its steps",
+        ),
+        (
+            "UPDATE steps SET previous = number WHERE session = 2",
+            "session b: some of its steps",
+        ),
+        (
             "INSERT INTO marks (session, place, turn) VALUES (2, zeroblob(32), 'turn')",
             "session b: it is not found by",
         ),

@@ -18,6 +18,7 @@ use proptest::strategy::{Strategy as _, ValueTree as _};
 use proptest::test_runner::TestRunner;
 use rusqlite::Connection;
 
+use crate::forms::FORM_4_AGAIN;
 use crate::harness::{Place, append, cancel, delivery, session, step};
 
 #[tokio::test]
@@ -31,6 +32,7 @@ async fn a_file_of_the_third_form_finds_what_comes_then_and_is_heard() {
     journal.close().await;
     drop(journal);
     let file = Connection::open(place.file()).expect("a database");
+    file.execute_batch(FORM_4_AGAIN).expect("the fourth form");
     file.execute_batch(
         "DROP TABLE marks; ALTER TABLE sessions DROP COLUMN principal;
          ALTER TABLE sessions DROP COLUMN loud; PRAGMA user_version = 3",

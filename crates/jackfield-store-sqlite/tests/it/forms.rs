@@ -2,15 +2,16 @@
 
 use std::fs::File;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact};
-use jackfield_domain::ids::{ToolCallId, TurnId, WaitId};
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId, WaitId};
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{Delivery, Wait, WaitKind};
 use jackfield_ports::journal::sessions::{SessionQuery, WaitQuery};
-use jackfield_ports::journal::{Appended, Journal as _};
+use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _};
 use jackfield_store_sqlite::{OpenError, SqliteJournal};
 use jackfield_testkit::arb;
 use jackfield_testkit::contract::journal::START;
@@ -65,6 +66,55 @@ CREATE TABLE waits (
     UNIQUE (session, id)
 ) STRICT;
 CREATE INDEX open_waits ON waits (deadline) WHERE state = 'open';
+";
+
+/// Leads a file of today back to the fourth form, as it was written.
+pub(crate) const FORM_4_AGAIN: &str = "
+PRAGMA foreign_keys = off;
+CREATE TABLE sessions_4 (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    epoch INTEGER NOT NULL,
+    owner TEXT,
+    steps INTEGER NOT NULL DEFAULT 0,
+    deliveries INTEGER NOT NULL DEFAULT 0,
+    created INTEGER NOT NULL,
+    changed INTEGER NOT NULL,
+    known INTEGER NOT NULL DEFAULT 0,
+    vocabulary INTEGER NOT NULL DEFAULT 0,
+    bytes INTEGER NOT NULL DEFAULT 0,
+    seen INTEGER NOT NULL DEFAULT 0,
+    title TEXT NOT NULL DEFAULT '',
+    turns INTEGER NOT NULL DEFAULT 0,
+    open TEXT,
+    due INTEGER,
+    principal TEXT,
+    loud INTEGER NOT NULL DEFAULT 0
+) STRICT;
+INSERT INTO sessions_4 SELECT number, id, epoch, owner, steps, deliveries, created, changed, known,
+    vocabulary, bytes, seen, title, turns, open, due, principal, loud FROM sessions;
+CREATE TABLE steps_4 (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    epoch INTEGER NOT NULL,
+    record BLOB NOT NULL,
+    UNIQUE (session, position)
+) STRICT;
+INSERT INTO steps_4 SELECT session, position, epoch, record FROM steps ORDER BY number;
+CREATE TABLE texts_4 (
+    session INTEGER NOT NULL REFERENCES sessions ON DELETE CASCADE,
+    text TEXT NOT NULL
+) STRICT;
+INSERT INTO texts_4 SELECT session, text FROM texts ORDER BY number;
+DROP TABLE texts;
+ALTER TABLE texts_4 RENAME TO texts;
+DROP TABLE steps;
+ALTER TABLE steps_4 RENAME TO steps;
+DROP TABLE sessions;
+ALTER TABLE sessions_4 RENAME TO sessions;
+CREATE INDEX due_sessions ON sessions (due) WHERE due IS NOT NULL;
+CREATE INDEX texts_of_sessions ON texts (session);
+PRAGMA user_version = 4;
 ";
 
 /// Steps of a turn that is open and has a question.
@@ -195,4 +245,93 @@ async fn a_file_that_an_older_process_holds_is_not_touched() {
     assert_eq!(form, 1);
     held.unlock().expect("unlocked");
     place.open().close().await;
+}
+
+/// A turn with this question that goes on for two steps after it, one after another.
+async fn begin(journal: &SqliteJournal, id: &str, question: &str) -> Epoch {
+    let s = session(id);
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let mut first = append(&s, epoch, 0);
+    let mut runner = TestRunner::deterministic();
+    let setup: Setup = arb::setup().new_tree(&mut runner).expect("one").current();
+    first.steps[0].facts = vec![Fact::TurnOpened {
+        opening: Opening::UserMessage(Arc::new(Message::user(question))),
+        ordinal: 1,
+        setup: Arc::new(setup),
+        turn: TurnId::derive(&s, 1),
+    }];
+    committed(journal, &first).await;
+    epoch
+}
+
+async fn committed(journal: &SqliteJournal, append: &Append) {
+    let appended = journal.append(append).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+}
+
+async fn found(journal: &SqliteJournal, text: &str) -> Vec<SessionId> {
+    let query = SessionQuery {
+        most: 9,
+        text: Some(text.to_owned()),
+        ..SessionQuery::default()
+    };
+    let rows = journal.sessions(&query).await.expect("a list");
+    rows.into_iter().map(|row| row.session).collect()
+}
+
+fn count(place: &Place, table: &str) -> i64 {
+    let file = Connection::open(place.file()).expect("a database");
+    let count = format!("SELECT count(*) FROM {table}");
+    file.query_row(&count, (), |row| row.get(0))
+        .expect("a count")
+}
+
+#[tokio::test]
+async fn a_file_of_the_fourth_form_finds_its_steps_without_their_index() {
+    let place = Place::new();
+    let journal = place.open();
+    let (a, b) = (session("a"), session("b"));
+    let of_a = begin(&journal, "a", "an apple").await;
+    let of_b = begin(&journal, "b", "a banana").await;
+    // Side by side, so that the steps of neither stand together.
+    for position in 1..20 {
+        committed(&journal, &append(&a, of_a, position)).await;
+        committed(&journal, &append(&b, of_b, position)).await;
+    }
+    let delivered = journal.deliver(&a, delivery("d"), "somebody".into(), cancel(&a));
+    delivered.await.expect("an answer");
+    let before = (journal.load(&a).await, journal.load(&b).await);
+    let before = (before.0.expect("a"), before.1.expect("b"));
+    journal.close().await;
+    drop(journal);
+    let file = Connection::open(place.file()).expect("a database");
+    file.execute_batch(FORM_4_AGAIN).expect("the fourth form");
+    drop(file);
+
+    let journal = place.open();
+    assert_eq!(journal.load(&a).await.expect("a").steps, before.0.steps);
+    assert_eq!(journal.load(&b).await.expect("b").steps, before.1.steps);
+    assert_eq!(journal.load(&a).await.expect("a").deliveries.len(), 1);
+    assert_eq!(found(&journal, "banana").await, std::slice::from_ref(&b));
+    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    assert_eq!(checked.expect("a look").damage, [""; 0]);
+    // Both go on, and one asks for another thing.
+    let of_a = journal.own(&a).await.expect("an epoch");
+    let of_b = journal.own(&b).await.expect("an epoch");
+    committed(&journal, &append(&b, of_b, 20)).await;
+    committed(&journal, &append(&a, of_a, 20)).await;
+    // An answer that got lost is asked for again.
+    committed(&journal, &append(&b, of_b, 20)).await;
+    assert_eq!(journal.load(&b).await.expect("b").steps.len(), 21);
+    // Of what is deleted nothing stays, and nothing else goes.
+    journal.release(&a, of_a).await.expect("released");
+    journal.delete(&a).await.expect("deleted");
+    assert_eq!(found(&journal, "a").await, std::slice::from_ref(&b));
+    let tables = ["sessions", "steps", "texts", "deliveries"];
+    let rows = tables.map(|table| count(&place, table));
+    assert_eq!(rows, [1, 21, 1, 0]);
+    let c = begin(&journal, "c", "a cherry").await;
+    committed(&journal, &append(&session("c"), c, 1)).await;
+    let checked = journal.check(Duration::from_secs(60), |_| {}).await;
+    assert_eq!(checked.expect("a look").damage, [""; 0]);
 }

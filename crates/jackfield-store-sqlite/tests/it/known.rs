@@ -25,6 +25,10 @@ async fn an_owner_that_was_replaced_behind_its_back_writes_nothing() {
             "{replaced}: {late:?}"
         );
         assert_eq!(journal.load(&s).await.expect("it").steps.len(), 1);
+        let steps: i64 = other
+            .query_row("SELECT count(*) FROM steps", (), |row| row.get(0))
+            .expect("a count");
+        assert_eq!(steps, 1);
     }
 }
 
@@ -39,12 +43,13 @@ async fn an_append_whose_answer_nobody_waited_for_is_built_upon() {
     let record = jackfield_record::encode_envelope(&append(&s, epoch, 0).steps[0]).expect("it");
     other
         .execute(
-            "INSERT INTO steps (session, position, epoch, record) VALUES (1, 0, ?1, ?2)",
+            "INSERT INTO steps (number, previous, session, position, epoch, record)
+             VALUES (1, 0, 1, 0, ?1, ?2)",
             (epoch.0, record),
         )
         .expect("a step");
     other
-        .execute_batch("UPDATE sessions SET steps = 1, known = 1")
+        .execute_batch("UPDATE sessions SET steps = 1, known = 1, last = 1")
         .expect("a row");
     for position in [0, 1, 1, 2] {
         let appended = journal.append(&append(&s, epoch, position)).await;

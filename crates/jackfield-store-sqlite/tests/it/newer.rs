@@ -40,11 +40,12 @@ fn epoch(place: &Place) -> i64 {
 fn add(place: &Place, record: &str) {
     let file = Connection::open(place.file()).expect("a database");
     file.execute(
-        "INSERT INTO steps (session, position, epoch, record) VALUES (1, 1, 1, ?1)",
+        "INSERT INTO steps (number, previous, session, position, epoch, record)
+         VALUES (2, 1, 1, 1, 1, ?1)",
         params![record.as_bytes()],
     )
     .expect("a step");
-    file.execute("UPDATE sessions SET steps = 2, due = 0", ())
+    file.execute("UPDATE sessions SET steps = 2, last = 2, due = 0", ())
         .expect("a session");
 }
 
