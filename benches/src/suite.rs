@@ -212,6 +212,13 @@ fn in_a_file(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
         plain.p50() * appends,
         "1.25",
     ));
+    // One sync right after another is about half as long as one in the middle of a turn.
+    table.push(compared(
+        "what the file adds, against such an insert beside each append of the same turn in memory",
+        more,
+        took.plain.wall.p50().saturating_sub(took.memory.wall.p50()),
+        "",
+    ));
     let about = format!(
         "The same turn with its journal in a file, {} commits each synced, against a journal in memory. One sync of the disk itself takes {}.",
         took.appends,

@@ -99,6 +99,41 @@ pub fn settled(file: &std::path::Path, times: usize) -> anyhow::Result<Series> {
     Ok(took)
 }
 
+/// A plain table in a file that has been in use for a while, for whoever inserts now and then.
+pub struct Plain {
+    connection: Connection,
+    record: Vec<u8>,
+}
+
+impl Plain {
+    /// Makes the file, and uses it for a while.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn settled(file: &std::path::Path) -> anyhow::Result<Self> {
+        let plain = Self {
+            connection: rows(file)?,
+            record: jackfield_record::encode_envelope(&step(0)?)?,
+        };
+        for _ in 0..UNTIL_SETTLED {
+            plain.insert()?;
+        }
+        Ok(plain)
+    }
+
+    /// Inserts a row, a synced transaction.
+    ///
+    /// # Errors
+    ///
+    /// If the file cannot be written.
+    pub fn insert(&self) -> rusqlite::Result<()> {
+        let mut insert = self.connection.prepare_cached(INSERT)?;
+        insert.execute([&self.record])?;
+        Ok(())
+    }
+}
+
 fn rows(file: &std::path::Path) -> anyhow::Result<Connection> {
     let connection = Connection::open(file)?;
     connection.pragma_update(None, "journal_mode", "wal")?;

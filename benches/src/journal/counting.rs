@@ -1,7 +1,7 @@
 //! A journal that counts what it writes.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use jackfield_domain::fact::Envelope;
@@ -13,10 +13,13 @@ use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuer
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
 
+use super::appends::Plain;
+
 /// A journal, and how many appends it got.
 pub struct Counting<J> {
     appends: AtomicU64,
     journal: Arc<J>,
+    plain: Option<Mutex<Plain>>,
 }
 
 impl<J> Counting<J> {
@@ -26,6 +29,17 @@ impl<J> Counting<J> {
         Self {
             appends: AtomicU64::new(0),
             journal,
+            plain: None,
+        }
+    }
+
+    /// The same, with a row of a plain table beside each append, which is waited for.
+    #[must_use]
+    pub const fn beside(journal: Arc<J>, plain: Plain) -> Self {
+        Self {
+            appends: AtomicU64::new(0),
+            journal,
+            plain: Some(Mutex::new(plain)),
         }
     }
 
@@ -52,6 +66,12 @@ impl<J: Journal> Journal for Counting<J> {
 
     async fn append(&self, append: &Append) -> Appended {
         self.appends.fetch_add(1, Ordering::Relaxed);
+        if let Some(plain) = &self.plain {
+            let plain = plain.lock().unwrap_or_else(PoisonError::into_inner);
+            if let Err(error) = plain.insert() {
+                return Appended::Unknown(error.into());
+            }
+        }
         self.journal.append(append).await
     }
 

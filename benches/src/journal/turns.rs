@@ -7,6 +7,7 @@ use jackfield_store_memory::MemoryJournal;
 use jackfield_store_sqlite::{Options, SqliteJournal};
 use tokio::runtime::Runtime;
 
+use super::appends::Plain;
 use super::counting::Counting;
 use crate::measure::{Samples, begin};
 use crate::ours::Ours;
@@ -23,6 +24,8 @@ pub struct Turns {
     pub file: Samples,
     /// With the journal in memory.
     pub memory: Samples,
+    /// With the journal in memory, and a synced row of a plain table beside each append.
+    pub plain: Samples,
 }
 
 /// Runs so many turns of each, turn about, after some that are not counted.
@@ -52,6 +55,13 @@ pub fn measure(runtime: &Runtime, turns: usize) -> anyhow::Result<Turns> {
             &server,
         );
         let memory = memory.await?;
+        let beside = Plain::settled(&folder.path().join("plain.db"))?;
+        let plain = Ours::start_on(
+            Arc::new(Counting::beside(Arc::default(), beside)) as Arc<Counting<MemoryJournal>>,
+            &provider.base_url,
+            &server,
+        );
+        let plain = plain.await?;
         let mut took = Turns::default();
         let right = (ANSWER.to_owned(), 15);
         let warm_up = turns.div_ceil(10);
@@ -66,13 +76,19 @@ pub fn measure(runtime: &Runtime, turns: usize) -> anyhow::Result<Turns> {
             let ended = memory.turn(Plan::COMPARED).await?;
             let in_memory = watch();
             ensure!(ended == right, "in memory it ended so: {ended:?}");
+            let watch = begin();
+            let ended = plain.turn(Plan::COMPARED).await?;
+            let beside_plain = watch();
+            ensure!(ended == right, "with a plain table it ended so: {ended:?}");
             if nth >= warm_up {
+                took.plain.push(beside_plain);
                 took.file.push(in_file);
                 took.memory.push(in_memory);
             }
         }
         file.stop().await;
         memory.stop().await;
+        plain.stop().await;
         journal.close().await;
         Ok(took)
     })

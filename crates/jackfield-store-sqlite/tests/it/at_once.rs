@@ -132,7 +132,7 @@ async fn another_process_that_writes_is_waited_for_by_the_thread() {
 }
 
 #[tokio::test]
-async fn what_was_asked_for_before_is_done_before() {
+async fn what_was_asked_for_is_done_though_nobody_waits_for_it() {
     let place = Place::new();
     let journal = warm(&place, ANY).await;
     let s = session("s");
