@@ -11,12 +11,21 @@ pub struct SseEvent {
     pub event: Option<&'static str>,
 }
 
-impl fmt::Display for SseEvent {
-    /// The event as it stands on the wire, with the empty line that ends it.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl SseEvent {
+    /// Writes the event as it stands on the wire, with the empty line that ends it.
+    pub fn write(&self, out: &mut String) {
         if let Some(event) = self.event {
-            writeln!(f, "event: {event}")?;
+            out.extend(["event: ", event, "\n"]);
         }
-        write!(f, "data: {}\n\n", self.data)
+        out.extend(["data: ", &self.data, "\n\n"]);
+    }
+}
+
+impl fmt::Display for SseEvent {
+    /// What [`write`](Self::write) writes.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = String::new();
+        self.write(&mut text);
+        f.write_str(&text)
     }
 }

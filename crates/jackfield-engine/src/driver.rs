@@ -129,8 +129,8 @@ impl<'o> Driver<'o> {
                 self.keep_late().await;
                 return Ok(Driven::Over(Box::new(self.finish(end))));
             }
-            let busy = self.is_overdue() || self.workers.is_asking();
-            if !stay && self.turn.only_waits() && !busy {
+            let lets_go = !stay && self.turn.only_waits();
+            if lets_go && !self.is_overdue() && !self.workers.is_asking() {
                 return Ok(Driven::Waits(Waiting {
                     session: self.turn.session().clone(),
                     turn: self.turn.turn().id().clone(),

@@ -1,6 +1,7 @@
 //! A reply as events, as they come.
 
 use std::convert::Infallible;
+use std::pin::Pin;
 use std::time::Duration;
 
 use axum::response::Response;
@@ -12,7 +13,7 @@ use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::encode::SseEvent;
 use jackfield_dialect_kit::serve::{EncodeReply, ServeError};
-use tokio::time::timeout;
+use tokio::time::{Instant, Sleep, sleep, timeout};
 
 use super::telling::{Held, Telling};
 use crate::failures;
@@ -72,6 +73,11 @@ struct Sending {
     /// What writes it, until its end is written.
     encoder: Option<Box<dyn EncodeReply>>,
     keep_alive: Duration,
+    /// Wakes when nothing may have been said for long enough. It is not set anew with every piece, but when it
+    /// wakes in vain: pieces come far more often than anybody is silent.
+    quiet: Pin<Box<Sleep>>,
+    /// When something was said last.
+    said: Instant,
     /// What is written and not sent.
     text: String,
     told: Telling,
@@ -85,6 +91,8 @@ impl Sending {
         Self {
             encoder: Some(encoder),
             keep_alive,
+            quiet: Box::pin(sleep(keep_alive)),
+            said: Instant::now(),
             text,
             told,
         }
@@ -111,12 +119,23 @@ impl Sending {
     async fn next(&mut self) -> Option<Bytes> {
         while self.text.is_empty() {
             self.encoder.as_ref()?;
-            match timeout(self.keep_alive, self.told.next()).await {
-                Ok(Ok(shown)) => self.push(&shown),
-                Ok(Err(error)) => self.fail(&error),
-                Err(_) => self.stay(),
+            tokio::select! {
+                biased;
+                told = self.told.next() => match told {
+                    Ok(shown) => self.push(&shown),
+                    Err(error) => self.fail(&error),
+                },
+                () = &mut self.quiet => {
+                    let due = self.said + self.keep_alive;
+                    if due > Instant::now() {
+                        self.quiet.as_mut().reset(due);
+                    } else {
+                        self.stay();
+                    }
+                }
             }
         }
+        self.said = Instant::now();
         Some(std::mem::take(&mut self.text).into())
     }
 
@@ -156,9 +175,7 @@ impl Sending {
 }
 
 fn write(text: &mut String, events: &[SseEvent]) {
-    use std::fmt::Write as _;
     for event in events {
-        // A text takes whatever is written to it.
-        let _taken = write!(text, "{event}");
+        event.write(text);
     }
 }

@@ -1,6 +1,9 @@
 //! What chunks are put together from.
 
+use std::sync::LazyLock;
+
 use jackfield_dialect_kit::encode::SseEvent;
+use serde::Serialize;
 
 use crate::chat::wire;
 
@@ -37,10 +40,95 @@ pub(super) fn choice(delta: wire::Delta, finish_reason: Option<&str>) -> wire::C
     }
 }
 
-pub(super) fn event(body: &impl serde::Serialize) -> SseEvent {
-    SseEvent {
-        // Nothing in a chunk refuses to be written: all keys are text and all numbers finite.
-        data: serde_json::to_string(body).unwrap_or_default(),
-        event: None,
+/// What all chunks of a reply begin with, as far as their choices, written once.
+#[derive(Debug)]
+pub(super) struct Head(String);
+
+/// What comes behind the head.
+#[derive(Serialize)]
+struct Rest {
+    choices: Vec<wire::ChoiceDelta>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    usage: Option<wire::Usage>,
+}
+
+/// What comes between the head and the words of a chunk that says nothing else, and behind them.
+static AROUND: LazyLock<(String, String)> = LazyLock::new(|| {
+    let none = wire::Chunk {
+        id: String::new(),
+        object: String::new(),
+        created: 0,
+        model: String::new(),
+        choices: vec![choice(words(String::new()), None)],
+        usage: None,
+    };
+    let none = written(&none);
+    let choices = none.find(CHOICES).map_or(0, |at| at + CHOICES.len());
+    let (before, after) = none
+        .split_at(choices)
+        .1
+        .split_once("\"\"")
+        .unwrap_or_default();
+    (before.to_owned(), after.to_owned())
+});
+
+/// The name of the field that the head ends with.
+const CHOICES: &str = "\"choices\":";
+
+impl Head {
+    /// The head of the chunks of this reply.
+    pub(super) fn new(id: String, model: String, created: u64) -> Self {
+        let mut head = written(&wire::Chunk {
+            id,
+            object: "chat.completion.chunk".to_owned(),
+            created,
+            model,
+            choices: Vec::new(),
+            usage: None,
+        });
+        head.truncate(head.len().saturating_sub("[]}".len()));
+        head.shrink_to_fit();
+        Self(head)
     }
+
+    /// A chunk with these choices.
+    pub(super) fn chunk(
+        &self,
+        choices: Vec<wire::ChoiceDelta>,
+        usage: Option<wire::Usage>,
+    ) -> SseEvent {
+        let rest = written(&Rest { choices, usage });
+        let rest = rest.get(1 + CHOICES.len()..).unwrap_or_default();
+        data([&self.0, rest].concat())
+    }
+
+    /// A chunk that says some words and nothing else, as nearly all do.
+    pub(super) fn words(&self, text: &str) -> SseEvent {
+        let Self(head) = self;
+        let (before, after) = &*AROUND;
+        let room = head.len() + before.len() + text.len() + after.len() + ESCAPES;
+        let mut chunk = Vec::with_capacity(room);
+        chunk.extend_from_slice(head.as_bytes());
+        chunk.extend_from_slice(before.as_bytes());
+        // A text is written in any case.
+        let _written = serde_json::to_writer(&mut chunk, text);
+        chunk.extend_from_slice(after.as_bytes());
+        data(String::from_utf8(chunk).unwrap_or_default())
+    }
+}
+
+/// Room for quotes, and for what of a few words is escaped.
+const ESCAPES: usize = 16;
+
+pub(super) fn event(body: &impl Serialize) -> SseEvent {
+    data(written(body))
+}
+
+const fn data(data: String) -> SseEvent {
+    SseEvent { data, event: None }
+}
+
+/// Nothing in a chunk refuses to be written: all keys are text and all numbers finite.
+fn written(body: &impl Serialize) -> String {
+    serde_json::to_string(body).unwrap_or_default()
 }

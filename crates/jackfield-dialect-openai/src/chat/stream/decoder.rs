@@ -18,7 +18,7 @@ use jackfield_domain::usage::Usage;
 use serde_json::Value;
 
 use super::calls::{Calls, Offered};
-use super::plain::Plain;
+use super::plain::{Around, Plain};
 use super::prose::{Into, Prose};
 use super::read::{Fault, Held, field, number, text};
 use super::whole::Whole;
@@ -35,6 +35,8 @@ const DONE: &str = "[DONE]";
 /// decoder is of no more use.
 #[derive(Debug)]
 pub struct Decoder {
+    /// What stood around the words of the last chunk that said nothing else.
+    around: Option<Around>,
     calls: Calls,
     /// Whether `[DONE]` has come.
     done: bool,
@@ -55,6 +57,7 @@ impl Decoder {
     #[must_use]
     pub fn new(owner: StateOwner) -> Self {
         Self {
+            around: None,
             calls: Calls::default(),
             done: false,
             finish: None,
@@ -101,6 +104,21 @@ impl Decoder {
             }
         }
         Ok(())
+    }
+
+    /// Reads a chunk that says some words and nothing else; nothing if it says anything more.
+    fn plain_of<'a>(&mut self, chunk: &'a str) -> Option<Plain<'a>> {
+        let around = self.around.as_ref();
+        if let Some(words) = around.and_then(|around| around.words(chunk)) {
+            return Some(Plain {
+                id: None,
+                model: None,
+                words: Cow::Borrowed(words),
+            });
+        }
+        let plain = Plain::read(chunk)?;
+        self.around = Around::of(&plain.words, chunk);
+        Some(plain)
     }
 
     /// A chunk that says some words and nothing else: as [`chunk`](Self::chunk) has it.
@@ -281,7 +299,7 @@ impl DecodeReply for Decoder {
         // Whatever comes behind a reason to end settles what is open.
         if self.finish.is_none()
             && name != Some("error")
-            && let Some(plain) = Plain::read(data)
+            && let Some(plain) = self.plain_of(data)
         {
             let said = self.plain(plain, &mut out);
             said.map_err(|fault| self.fault(fault))?;

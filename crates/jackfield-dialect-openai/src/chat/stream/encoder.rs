@@ -13,7 +13,7 @@ use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::server_tool::ServerTool;
 use serde_json::Value;
 
-use super::chunks::{calling, choice, event, meanwhile, words};
+use super::chunks::{Head, calling, choice, event, meanwhile, words};
 use super::remarks::Remarks;
 use super::waiting::{Kind, Waiting, piece};
 use crate::chat::reply::ending::{Holds, finish_word, usage_to_wire};
@@ -32,12 +32,11 @@ use crate::error;
 pub struct Encoder {
     begun: bool,
     calls: u32,
-    created: u64,
+    head: Head,
     holds: Holds,
     id: String,
     /// The kind of the last block that was told.
     last: Option<Kind>,
-    model: String,
     /// Whether reasoning is told.
     reasoning: bool,
     remarks: Remarks,
@@ -56,14 +55,14 @@ impl Encoder {
     /// client knows as this model.
     #[must_use]
     pub fn new(id: impl Into<String>, model: impl Into<String>, created: u64) -> Self {
+        let id = id.into();
         Self {
             begun: false,
             calls: 0,
-            created,
+            head: Head::new(id.clone(), model.into(), created),
             holds: Holds::default(),
-            id: id.into(),
+            id,
             last: None,
-            model: model.into(),
             reasoning: true,
             remarks: Remarks::default(),
             server_calls: Vec::new(),
@@ -220,7 +219,11 @@ impl Encoder {
             return;
         }
         for said in std::mem::take(&mut block.pieces) {
-            out.extend(piece(kind, &block.start, &said).map(|delta| self.chunk(delta)));
+            if kind == Kind::Text {
+                out.push(self.head.words(&said));
+            } else {
+                out.extend(piece(kind, &block.start, &said).map(|delta| self.chunk(delta)));
+            }
         }
         if block.ended {
             self.end_block(block, kind, out);
@@ -400,13 +403,6 @@ impl Encoder {
     }
 
     fn event(&self, choices: Vec<wire::ChoiceDelta>, usage: Option<wire::Usage>) -> SseEvent {
-        event(&wire::Chunk {
-            id: self.id.clone(),
-            object: "chat.completion.chunk".to_owned(),
-            created: self.created,
-            model: self.model.clone(),
-            choices,
-            usage,
-        })
+        self.head.chunk(choices, usage)
     }
 }

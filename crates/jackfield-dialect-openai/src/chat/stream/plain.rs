@@ -87,6 +87,42 @@ pub(super) struct Plain<'a> {
     pub(super) words: Cow<'a, str>,
 }
 
+/// What stood around the words of such a chunk. The next one says the same but for its words, as a rule, and
+/// then nothing but these has to be read.
+#[derive(Debug)]
+pub(super) struct Around {
+    /// Up to the words, their quote included.
+    before: Box<str>,
+    /// From their quote on.
+    after: Box<str>,
+}
+
+impl Around {
+    /// What stands around these words in this chunk, where they stand in it as they are.
+    pub(super) fn of(words: &Cow<'_, str>, chunk: &str) -> Option<Self> {
+        let Cow::Borrowed(words) = words else {
+            return None;
+        };
+        let start = words.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
+        let after = chunk.get(start + words.len()..)?;
+        Some(Self {
+            before: chunk
+                .get(..start)
+                .filter(|text| text.ends_with('"'))?
+                .into(),
+            after: Some(after).filter(|text| text.starts_with('"'))?.into(),
+        })
+    }
+
+    /// The words of a chunk that says the same around them; nothing where any of them is escaped.
+    pub(super) fn words<'a>(&self, chunk: &'a str) -> Option<&'a str> {
+        let words = chunk.strip_prefix(&*self.before)?;
+        let words = words.strip_suffix(&*self.after)?;
+        let stands_as_it_is = |byte: u8| byte >= b' ' && byte != b'"' && byte != b'\\';
+        words.bytes().all(stands_as_it_is).then_some(words)
+    }
+}
+
 impl<'a> Plain<'a> {
     /// Reads a chunk; nothing if it says anything more.
     pub(super) fn read(chunk: &'a str) -> Option<Self> {

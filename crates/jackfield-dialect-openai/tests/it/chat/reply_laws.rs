@@ -156,6 +156,44 @@ proptest! {
     }
 
     #[test]
+    fn chunks_of_words_alone_are_read_as_any_other(
+        said in prop::collection::vec(
+            (prop_oneof![
+                4 => kit::text().prop_map(|text| text.to_string()),
+                2 => "[ a-c\"\\\\}\n]{0,4}",
+                1 => Just("\"},\"finish_reason\":\"stop\",\"x\":{\"y\":\"".to_owned()),
+            ], 0..4_u32, prop::bool::weighted(0.1)),
+            0..12,
+        ),
+    ) {
+        let chunks: Vec<Value> = said.iter().map(|(words, created, ends)| json!({
+            "id": "chatcmpl-A",
+            "object": "chat.completion.chunk",
+            "created": created / 3,
+            "model": "model-a",
+            "choices": [{
+                "index": 0,
+                "delta": { "content": words },
+                "finish_reason": ends.then_some("stop"),
+            }],
+        })).collect();
+        let read = |slowly: bool| {
+            let mut decoder = Decoder::new(owner());
+            let mut out = Vec::new();
+            for chunk in &chunks {
+                let mut chunk = chunk.clone();
+                if slowly {
+                    chunk["something_else"] = json!(1);
+                }
+                out.push(decoder.push(None, &chunk.to_string()));
+            }
+            out.push(decoder.push(None, "[DONE]"));
+            (out, decoder.finish())
+        };
+        prop_assert_eq!(read(false), read(true));
+    }
+
+    #[test]
     fn a_reply_of_words_alone_is_read_as_any_other(
         words in prop_oneof![kit::text().prop_map(|text| text.to_string()), " {0,3}", Just(String::new())],
         (finish, refusal) in (prop::sample::select(FINISHES), prop::sample::select(REFUSALS)),
