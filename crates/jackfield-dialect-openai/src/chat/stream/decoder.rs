@@ -117,7 +117,10 @@ impl Decoder {
             });
         }
         let plain = Plain::read(chunk)?;
-        self.around = Around::of(&plain.words, chunk);
+        // What is escaped does not stand in it as it is.
+        if let Cow::Borrowed(words) = plain.words {
+            self.around = Around::of(words, chunk);
+        }
         Some(plain)
     }
 

@@ -98,11 +98,8 @@ pub(super) struct Around {
 }
 
 impl Around {
-    /// What stands around these words in this chunk, where they stand in it as they are.
-    pub(super) fn of(words: &Cow<'_, str>, chunk: &str) -> Option<Self> {
-        let Cow::Borrowed(words) = words else {
-            return None;
-        };
+    /// What stands around these words, which are a part of this chunk.
+    pub(super) fn of(words: &str, chunk: &str) -> Option<Self> {
         let start = words.as_ptr().addr().checked_sub(chunk.as_ptr().addr())?;
         let after = chunk.get(start + words.len()..)?;
         Some(Self {
