@@ -4,7 +4,7 @@
 //! has to be kept to find them by, and whatever is appended goes to the end of the table, whoever appends it.
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, OptionalExtension as _, params};
+use rusqlite::{Connection, params};
 
 use crate::requests::Appending;
 use crate::rows::damaged;
@@ -57,16 +57,36 @@ pub(crate) fn take_back(
 /// The numbers of a session's steps from this place on, in their order.
 pub(crate) fn numbers(connection: &Connection, end: &End, from: u64) -> rusqlite::Result<Vec<i64>> {
     let mut query = connection.prepare_cached(
-        "SELECT previous FROM steps WHERE number = ?1 AND session = ?2 AND position = ?3",
+        "SELECT number, previous, session, position FROM steps
+         WHERE number <= ?1 ORDER BY number DESC",
     )?;
-    let (mut numbers, mut number) = (Vec::new(), end.last);
+    let (mut numbers, mut wanted, mut left) = (Vec::new(), end.last, end.steps);
     // Each has one place less than the one after it, so that this ends, whatever the file says.
-    for position in (from..end.steps).rev() {
-        let previous = query.query_row(params![number, end.session, position], |step| step.get(0));
-        numbers.push(number);
-        number = previous
-            .optional()?
-            .ok_or_else(|| damaged(0, Type::Integer, Missing { position }))?;
+    while left > from {
+        let (before, mut strangers) = (left, 0);
+        let mut found = query.query([wanted])?;
+        // The steps of a turn that was alone stand together.
+        while left > from
+            && strangers < NEAR
+            && let Some(step) = found.next()?
+        {
+            let number: i64 = step.get(0)?;
+            if number > wanted {
+                strangers += 1;
+                continue;
+            }
+            let place = i64::try_from(left - 1).unwrap_or(i64::MAX);
+            let is_it = step.get::<_, i64>(2)? == end.session && step.get::<_, i64>(3)? == place;
+            if number < wanted || !is_it {
+                break;
+            }
+            numbers.push(number);
+            wanted = step.get(1)?;
+            left -= 1;
+        }
+        if left == before {
+            return Err(missing(left - 1));
+        }
     }
     numbers.reverse();
     Ok(numbers)
@@ -82,11 +102,33 @@ pub(crate) fn each<E>(
     if end.steps <= from {
         return Ok(Ok(()));
     }
-    let mut query = connection.prepare_cached("SELECT record FROM steps WHERE number = ?1")?;
-    for number in numbers(connection, end, from)? {
-        let read = query.query_row([number], |step| read(number, step.get_ref(0)?.as_blob()?))?;
-        if read.is_err() {
-            return Ok(read);
+    let mut query = connection
+        .prepare_cached("SELECT number, record FROM steps WHERE number >= ?1 ORDER BY number")?;
+    let numbers = numbers(connection, end, from)?;
+    let mut wanted = numbers.iter().copied().zip(from..).peekable();
+    while let Some((first, place)) = wanted.peek().copied() {
+        let mut strangers = 0;
+        let mut found = query.query([first])?;
+        while strangers < NEAR
+            && let Some((number, _)) = wanted.peek().copied()
+            && let Some(step) = found.next()?
+        {
+            let at: i64 = step.get(0)?;
+            if at < number {
+                strangers += 1;
+                continue;
+            }
+            if at > number {
+                break;
+            }
+            let read = read(number, step.get_ref(1)?.as_blob()?)?;
+            if read.is_err() {
+                return Ok(read);
+            }
+            wanted.next();
+        }
+        if wanted.peek().is_some_and(|(next, _)| *next == first) {
+            return Err(missing(place));
         }
     }
     Ok(Ok(()))
@@ -128,9 +170,16 @@ pub(crate) fn told_missing<T>(read: rusqlite::Result<T>) -> rusqlite::Result<Res
     }
 }
 
+fn missing(position: u64) -> rusqlite::Error {
+    damaged(0, Type::Integer, Missing { position })
+}
+
 /// Why not all steps of a session are found.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 #[error("step {position} of the session is missing")]
 pub(crate) struct Missing {
     position: u64,
 }
+
+/// How many steps of other sessions are read over before the next one is looked up.
+const NEAR: u32 = 8;

@@ -101,6 +101,10 @@ async fn what_is_wrong_is_told_with_its_session_and_the_rest_is_looked_at() {
             "session b: some of its steps",
         ),
         (
+            "UPDATE steps SET position = 7 WHERE session = 2 AND position = 1",
+            "session b: some of its steps",
+        ),
+        (
             "UPDATE steps SET previous = number WHERE session = 2",
             "session b: some of its steps",
         ),
