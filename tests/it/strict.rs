@@ -4,7 +4,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Turn;
 use serde_json::{Value, json};
 
-use crate::harness::{Jackfield, Ran, jackfield, kept};
+use crate::harness::{Gateway, Jackfield, Kept, Ran, jackfield, kept};
 
 /// Claude has no place for it, and answers the worse for it.
 const SEED: &str = "settings.seed = 1\n";
@@ -48,12 +48,12 @@ async fn a_loss_of_meaning_is_said_in_any_case_and_refused_by_the_bare_flag() {
     let ran = answered(jackfield(["ask", "hello"]), container).await;
     ran.says_line(
         "! note: ",
-        "settings.extensions[0] is not passed on (provider_would_act; meaning)",
+        "settings.extensions.claude.container is not passed on (provider_would_act; meaning)",
     );
     let ran = refused(jackfield(["ask", "--strict", "hello"]), container).await;
     ran.stops(
         4,
-        "settings.extensions[0] would not be passed on (provider would act; meaning)",
+        "settings.extensions.claude.container would not be passed on (provider would act; meaning)",
     );
     ran.stops(4, "leave that out or change it, or do not be strict");
 }
@@ -234,4 +234,40 @@ async fn calling() -> ScriptedClaude {
         Turn::text("It is 2."),
     ])
     .await
+}
+
+#[tokio::test]
+async fn a_client_of_the_gateway_is_told_its_own_field() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    let sessions = Kept::new();
+    let gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
+    let asked = json!({
+        "model": "claude-sonnet-5",
+        "max_tokens": 9,
+        "messages": [{ "role": "user", "content": "hi" }],
+        "logit_bias": { "5": 1 },
+        "with\u{7f}control": 1,
+    });
+    let path = "settings.extensions.openai-chat.logit_bias";
+    let asking = || gateway.post("/v1/chat/completions", &asked);
+    let answer = asking().answered().await;
+    answer.is(200);
+    let notes: Value =
+        serde_json::from_str(answer.header("x-jackfield-notes")).expect("a header of JSON");
+    let paths: Vec<&str> = notes
+        .as_array()
+        .expect("a list")
+        .iter()
+        .filter_map(|note| note["path"].as_str())
+        .collect();
+    assert!(paths.contains(&path), "{notes}");
+    assert!(
+        paths.contains(&"settings.extensions.openai-chat.with\u{7f}control"),
+        "{notes}"
+    );
+    let refused = asking().header("x-jackfield-strict", "quality");
+    let told = refused.answered().await.is(400)["error"]["message"].to_string();
+    assert!(told.contains(path), "{told}");
+    gateway.end().await;
+    kept(&claude);
 }

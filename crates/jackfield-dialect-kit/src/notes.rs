@@ -1,9 +1,12 @@
 //! Collects the notes of one mapping.
 
-use std::fmt::Display;
+use std::fmt::{self, Display, Formatter};
 
 use jackfield_domain::block::Annotation;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::Extension;
+
+use crate::pointer;
 
 /// The notes so far.
 #[derive(Debug, Default)]
@@ -63,3 +66,30 @@ impl Notes {
         self.0
     }
 }
+
+/// The path of an extension in notes: what it belongs to, its dialect and its field, by which whoever sent it
+/// knows it again, such as `settings.extensions.openai-chat.logit_bias`.
+#[derive(Debug)]
+pub struct ExtensionPath<'e, P> {
+    /// The extension.
+    pub extension: &'e Extension,
+    /// What it belongs to, such as `settings`.
+    pub of: P,
+}
+
+impl<P: Display> Display for ExtensionPath<'_, P> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { extension, of } = self;
+        write!(f, "{of}.extensions.{}", extension.dialect)?;
+        for token in pointer::tokens(&extension.path).unwrap_or_default() {
+            // The field is the sender's own word, and a note is kept for ever.
+            let end = token.floor_char_boundary(LONGEST);
+            let (shown, more) = token.split_at(end);
+            write!(f, ".{shown}{}", if more.is_empty() { "" } else { "…" })?;
+        }
+        Ok(())
+    }
+}
+
+/// How much of a field's name is in the path of a note, in bytes.
+const LONGEST: usize = 100;

@@ -51,7 +51,8 @@ const fn comma(nth: usize) -> &'static str {
 fn ascii(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
-        if c.is_ascii() {
+        // Of ASCII, a header takes no control characters, and JSON leaves one of them as it is.
+        if c.is_ascii() && c != '\u{7f}' {
             text.push(c);
         } else {
             for unit in c.encode_utf16(&mut [0; 2]) {

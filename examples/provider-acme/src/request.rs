@@ -2,7 +2,7 @@
 
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::in_words;
-use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::outgoing::Unsupported;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::message::{Message, Role};
@@ -281,8 +281,11 @@ impl Outward {
             self.notes
                 .dropped(NoteEffect::Meaning, "response_format_not_taken", path);
         }
-        for (n, _) in settings.extensions.iter().enumerate() {
-            let path = format_args!("settings.extensions[{n}]");
+        for extension in &settings.extensions {
+            let path = ExtensionPath {
+                extension,
+                of: "settings",
+            };
             let code = "extension_of_another_dialect";
             self.notes.dropped(NoteEffect::Quality, code, path);
         }

@@ -1,6 +1,6 @@
 //! Fields that this dialect knows and the domain does not.
 
-use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::pointer::{set, tokens};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -34,8 +34,11 @@ const OURS_OF_TOOL: [&str; 5] = ["description", "input_schema", "name", "strict"
 
 /// Sets the extensions of a request.
 pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
-    for (n, extension) in extensions.iter().enumerate() {
-        let path = format_args!("settings.extensions[{n}]");
+    for extension in extensions {
+        let path = &ExtensionPath {
+            extension,
+            of: "settings",
+        };
         if *extension.dialect != *DIALECT {
             notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
             continue;
@@ -63,8 +66,9 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for (k, extension) in extensions.iter().enumerate() {
-        let path = format_args!("tools[{n}].extensions[{k}]");
+    for extension in extensions {
+        let of = format_args!("tools[{n}]");
+        let path = &ExtensionPath { extension, of };
         if *extension.dialect != *DIALECT {
             notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
             continue;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::brought::Brought;
-use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::written::Written;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -231,10 +231,12 @@ pub(super) fn limit_cache_points(
         let is_it = |extension: &Extension| {
             *extension.dialect == *DIALECT && extension.path == CACHE_CONTROL_PATH
         };
-        let k = extensions.unwrap_or_default().iter().position(is_it);
-        let k = k.unwrap_or_default();
-        let path = format_args!("tools[{n}].extensions[{k}]");
-        notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
+        let found = extensions.unwrap_or_default().iter().find(|one| is_it(one));
+        if let Some(extension) = found {
+            let of = format_args!("tools[{n}]");
+            let path = ExtensionPath { extension, of };
+            notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
+        }
         // Others have the same one without losing anything.
         let mut own = wire::Tool::clone(tool);
         own.extra.shift_remove(CACHE_CONTROL);

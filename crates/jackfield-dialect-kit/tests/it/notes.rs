@@ -1,8 +1,9 @@
 //! The collector of notes.
 
-use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_domain::block::Annotation;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_domain::opaque::Extension;
 use serde_json::json;
 
 #[test]
@@ -51,4 +52,38 @@ fn an_annotation_whose_source_is_sent_is_not_noted() {
         told(Some("Another"), Some("https://x.example")),
         ["a.title", "a.url"]
     );
+}
+
+#[test]
+fn an_extension_is_named_as_whoever_sent_it_knows_it() {
+    let long = "ü".repeat(60);
+    for (of, pointer, expected) in [
+        (
+            "settings",
+            "/logit_bias",
+            "settings.extensions.openai-chat.logit_bias".to_owned(),
+        ),
+        (
+            "tools[2]",
+            "/a~1b/c~0d",
+            "tools[2].extensions.openai-chat.a/b.c~d".to_owned(),
+        ),
+        (
+            "settings",
+            "no pointer",
+            "settings.extensions.openai-chat".to_owned(),
+        ),
+        (
+            "settings",
+            &format!("/{long}"),
+            format!("settings.extensions.openai-chat.{}…", "ü".repeat(50)),
+        ),
+    ] {
+        let extension = &Extension {
+            dialect: "openai-chat".into(),
+            json: json!(1),
+            path: pointer.to_owned(),
+        };
+        assert_eq!(ExtensionPath { extension, of }.to_string(), expected);
+    }
 }

@@ -47,8 +47,19 @@ fn sorted(schema: &Value) -> Value {
     }
 }
 
+/// Extensions are named by their dialect and their field, as notes name them.
 fn of_extensions(path: &str, extensions: &[Extension]) -> Node {
-    list(path, extensions.iter(), |_, extension| debug(extension))
+    let named = extensions.iter().map(|extension| {
+        let field = extension.path.strip_prefix('/').unwrap_or_default();
+        let field = field
+            .replace('/', ".")
+            .replace("~1", "/")
+            .replace("~0", "~");
+        let dot = if field.is_empty() { "" } else { "." };
+        let path = format!("{path}.{}{dot}{field}", extension.dialect);
+        (path, debug(extension))
+    });
+    Node::List(named.collect())
 }
 
 pub(super) fn of_settings(settings: &Settings) -> Node {

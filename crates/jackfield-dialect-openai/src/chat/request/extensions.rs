@@ -1,6 +1,8 @@
 //! Fields that this dialect knows and the domain does not.
 
-use jackfield_dialect_kit::notes::Notes;
+use std::fmt::Display;
+
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::pointer::{set, tokens};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -68,8 +70,11 @@ const OURS_OF_TOOL: [&str; 6] = [
 
 /// Sets the extensions of a request.
 pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
-    for (n, extension) in extensions.iter().enumerate() {
-        let path = format_args!("settings.extensions[{n}]");
+    for extension in extensions {
+        let path = &ExtensionPath {
+            extension,
+            of: "settings",
+        };
         let Some(tokens) = known(extension, notes, path) else {
             continue;
         };
@@ -102,8 +107,9 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for (k, extension) in extensions.iter().enumerate() {
-        let path = format_args!("tools[{n}].extensions[{k}]");
+    for extension in extensions {
+        let of = format_args!("tools[{n}]");
+        let path = &ExtensionPath { extension, of };
         let Some(tokens) = known(extension, notes, path) else {
             continue;
         };
@@ -118,11 +124,7 @@ pub(super) fn apply_to_tool(
 }
 
 /// Where an extension belongs, if it is of this dialect.
-fn known(
-    extension: &Extension,
-    notes: &mut Notes,
-    path: std::fmt::Arguments<'_>,
-) -> Option<Vec<String>> {
+fn known(extension: &Extension, notes: &mut Notes, path: impl Display) -> Option<Vec<String>> {
     if *extension.dialect != *DIALECT {
         notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
         return None;

@@ -1,6 +1,6 @@
 //! Fields that this dialect knows and the domain does not.
 
-use jackfield_dialect_kit::notes::Notes;
+use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::pointer::{set, tokens};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -59,8 +59,11 @@ pub(super) fn apply(
 ) {
     // Models that do not reason refuse everything about it.
     let reasons = !profile.efforts.is_empty();
-    for (n, extension) in extensions.iter().enumerate() {
-        let path = format_args!("settings.extensions[{n}]");
+    for extension in extensions {
+        let path = &ExtensionPath {
+            extension,
+            of: "settings",
+        };
         if *extension.dialect != *DIALECT {
             notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
             continue;
@@ -89,8 +92,9 @@ pub(super) fn apply_to_tool(
     extensions: &[Extension],
     notes: &mut Notes,
 ) {
-    for (k, extension) in extensions.iter().enumerate() {
-        let path = format_args!("tools[{n}].extensions[{k}]");
+    for extension in extensions {
+        let of = format_args!("tools[{n}]");
+        let path = &ExtensionPath { extension, of };
         if *extension.dialect != *DIALECT {
             notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
             continue;
