@@ -100,7 +100,8 @@ impl Sending {
 
     /// What is sent, piece by piece.
     fn response(self, held: Held, ledger: Option<Ledger>) -> Response {
-        let frames = stream::unfold(self, |mut sending| async move {
+        // In a box, as it is moved with every piece.
+        let frames = stream::unfold(Box::new(self), |mut sending| async move {
             let text = sending.next().await?;
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
         });

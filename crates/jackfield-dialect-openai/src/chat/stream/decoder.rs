@@ -25,6 +25,9 @@ use super::whole::Whole;
 use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
 use crate::error::{self, ErrorDetail};
 
+/// After how many chunks that have nothing in common no more is looked for.
+const MOST_MISSES: u8 = 8;
+
 /// The data of the last event.
 const DONE: &str = "[DONE]";
 
@@ -43,6 +46,8 @@ pub struct Decoder {
     finish: Option<String>,
     held: Held,
     id: Option<String>,
+    /// How many chunks said something else around their words than the one before, one after another.
+    misses: u8,
     model: Option<String>,
     next: u32,
     notes: Vec<Note>,
@@ -63,6 +68,7 @@ impl Decoder {
             finish: None,
             held: Held::default(),
             id: None,
+            misses: 0,
             model: None,
             next: 0,
             notes: Vec::new(),
@@ -110,6 +116,7 @@ impl Decoder {
     fn plain_of<'a>(&mut self, chunk: &'a str) -> Option<Plain<'a>> {
         let around = self.around.as_ref();
         if let Some(words) = around.and_then(|around| around.words(chunk)) {
+            self.misses = 0;
             return Some(Plain {
                 id: None,
                 model: None,
@@ -119,7 +126,10 @@ impl Decoder {
         let plain = Plain::read(chunk)?;
         // What is escaped does not stand in it as it is.
         if let Cow::Borrowed(words) = plain.words {
-            self.around = Around::of(words, chunk);
+            self.misses = self.misses.saturating_add(self.around.is_some().into());
+            // Who pads every chunk by another length is not compared with what went before for ever.
+            let goes_on = self.misses < MOST_MISSES;
+            self.around = goes_on.then(|| Around::of(words, chunk)).flatten();
         }
         Some(plain)
     }

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_openai::chat::reply;
 use jackfield_dialect_openai::chat::stream::{
     DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent,
 };
+use jackfield_dialect_openai::chat::{reply, wire};
 use jackfield_domain::block::{Block, Content, Text, Thinking, ToolCall, UpstreamId};
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::failure::Phase;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
@@ -156,14 +156,53 @@ proptest! {
     }
 
     #[test]
+    fn what_is_served_is_written_as_the_wire_form_is(
+        words in prop::collection::vec(kit::text(), 1..4),
+        id in kit::text(),
+        model in kit::text(),
+    ) {
+        prop_assume!(!words[0].trim().is_empty());
+        let chunk = |delta: wire::Delta, finish: Option<&str>| {
+            let choice = wire::ChoiceDelta {
+                index: 0,
+                delta,
+                logprobs: None,
+                finish_reason: finish.map(str::to_owned),
+            };
+            let chunk = wire::Chunk {
+                id: id.to_string(),
+                object: "chat.completion.chunk".to_owned(),
+                created: 7,
+                model: model.to_string(),
+                choices: vec![choice],
+                usage: None,
+            };
+            serde_json::to_string(&chunk).expect("JSON")
+        };
+        let mut encoder = Encoder::new(&*id, &*model, 7);
+        encoder.begin();
+        encoder.push(&Delta::BlockStarted { index: 0, start: BlockStart::Text });
+        for text in words {
+            let written = encoder.push(&Delta::TextAppended { index: 0, text: Arc::clone(&text) });
+            let written: Vec<String> = written.into_iter().map(|event| event.data).collect();
+            let content = Some(text.to_string());
+            let told = chunk(wire::Delta { content, ..wire::Delta::default() }, None);
+            prop_assert_eq!(written, if text.is_empty() { Vec::new() } else { vec![told] });
+        }
+        encoder.push(&Delta::BlockEnded { index: 0 });
+        let end = encoder.finish(&ReplyEnd::new(FinishReason::Stop));
+        prop_assert_eq!(&end[0].data, &chunk(wire::Delta::default(), Some("stop")));
+    }
+
+    #[test]
     fn chunks_of_words_alone_are_read_as_any_other(
         said in prop::collection::vec(
             (prop_oneof![
                 4 => kit::text().prop_map(|text| text.to_string()),
                 2 => "[ a-c\"\\\\}\n]{0,4}",
                 1 => Just("\"},\"finish_reason\":\"stop\",\"x\":{\"y\":\"".to_owned()),
-            ], 0..4_u32, prop::bool::weighted(0.1)),
-            0..12,
+            ], 0..12_u32, prop::bool::weighted(0.05)),
+            0..24,
         ),
     ) {
         let chunks: Vec<Value> = said.iter().map(|(words, created, ends)| json!({
