@@ -355,8 +355,8 @@ pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
         name: "overdue-wait-let-go-of",
         file: "crates/jackfield-engine/src/driver.rs",
-        from: "self.is_overdue() || self.workers.is_asking()",
-        to: "self.workers.is_asking()",
+        from: "!self.is_overdue() && !self.workers.is_asking()",
+        to: "!self.workers.is_asking()",
         package: "jackfield-engine",
         test: "keeping::a_deadline_is_heard_while_it_is_kept_and_while_nobody_was_there",
     },
