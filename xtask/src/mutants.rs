@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 
 use self::copy::Copy;
-use self::list::{MUTANTS, Mutant};
+pub(crate) use self::copy::mutated;
+pub(crate) use self::list::{MUTANTS, Mutant};
 use self::trial::{Outcome, build};
 
 /// Tries every mutant, or the one of this name; a mutant that is not caught is an error.

@@ -6,6 +6,7 @@ mod arrows;
 mod documents;
 mod domain;
 mod manifests;
+mod mistakes;
 mod quotes;
 mod sources;
 mod test_files;
@@ -44,6 +45,7 @@ pub(crate) fn findings(root: &Path) -> anyhow::Result<Vec<Finding>> {
     findings.extend(sources::check(&files));
     findings.extend(documents::check(&files));
     findings.extend(quotes::check(&files));
+    findings.extend(mistakes::check(&files));
     findings.sort();
     Ok(findings)
 }
