@@ -11,10 +11,8 @@ use std::time::Duration;
 use jackfield_domain::approval::Grants;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
-use jackfield_domain::ids::{DeliveryId, ModelAttempt, SessionId, ToolAttempt, WaitId};
-use jackfield_domain::late;
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt};
 use jackfield_domain::message::Message;
-use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::Attempt;
 use jackfield_domain::send_message::{Base, SendMessageUseCase};
 use jackfield_domain::setup::{Opening, Setup};
@@ -27,6 +25,7 @@ mod checks;
 mod days;
 mod explore;
 mod forks;
+mod inbox;
 mod ledger;
 mod oracle;
 mod replayed;
@@ -201,20 +200,6 @@ impl World {
         }
     }
 
-    /// What a try came to that nobody waits for any more; it lies in the inbox, or is heard at once.
-    fn hear_late(&mut self, pick: u16) {
-        let given_up = |fact: &Fact| match fact {
-            Fact::CallLost { attempt, .. } => Some(attempt.clone()),
-            _ => None,
-        };
-        let given_up: Vec<_> = self.committed.iter().filter_map(given_up).collect();
-        if let Some(attempt) = pick_from(&given_up, pick).cloned() {
-            self.classes.insert(Class::LateDelivery);
-            let body = late::delivery(attempt, &ToolResult::text("after all"));
-            self.deliver(body, pick.is_multiple_of(2));
-        }
-    }
-
     /// Lets everything go well until the turn ends.
     pub(crate) fn play_out(&mut self) {
         for n in 0..200 {
@@ -298,67 +283,6 @@ impl World {
         self.check_step(&step, Some((&before, &input)));
         self.ledger.tell(&input);
         self.commit(step, input.kind());
-    }
-
-    pub(crate) fn deliver(&mut self, body: DeliveryBody, consumed: bool) {
-        self.deliveries += 1;
-        let id = DeliveryId::parse(&format!("d{}", self.deliveries)).expect("a valid id");
-        let accepted = match &body {
-            DeliveryBody::Cancel { .. }
-            | DeliveryBody::Late { .. }
-            | DeliveryBody::Withdrawn { .. }
-            | DeliveryBody::Written { .. } => true,
-            DeliveryBody::Answer { wait, .. } => self.journal_takes(wait),
-        };
-        if !accepted {
-            return;
-        }
-        self.inbox.push(Delivery {
-            at: self.now.wall,
-            body,
-            by: "somebody".into(),
-            id,
-        });
-        if consumed {
-            self.consume();
-        } else {
-            self.classes.insert(Class::LeftInTheInbox);
-        }
-    }
-
-    /// What a journal's row for the wait says: open, in time, and not answered yet.
-    fn journal_takes(&self, id: &WaitId) -> bool {
-        let mut deadline = None;
-        for fact in &self.committed {
-            match fact {
-                Fact::WaitOpened { wait } if wait.id == *id => deadline = Some(wait.deadline),
-                Fact::WaitClosed { wait, .. } if wait == id => return false,
-                _ => {}
-            }
-        }
-        let answered = self
-            .inbox
-            .iter()
-            .any(|known| matches!(&known.body, DeliveryBody::Answer { wait, .. } if wait == id));
-        deadline.is_some_and(|deadline| self.now.wall <= deadline) && !answered
-    }
-
-    fn consume(&mut self) {
-        while let Some(delivery) = self.inbox.get(self.seen).cloned() {
-            self.seen += 1;
-            self.feed(Input::Delivered(delivery));
-        }
-    }
-
-    /// Whether the step closes a wait otherwise than by the answer that lies unread in the inbox.
-    fn is_answered(&self, step: &Step) -> bool {
-        let unseen = self.inbox.get(self.seen..).unwrap_or_default();
-        step.facts.iter().any(|fact| match fact {
-            Fact::WaitClosed { wait, .. } => unseen.iter().any(
-                |known| matches!(&known.body, DeliveryBody::Answer { wait: w, .. } if w == wait),
-            ),
-            _ => false,
-        })
     }
 
     /// Commits, then acts: or dies somewhere in between.

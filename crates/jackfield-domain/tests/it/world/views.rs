@@ -9,18 +9,21 @@ use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
 use jackfield_domain::ids::{ModelAttempt, ToolCallId};
-use jackfield_domain::locate::{self, Known, Located, Refused, Traces};
+use jackfield_domain::locate;
 use jackfield_domain::message::{Message, Role};
-use jackfield_domain::outcome::{ToolOutcome, ToolResult};
+use jackfield_domain::outcome::ToolOutcome;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::telling::{Teller, Told};
 use jackfield_domain::tool_input::JsonInput;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::view::{self, Gather, SegmentEnd, Segments, Shown, Viewer};
-use jackfield_domain::wait::{Answer, WaitEnd, WaitKind};
+use jackfield_domain::view::{self, Gather, SegmentEnd, Shown, Viewer};
 
-use super::scenario::PRINCIPAL;
 use super::{Class, Property, World};
+
+mod requests;
+mod segments;
+
+use self::segments::Bounds;
 
 /// What could be watched, in its order.
 #[derive(Clone, Debug)]
@@ -101,100 +104,6 @@ impl World {
         if said.is_some() {
             self.check_next(&history);
         }
-    }
-
-    /// The segments of the turn.
-    fn segments(&self) -> Vec<Bounds> {
-        let mut all = vec![Bounds::default()];
-        let mut segments: Option<Segments> = None;
-        let mut waits = Vec::new();
-        for (at, step) in self.steps.iter().enumerate() {
-            let last = step
-                .facts
-                .iter()
-                .rposition(|fact| !matches!(fact, Fact::Late(_)));
-            for (place, fact) in step.facts.iter().enumerate() {
-                if matches!(fact, Fact::Late(_)) {
-                    continue;
-                }
-                let Some(open) = &mut segments else {
-                    segments = Segments::open(fact);
-                    continue;
-                };
-                if let Fact::WaitOpened { wait } = fact
-                    && wait.kind == WaitKind::ClientResult
-                {
-                    waits.push(wait.clone());
-                    all.last_mut().expect("one").asked.insert(wait.call.clone());
-                }
-                let ends = open.apply(fact, Some(place) == last);
-                assert_eq!(open.now() as usize, all.len() - usize::from(!ends));
-                if ends {
-                    let now = all.last_mut().expect("one");
-                    now.steps = at + 1;
-                    now.is_handed_over = true;
-                    let round = open.turn().rounds();
-                    let of_round = |wait: &&jackfield_domain::wait::Wait| {
-                        let calls = self.calls_of(round);
-                        calls.contains(&wait.call)
-                    };
-                    let of_round: Vec<_> = waits.iter().filter(of_round).cloned().collect();
-                    now.handed = of_round.iter().map(|wait| wait.call.clone()).collect();
-                    now.brought = Some(self.results(&of_round, &self.steps));
-                    let waiting = open.turn().waits();
-                    let waiting = waiting.map(|wait| wait.call.clone()).collect::<Vec<_>>();
-                    // What came before the reply was over is among them.
-                    now.early = Some(
-                        of_round
-                            .iter()
-                            .filter(|wait| waiting.contains(&wait.call))
-                            .map(|wait| outcome(&wait.call, ToolResult::text("early")))
-                            .collect(),
-                    );
-                    all.push(Bounds::default());
-                }
-            }
-        }
-        all
-    }
-
-    fn calls_of(&self, round: u32) -> Vec<ToolCallId> {
-        self.committed
-            .iter()
-            .filter_map(|fact| match fact {
-                Fact::ReplyReceived { attempt, reply } if attempt.round == round => Some(reply),
-                _ => None,
-            })
-            .flat_map(|reply| reply.message.calls().map(|call| call.id.clone()))
-            .collect()
-    }
-
-    /// What the client brought of these, in some order.
-    fn results(
-        &self,
-        waits: &[jackfield_domain::wait::Wait],
-        steps: &[Envelope],
-    ) -> Vec<Arc<ToolOutcome>> {
-        let facts = steps.iter().flat_map(|step| &step.facts);
-        let mut results: Vec<_> = facts
-            .filter_map(|fact| match fact {
-                Fact::WaitClosed {
-                    end:
-                        WaitEnd::Answered {
-                            answer: Answer::ClientResult(result),
-                            ..
-                        },
-                    wait,
-                    ..
-                } => {
-                    let wait = waits.iter().find(|known| known.id == *wait)?;
-                    Some(outcome(&wait.call, result.clone()))
-                }
-                _ => None,
-            })
-            .collect();
-        results.reverse();
-        results
     }
 
     /// The segment, as it is shown to somebody who looks whenever so many things have happened.
@@ -409,127 +318,6 @@ impl World {
         });
         message
     }
-
-    /// Where a history belongs of which the world has come so far.
-    fn locate(&self, history: &[Message], steps: usize) -> Located {
-        let known = Known::of(self.session().clone(), &self.steps[..steps]);
-        let other = Known::of(self.session().clone(), &[]);
-        locate::locate(PRINCIPAL, &Traces::of(history), &[other, known])
-    }
-
-    /// The results that a turn waits for answer it; some of them do not.
-    fn check_answer(&mut self, history: &[Message], steps: usize) {
-        let turn = self.machine.turn().id().clone();
-        let results = locate::results(history);
-        let located = self.locate(history, steps);
-        let expected = Located::Answer {
-            results: results.clone(),
-            session: self.session().clone(),
-            turn,
-        };
-        if located != expected {
-            let detail = format!("{located:#?} is not {expected:#?}");
-            self.violate(Property::RequestsAreFound, detail);
-        }
-        if results.len() > 1 {
-            let mut fewer = history.to_vec();
-            let last = fewer.last_mut().expect("results");
-            last.blocks.pop();
-            let located = self.locate(&fewer, steps);
-            if !matches!(&located, Located::Refused(Refused::Missing { calls }) if calls.len() == 1)
-            {
-                self.violate(Property::RequestsAreFound, format!("{located:#?}"));
-            }
-        }
-        // Nobody else finds it.
-        let known = Known::of(self.session().clone(), &self.steps[..steps]);
-        if locate::locate("somebody else", &Traces::of(history), &[known]) != Located::New {
-            self.violate(Property::RequestsAreFound, "another's".to_owned());
-        }
-    }
-
-    /// The same results again are the same request, and others are none.
-    fn check_again(&mut self, history: &[Message], segment: u32, is_last: bool) {
-        let located = self.locate(history, self.steps.len());
-        let broke_off = is_last
-            && matches!(
-                self.machine.turn().end(),
-                Some(TurnEnd::Cancelled(_) | TurnEnd::Failed(_) | TurnEnd::Interrupted(_))
-            );
-        let is_right = match &located {
-            Located::Collect { segment: found, .. } => *found == segment && !broke_off,
-            Located::Late { at, .. } => at.is_none() && (broke_off || self.has_missed()),
-            _ => false,
-        };
-        if !is_right {
-            let detail = format!("{located:#?} of {history:#?}");
-            self.violate(Property::RequestsAreFound, detail);
-        }
-        let mut other = history.to_vec();
-        let last = other.last_mut().expect("results");
-        last.blocks.push(Block::text("and more"));
-        let located = self.locate(&other, self.steps.len());
-        if !matches!(located, Located::Refused(Refused::Conflict { .. })) {
-            self.violate(Property::RequestsAreFound, format!("{located:#?}"));
-        }
-    }
-
-    fn has_missed(&self) -> bool {
-        self.committed.iter().any(|fact| {
-            matches!(fact, Fact::WaitClosed { end, .. } if !matches!(end, WaitEnd::Answered { .. }))
-        })
-    }
-
-    /// What a client says next goes on with the session.
-    fn check_next(&mut self, history: &[Message]) {
-        let mut next = history.to_vec();
-        next.push(Message::user("and then?"));
-        let located = self.locate(&next, self.steps.len());
-        let ends_with_model = history
-            .last()
-            .is_some_and(|last| last.role == Role::Assistant);
-        match located {
-            Located::Continue { known, .. } if known <= history.len() => {}
-            // What a turn that broke off was brought last was never answered.
-            _ if !ends_with_model || says_nothing(history.last()) => {}
-            located => {
-                let detail = format!("{located:#?} for {next:#?}");
-                self.violate(Property::RequestsAreFound, detail);
-            }
-        }
-    }
-}
-
-/// What is known of a segment by its facts.
-#[derive(Clone, Debug, Default)]
-struct Bounds {
-    /// The calls that it asks the client to run.
-    asked: BTreeSet<ToolCallId>,
-    /// What the client brought, once the segment was over.
-    brought: Option<Vec<Arc<ToolOutcome>>>,
-    /// Results for the calls that were open when the segment ended.
-    early: Option<Vec<Arc<ToolOutcome>>>,
-    /// The calls with which it ended, all of one round.
-    handed: BTreeSet<ToolCallId>,
-    /// Whether it ended with calls for the client.
-    is_handed_over: bool,
-    /// How many steps there were when it ended, if it ended so.
-    steps: usize,
-}
-
-fn says_nothing(message: Option<&Message>) -> bool {
-    message.is_none_or(|message| {
-        let mut calls = message.calls();
-        message.to_text().trim().is_empty() && calls.all(|call| call.ran_by == RanBy::Provider)
-    })
-}
-
-fn outcome(call: &ToolCallId, result: ToolResult) -> Arc<ToolOutcome> {
-    Arc::new(ToolOutcome {
-        call: call.clone(),
-        opaque: Vec::new(),
-        result,
-    })
 }
 
 /// Pieces of one text are one piece.
