@@ -11,7 +11,9 @@ use jackfield_domain::tool_loop::{Input, LONGEST_SLEEP, Step, ToolLoop};
 use jackfield_domain::wait::{Delivery, as_heard};
 use jackfield_ports::journal::{JournalError, Loaded, Refusal};
 use tokio::sync::watch;
+use tokio::time::Instant;
 
+use crate::alarm::Alarm;
 use crate::batch::{Batch, Before, Told, as_it_came};
 use crate::commit::{Committed, Ledger};
 use crate::crash;
@@ -28,6 +30,7 @@ use crate::watch::Speaker;
 
 /// Drives one turn to its end.
 pub(crate) struct Driver<'o> {
+    alarm: Alarm,
     inbox: Option<Inbox>,
     ledger: Ledger,
     observer: &'o mut dyn Observer,
@@ -69,6 +72,7 @@ impl<'o> Driver<'o> {
         let catalog = Arc::clone(&turn.turn().setup().catalog);
         let workers = Workers::new(Arc::clone(&shared), turn.session(), catalog);
         Self {
+            alarm: Alarm::default(),
             inbox: None,
             ledger,
             observer,
@@ -176,7 +180,8 @@ impl<'o> Driver<'o> {
     /// Commits a batch, then performs it, then tells it. What is seldom has no room in the task of a turn.
     async fn settle(&mut self, mut batch: Batch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
-            batch = match self.ledger.commit(&mut batch.steps).await {
+            let committing = self.ledger.commit(&mut batch.steps);
+            batch = match self.workers.beside(committing).await {
                 Committed::Yes => break,
                 Committed::Answered => Box::pin(self.answered(batch)).await?,
                 Committed::No { refusal, why } => {
@@ -255,10 +260,10 @@ impl<'o> Driver<'o> {
         let happened = self.next_happening().await;
         self.feed_all(happened, &mut batch);
         // Calls that finish while others run may wait for company; work and ends never do.
-        let company = tokio::time::Instant::now() + COMPANY;
+        let company = Instant::now() + COMPANY;
         while !batch.steps.is_empty()
             && batch.actions.is_empty()
-            && tokio::time::Instant::now() < company
+            && Instant::now() < company
             && let Ok(happened) = tokio::time::timeout_at(company, self.next_happening()).await
         {
             self.feed_all(happened, &mut batch);
@@ -297,6 +302,7 @@ impl<'o> Driver<'o> {
             Some(wake) => wake.since(now).min(LONGEST_SLEEP),
             None => LONGEST_SLEEP,
         };
+        let until = Instant::now() + sleep;
         let from = self.ledger.seen;
         let inbox = self.inbox.get_or_insert_with(|| {
             let (journal, session) = (
@@ -324,7 +330,7 @@ impl<'o> Driver<'o> {
                 Happened::Deliveries(deliveries)
             }
             event = self.workers.next() => Happened::Event(event),
-            () = tokio::time::sleep(sleep) => Happened::Woke,
+            () = self.alarm.ring(until) => Happened::Woke,
         }
     }
 

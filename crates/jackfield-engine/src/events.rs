@@ -6,9 +6,7 @@ use async_trait::async_trait;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::ids::{ModelAttempt, ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
-use jackfield_domain::usage::Usage;
 use jackfield_domain::wait::JobHandle;
-use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::toolbox::{Afterwards, ToolEvents};
 use tokio::sync::mpsc;
 
@@ -61,7 +59,7 @@ impl Event {
     }
 
     /// A piece of a reply.
-    fn piece(attempt: ModelAttempt, delta: Delta) -> Self {
+    pub(crate) fn piece(attempt: ModelAttempt, delta: Delta) -> Self {
         match delta {
             Delta::ArgumentsAppended { index, text } => Self::Appended {
                 attempt,
@@ -129,26 +127,6 @@ impl News {
             }
             Self::Undecided(wait) => observer.tell(news::News::Undecided { wait }),
         }
-    }
-}
-
-/// Takes the pieces of a reply to the loop.
-pub(crate) struct Sink {
-    pub(crate) attempt: ModelAttempt,
-    pub(crate) sender: mpsc::Sender<Event>,
-}
-
-#[async_trait]
-impl DeltaSink for Sink {
-    async fn push(&mut self, delta: Delta) {
-        // The driver is gone only if nobody wants the answer any more.
-        let _gone = self.sender.send(Event::piece(self.attempt, delta)).await;
-        crash::point("delta");
-    }
-
-    async fn count(&mut self, usage: Usage) {
-        let attempt = self.attempt;
-        send(&self.sender, Input::ReplyCounted { attempt, usage }).await;
     }
 }
 

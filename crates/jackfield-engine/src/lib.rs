@@ -5,10 +5,12 @@
 //! [`Engine::go_on`] do the same in the background, for callers that may go away. None of them decides
 //! anything itself.
 
+mod alarm;
 mod approver;
 mod asking;
 mod batch;
 mod begin;
+mod calling;
 mod catalog;
 mod clients;
 mod clock;

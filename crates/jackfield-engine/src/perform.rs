@@ -5,15 +5,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
-use jackfield_domain::failure::{
-    ModelFailure, ModelFailureKind, Phase, ToolFailure, ToolFailureKind,
-};
-use jackfield_domain::ids::{
-    IdempotencyKey, ModelAttempt, SessionId, ToolAttempt, ToolCallId, ToolboxId,
-};
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::{IdempotencyKey, SessionId, ToolAttempt, ToolCallId, ToolboxId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::request::{Attempt, ModelRequest, ToolRun};
+use jackfield_domain::request::{Attempt, ToolRun};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::{Catalog, CatalogEntry, ToolOrigin};
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
@@ -24,20 +20,22 @@ use tokio::task::{AbortHandle, Id, JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::asking::Asking;
+use crate::calling::Calling;
 use crate::crash;
 use crate::direct::{DirectCall, Told};
 use crate::engine::Shared;
-use crate::events::{Event, Events, Sink, send};
+use crate::events::{Event, Events, send};
 use crate::late::LateTo;
 
-/// The tasks of one turn. Dropping it aborts them all.
+/// The model call and the tasks of one turn. Dropping it aborts them all.
 pub(crate) struct Workers {
     asking: Asking,
+    calling: Calling,
     catalog: Arc<Catalog>,
     crashes: VecDeque<Event>,
     events: mpsc::Receiver<Event>,
     late: LateTo,
-    running: HashMap<Id, (Attempt, AbortHandle)>,
+    running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<Event>,
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
@@ -48,6 +46,7 @@ impl Workers {
         let (sender, events) = mpsc::channel(QUEUE);
         Self {
             asking: Asking::new(),
+            calling: Calling::default(),
             catalog,
             crashes: VecDeque::new(),
             events,
@@ -66,11 +65,13 @@ impl Workers {
 
     /// The same, of tasks that others may follow.
     pub(crate) async fn abort_all(&mut self) {
+        self.calling.stop();
         stop(&mut self.tasks).await;
     }
 
     /// What is still under way, for whoever stops it.
     pub(crate) fn take_tasks(&mut self) -> JoinSet<()> {
+        self.calling.stop();
         std::mem::take(&mut self.tasks)
     }
 
@@ -84,6 +85,9 @@ impl Workers {
                 return event;
             }
             tokio::select! {
+                // Whichever comes first is fed with all that the others have by then.
+                biased;
+                event = self.calling.next() => return event,
                 // The sender is kept here, so that the queue never closes.
                 Some(event) = self.events.recv() => return event,
                 Some(joined) = self.tasks.join_next_with_id() => {
@@ -97,8 +101,14 @@ impl Workers {
 
     /// The next event, if there is one already.
     pub(crate) fn try_next(&mut self) -> Option<Event> {
-        let event = self.events.try_recv().ok();
+        let event = self.calling.try_next();
+        let event = event.or_else(|| self.events.try_recv().ok());
         event.or_else(|| self.crashes.pop_front())
+    }
+
+    /// Goes on with the model call beside something else.
+    pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
+        self.calling.beside(other).await
     }
 
     /// Asks the approver, if there is one, the questions that these actions open.
@@ -137,22 +147,22 @@ impl Workers {
     }
 
     fn start(&mut self, action: Action) {
-        let Some(attempt) = attempt_of(&action) else {
-            return;
-        };
         let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
-        let handle = match action {
-            Action::CallModel { attempt, request } => self
-                .tasks
-                .spawn(call_model(shared, sender, attempt, request)),
+        let (attempt, handle) = match action {
+            Action::CallModel { attempt, request } => {
+                self.calling.begin(shared, attempt, request);
+                crash::point("between-actions");
+                return;
+            }
             Action::ResumeTool {
                 answer,
                 attempt,
                 handle,
                 tool,
             } => {
+                let of = attempt.clone();
                 let (entry, late) = (self.entry(&tool), self.late.clone());
-                self.tasks.spawn(async move {
+                let task = self.tasks.spawn(async move {
                     let mut events = Events {
                         attempt: attempt.clone(),
                         late,
@@ -167,11 +177,13 @@ impl Workers {
                     };
                     let ended = checked(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
                     send(&sender, ended_input(attempt, ended)).await;
-                })
+                });
+                (of, task)
             }
             Action::RunTool(run) => {
+                let of = run.attempt.clone();
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
-                self.tasks.spawn(async move {
+                let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = Events {
                         attempt: attempt.clone(),
@@ -180,7 +192,8 @@ impl Workers {
                     };
                     let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;
                     send(&sender, ended_input(attempt, ended)).await;
-                })
+                });
+                (of, task)
             }
             Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => return,
         };
@@ -196,6 +209,10 @@ impl Workers {
     }
 
     fn abort(&mut self, attempt: &Attempt) {
+        let attempt = match attempt {
+            Attempt::Model(attempt) => return self.calling.abort(*attempt),
+            Attempt::Tool(attempt) => attempt,
+        };
         self.running.retain(|_, (other, handle)| {
             let goes_on = other != attempt;
             if !goes_on {
@@ -214,17 +231,8 @@ impl Workers {
         let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
         tracing::error!(?attempt, "an adapter crashed: {crashed}");
-        Some(Event::input(match attempt {
-            Attempt::Model(attempt) => {
-                let kind = ModelFailureKind::ProtocolViolation;
-                let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
-                Input::ReplyFailed { attempt, failure }
-            }
-            Attempt::Tool(attempt) => {
-                let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
-                Input::ToolFailed { attempt, failure }
-            }
-        }))
+        let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
+        Some(Event::input(Input::ToolFailed { attempt, failure }))
     }
 }
 
@@ -245,44 +253,6 @@ fn attempt_of(action: &Action) -> Option<Attempt> {
         Action::RunTool(run) => Some(Attempt::Tool(run.attempt.clone())),
         Action::Abort(_) | Action::Finish(_) | Action::OpenWait(_) => None,
     }
-}
-
-async fn call_model(
-    shared: Arc<Shared>,
-    sender: mpsc::Sender<Event>,
-    attempt: ModelAttempt,
-    request: Box<ModelRequest>,
-) {
-    let mut sink = Sink {
-        attempt,
-        sender: sender.clone(),
-    };
-    crash::point("before-model");
-    let replied = match shared.models.get(&request.model.provider) {
-        Some(model) => model.reply(&request, &mut sink).await.map_err(|error| {
-            tracing::debug!(error = %chain(&error), "a model call failed");
-            error.failure
-        }),
-        None => Err(ModelFailure::new(
-            ModelFailureKind::Unsupported,
-            Phase::BeforeSend,
-            format!("there is no provider `{}`", request.model.provider),
-        )),
-    };
-    crash::point("after-model");
-    // The messages of the round go before the loop adds its own, so that nothing has to be copied.
-    drop(request);
-    send(
-        &sender,
-        match replied {
-            Ok(end) => Input::ReplyEnded {
-                attempt,
-                end: Box::new(end),
-            },
-            Err(failure) => Input::ReplyFailed { attempt, failure },
-        },
-    )
-    .await;
 }
 
 /// Checks the arguments, then runs the tool, then checks what it gave.

@@ -29,6 +29,8 @@ use crate::delta_sink::DeltaSink;
 /// - Models MUST be listed in the server's order and all of them, or not at all: as `Unsupported`, without
 ///   asking anybody. Asking MUST cost nothing and fail as a reply does.
 /// - Dropping the call MUST close the connection.
+/// - It MUST NOT keep its thread to itself: the turn is in the same task, and hears of nothing meanwhile. What
+///   computes or blocks belongs on a thread of its own.
 /// - Secrets MUST NOT reach `Debug`, errors, logs or URLs.
 /// - Unknown events and fields MUST be ignored; broken ones MUST be a `ProtocolViolation`.
 #[async_trait]

@@ -26,6 +26,7 @@ use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
 use tokio::sync::{Notify, mpsc};
 
 use crate::fixture::{Log, OneTool, Paused, Rounds, message, options, session};
@@ -249,21 +250,23 @@ async fn a_parked_session_is_told_once_and_does_not_keep_the_others_out() {
     assert!(matches!(error, EngineError::Parked { .. }), "{error}");
     // One without tools is not kept out by it.
     let other = named("b-other");
+    let (silent, never) = (ScriptedModel::new(), Gate::new());
+    silent.will(ScriptedReply::text("not said").held_at(&never));
+    let dying = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
+        .clock(Arc::new(Paused::default()))
+        .model("provider", silent.port())
+        .build();
     let mut plain = crate::fixture::options();
     plain.server_tools = ServerTools::None;
-    let cancelled = async {
-        let message = SendMessage {
-            session: other.clone(),
-            ..message(plain)
-        };
-        let mut nobody = ();
-        tokio::select! {
-            biased;
-            () = opened(&journal, &other) => {}
-            report = nothing.send(message, &mut nobody) => panic!("it ended: {report:?}"),
-        }
+    let message = SendMessage {
+        session: other.clone(),
+        ..message(plain)
     };
-    cancelled.await;
+    let mut nobody = ();
+    tokio::select! {
+        () = never.reached() => {}
+        report = dying.send(message, &mut nobody) => panic!("it ended: {report:?}"),
+    }
     let_go(&journal, &other).await;
     let next = tokio::time::timeout(Duration::from_secs(60), kept.recv()).await;
     let next = next.expect("it is taken up").expect("the keeper lives");
@@ -309,16 +312,6 @@ async fn a_cancel_of_a_parked_session_is_heard_at_once_from_here_and_from_elsewh
             asked.elapsed() < Duration::from_millis(100),
             "here: {is_here}"
         );
-    }
-}
-
-async fn opened(journal: &MemoryJournal, session: &SessionId) {
-    while !journal
-        .load(session)
-        .await
-        .is_ok_and(|loaded| !loaded.steps.is_empty())
-    {
-        tokio::task::yield_now().await;
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod approvers;
 mod background;
+mod calling;
 mod claims;
 mod client_tools;
 mod collecting;
