@@ -2,6 +2,7 @@
 
 mod fault;
 mod incoming;
+mod pieces;
 pub(crate) mod tls;
 
 pub use self::incoming::{Incoming, MAX_REPLY};
@@ -15,6 +16,7 @@ use http::Request;
 use jackfield_ports::chat_model::{BoxError, ModelError};
 use thiserror::Error;
 use tokio::sync::OnceCell;
+use tokio::time::timeout;
 
 /// Sends requests to providers. Clones share connections and certificates: one is enough for all adapters.
 ///
@@ -135,9 +137,10 @@ impl Transport {
         } else {
             &clients.parting
         };
-        match client.execute(request).await {
-            Ok(response) => Ok(Incoming::new(response, peer)),
-            Err(error) => Err(peer.not_answered(error)),
+        match timeout(self.settings.read_idle, client.execute(request)).await {
+            Ok(Ok(response)) => Ok(Incoming::new(response, peer)),
+            Ok(Err(error)) => Err(peer.not_answered(error)),
+            Err(_) => Err(peer.silent().into()),
         }
     }
 
@@ -194,7 +197,6 @@ fn client(
     let builder = reqwest::Client::builder()
         .tls_backend_preconfigured(tls)
         .connect_timeout(settings.connect_timeout)
-        .read_timeout(settings.read_idle)
         .redirect(reqwest::redirect::Policy::none())
         .referer(false)
         .retry(reqwest::retry::never())

@@ -70,8 +70,6 @@ impl Peer {
         let host = &self.host;
         let failure = if error.is_connect() {
             self.not_connected(&error)
-        } else if error.is_timeout() {
-            self.silent()
         } else if error.is_builder() {
             return self.unsendable(error);
         } else {
@@ -90,15 +88,11 @@ impl Peer {
     /// The response broke off.
     pub(super) fn broken_off(&self, error: reqwest::Error) -> ModelError {
         let host = &self.host;
-        let failure = if error.is_timeout() {
-            self.silent()
-        } else {
-            ModelFailure::new(
-                ModelFailureKind::Interrupted,
-                Phase::BeforeFirstDelta,
-                format!("the connection to {host} broke in the middle of its answer"),
-            )
-        };
+        let failure = ModelFailure::new(
+            ModelFailureKind::Interrupted,
+            Phase::BeforeFirstDelta,
+            format!("the connection to {host} broke in the middle of its answer"),
+        );
         ModelError::with_source(failure, error.without_url())
     }
 
@@ -112,7 +106,13 @@ impl Peer {
         )
     }
 
-    fn silent(&self) -> ModelFailure {
+    /// How long it may be silent.
+    pub(super) const fn read_idle(&self) -> Duration {
+        self.read_idle
+    }
+
+    /// It was silent for longer.
+    pub(super) fn silent(&self) -> ModelFailure {
         let (host, seconds) = (&self.host, self.read_idle.as_secs_f64());
         ModelFailure::new(
             ModelFailureKind::Timeout,

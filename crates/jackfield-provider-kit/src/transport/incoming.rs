@@ -9,6 +9,7 @@ use http::{HeaderMap, StatusCode};
 use jackfield_ports::chat_model::ModelError;
 
 use super::fault::Peer;
+use super::pieces::Pieces;
 use crate::lines::Lines;
 use crate::sse::Events;
 
@@ -52,17 +53,17 @@ impl Incoming {
     /// The body, as server-sent events.
     #[must_use]
     pub fn into_events(self) -> Events {
-        let Self { peer, response } = self;
-        let pieces = response.bytes_stream();
-        Events::new(pieces.map(move |piece| piece.map_err(|error| peer.broken_off(error))))
+        Events::new(self.into_pieces())
     }
 
     /// The body, as lines.
     #[must_use]
     pub fn into_lines(self) -> Lines {
-        let Self { peer, response } = self;
-        let pieces = response.bytes_stream();
-        Lines::new(pieces.map(move |piece| piece.map_err(|error| peer.broken_off(error))))
+        Lines::new(self.into_pieces())
+    }
+
+    fn into_pieces(self) -> Pieces {
+        Pieces::new(self.response, self.peer)
     }
 
     /// The whole body.
@@ -70,28 +71,27 @@ impl Incoming {
     /// # Errors
     ///
     /// [`ModelError`] if it breaks off, or is longer than [`MAX_REPLY`].
-    pub async fn into_body(mut self) -> Result<Bytes, ModelError> {
-        let mut body = BytesMut::new();
-        loop {
-            match self.response.chunk().await {
-                Ok(Some(piece)) if body.len() + piece.len() > MAX_REPLY => {
-                    return Err(self.peer.too_long(MAX_REPLY).into());
-                }
-                Ok(Some(piece)) => body.extend_from_slice(&piece),
-                Ok(None) => return Ok(body.freeze()),
-                Err(error) => return Err(self.peer.broken_off(error)),
+    pub async fn into_body(self) -> Result<Bytes, ModelError> {
+        let peer = self.peer.clone();
+        let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
+        while let Some(piece) = pieces.next().await {
+            let piece = piece?;
+            if body.len() + piece.len() > MAX_REPLY {
+                return Err(peer.too_long(MAX_REPLY).into());
             }
+            body.extend_from_slice(&piece);
         }
+        Ok(body.freeze())
     }
 
     /// The body of an error: what comes of it within 10 s, at most 64 KiB.
     ///
     /// The status is the failure; a body that breaks off or does not end only tells less about it.
-    pub async fn into_error_body(mut self) -> Bytes {
-        let mut body = BytesMut::new();
+    pub async fn into_error_body(self) -> Bytes {
+        let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
         let read = async {
             while body.len() < MAX_ERROR {
-                let Ok(Some(piece)) = self.response.chunk().await else {
+                let Some(Ok(piece)) = pieces.next().await else {
                     break;
                 };
                 body.extend_from_slice(&piece);

@@ -142,6 +142,11 @@ async fn a_server_that_says_nothing_is_left() {
     let mut events = incoming.into_events();
     assert!(events.next().await.unwrap().is_some());
     assert_eq!(events.next().await.unwrap_err().failure.kind, Kind::Timeout);
+    let server = Server::start().await;
+    server.answer(Response::event_stream("data: 1\n\n").stall());
+    let incoming = ask(&transport, &server.base_url()).await.unwrap();
+    let error = incoming.into_body().await.unwrap_err();
+    assert_eq!(error.failure.kind, Kind::Timeout);
 }
 
 #[tokio::test]
