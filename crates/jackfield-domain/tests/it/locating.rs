@@ -84,7 +84,7 @@ fn retold(history: &[Message], choices: &mut Choices) -> Vec<Message> {
                 Content::Text(text) => {
                     let places: Vec<usize> = text.text.char_indices().map(|(at, _)| at).collect();
                     let (one, two) = text.text.split_at(places[choices.below(places.len())]);
-                    let blank = [" ", "\n\n", "", "\u{3000}"][choices.below(4)];
+                    let blank = [" ", "\n\n", "", "\u{3000}", "\t\u{b}"][choices.below(5)];
                     blocks.push(Block::text(format!("{blank}{one}{blank}")));
                     blocks.push(Block::text(two));
                 }
