@@ -22,8 +22,9 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 pub use jackfield_assembly::Registry;
+use tokio::runtime::{Builder, Runtime};
 
-use crate::args::Args;
+use crate::args::{Args, Command};
 use crate::exit::Exit;
 
 /// Runs the command of this process's arguments, with everything that comes with Jackfield.
@@ -45,17 +46,7 @@ pub fn main_with(registry: &Registry) -> ExitCode {
     if !args.command.has_a_log_of_its_own() {
         log::start();
     }
-    // Two workers, so that a tool that computes holds up neither Ctrl-C nor the answer. A gateway has one
-    // for each core that it may use: more would only wake each other.
-    let workers = if args.command.has_a_log_of_its_own() {
-        std::thread::available_parallelism().map_or(2, usize::from)
-    } else {
-        2
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build();
+    let runtime = runtime(&args.command);
     let exit = match runtime {
         Ok(runtime) => {
             let ended = runtime.block_on(commands::run(args.command, &registry.clone().guarded()));
@@ -68,4 +59,19 @@ pub fn main_with(registry: &Registry) -> ExitCode {
         ),
     };
     ExitCode::from(exit.code())
+}
+
+/// The threads of a command: two workers, so that a tool that computes holds up neither Ctrl-C nor the answer,
+/// unless it is a gateway.
+#[cfg_attr(
+    not(feature = "serve"),
+    expect(unused_variables, reason = "only a gateway has other threads")
+)]
+fn runtime(command: &Command) -> std::io::Result<Runtime> {
+    #[cfg(feature = "serve")]
+    if matches!(command, Command::Serve(_)) {
+        return jackfield_http::runtime();
+    }
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build()
 }

@@ -12,7 +12,7 @@
 //! | `auth` | who asks |
 //! | `router` | which path leads where |
 //! | `gateway` | what a server is made of |
-//! | `run` | a server from the configuration: journal, keeper, listening, the orderly end |
+//! | `run`, `threads` | a server from the configuration: journal, keeper, listening, the orderly end; its threads |
 
 mod access;
 mod api;
@@ -37,6 +37,7 @@ mod run;
 mod server;
 mod signals;
 mod stored;
+mod threads;
 
 pub use self::failures::chain as told;
 pub use self::gateway::Gateway;
@@ -45,3 +46,4 @@ pub use self::router::router;
 pub use self::run::{RunError, Running};
 pub use self::server::serve;
 pub use self::signals::{asked_at_once, asked_to_end};
+pub use self::threads::runtime;

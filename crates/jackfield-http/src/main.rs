@@ -15,10 +15,7 @@ fn main() -> ExitCode {
     if let Some(code) = say(std::env::args_os().nth(1)) {
         return code;
     }
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build();
-    match runtime {
+    match jackfield_http::runtime() {
         Ok(runtime) => {
             let code = runtime.block_on(serve());
             // A thread that is stuck must not hold the process.
