@@ -118,6 +118,21 @@ impl Jackfield {
         self
     }
 
+    /// Lets it use one core alone.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn on_one_core(mut self) -> Self {
+        let status = fs::read_to_string("/proc/self/status").expect("a process has a status");
+        let cores = status
+            .lines()
+            .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+        let first = cores.unwrap_or_default().trim().split([',', '-']).next();
+        let core = first.unwrap_or_default().to_owned();
+        let program = std::mem::replace(&mut self.program, "taskset".into());
+        let before = ["-c".into(), core.into(), program.into()];
+        self.arguments.splice(0..0, before);
+        self
+    }
+
     /// Starts it.
     pub(crate) fn start(self) -> Running {
         let Self {

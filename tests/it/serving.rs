@@ -151,6 +151,36 @@ async fn the_lines_of_requests_can_be_left_out_and_no_file_is_coloured() {
     assert!(!ran.err.contains('\u{1b}'), "{}", ran.err);
 }
 
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn a_gateway_that_may_use_one_core_serves_several_at_once() {
+    let gate = Gate::new();
+    let computes = json!({ "expression": "6 * 7" });
+    let claude = ScriptedClaude::start([
+        Turn::text("First, in the end.").pause_after(400, &gate),
+        Turn::call("calculator", &computes),
+        Turn::text("It is 42."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let more = "[serve]\nkeep_alive = \"100ms\"\n";
+    let serve = sessions.gateway().at_with(&claude.base_url(), more);
+    let gateway = Gateway::listening(serve.on_one_core().start()).await;
+    let mut streamed = asks("slowly");
+    streamed["stream"] = json!(true);
+    let mut slow = gateway.post(MESSAGES, &streamed).sent().await;
+    slow.until("message_start").await;
+    gate.reached().await;
+    let quick = gateway.post(CHAT, &asks("6 * 7?")).answered().await;
+    let said = quick.is(200);
+    assert_eq!(said["choices"][0]["message"]["content"], "It is 42.");
+    gate.open();
+    let slow = slow.answered().await;
+    assert!(slow.text().contains("the end."), "{}", slow.text());
+    gateway.end().await;
+    kept(&claude);
+}
+
 #[tokio::test]
 async fn whoever_asks_twice_for_the_end_does_not_wait_for_what_is_under_way() {
     let gate = Gate::new();
