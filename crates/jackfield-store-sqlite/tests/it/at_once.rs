@@ -175,10 +175,14 @@ async fn nothing_is_done_on_the_spot_before_what_was_asked_for_before() {
     let (lets_go, go) = mpsc::channel();
     let go = Mutex::new(go);
     let waker = Waker::from(Arc::new(Keeps { go, woken }));
+    // It is not done before anybody waits for it.
+    let holder = Connection::open(place.file()).expect("a database");
+    holder.execute_batch("BEGIN IMMEDIATE").expect("it is held");
     let none = session("none");
     let mut deleting = pin!(journal.delete(&none));
     let early = deleting.as_mut().poll(&mut Context::from_waker(&waker));
     assert!(early.is_pending(), "{early:?}");
+    holder.execute_batch("ROLLBACK").expect("it is free");
     is_woken.recv().expect("the thread");
     // Somebody asks it for something, and somebody else, who is alone with his session, comes later.
     let mut first = pin!(journal.deliver(
