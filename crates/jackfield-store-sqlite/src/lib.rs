@@ -20,6 +20,7 @@ mod commit;
 mod derived;
 mod error;
 mod file;
+mod forms;
 mod jobs;
 mod journal;
 mod listing;

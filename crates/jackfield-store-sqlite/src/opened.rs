@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use rusqlite::Connection;
 
 use crate::error::OpenError;
+use crate::forms::FORM;
 use crate::owners::{FormLock, Located, make_folder, private};
-use crate::schema::{self, FORM};
+use crate::schema;
 
 /// A file that is ready.
 pub(crate) struct Opened {

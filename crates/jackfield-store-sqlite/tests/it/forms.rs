@@ -225,6 +225,51 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
 }
 
+/// Every table and index of a file, and what is in those that are not empty from the beginning.
+fn made_of(place: &Place) -> Vec<(String, String)> {
+    let file = Connection::open(place.file()).expect("a database");
+    let mut objects = file
+        .prepare("SELECT type || ' ' || name, coalesce(sql, '') FROM sqlite_schema")
+        .expect("a schema");
+    let objects = objects.query_map((), |row| {
+        let (name, sql): (String, String) = (row.get(0)?, row.get(1)?);
+        // One that was renamed has its name in quotes.
+        let sql = sql.replace('"', "");
+        let words: Vec<&str> = sql.split_whitespace().collect();
+        Ok((name, words.join(" ")))
+    });
+    let objects = objects.expect("rows").map(|row| row.expect("a row"));
+    let mut objects: Vec<_> = objects.collect();
+    objects.sort();
+    for number in [
+        "PRAGMA user_version",
+        "PRAGMA application_id",
+        "SELECT group_concat(epoch) FROM past",
+        "SELECT count(*) FROM sqlite_sequence",
+        "SELECT count(*) FROM sqlite_schema",
+    ] {
+        let value: rusqlite::types::Value = file
+            .query_row(number, (), |row| row.get(0))
+            .expect("a value");
+        objects.push((number.to_owned(), format!("{value:?}")));
+    }
+    objects
+}
+
+#[tokio::test]
+async fn a_new_file_is_made_of_what_the_first_form_comes_to() {
+    let (new, old) = (Place::new(), Place::new());
+    std::fs::create_dir_all(old.file().parent().expect("a folder")).expect("a folder");
+    let file = Connection::open(old.file()).expect("a database");
+    file.execute_batch(FORM_1).expect("the first form");
+    drop(file);
+    new.open().close().await;
+    old.open().close().await;
+    let (new, old) = (made_of(&new), made_of(&old));
+    assert!(new.len() > 20, "{new:?}");
+    assert_eq!(new, old);
+}
+
 #[tokio::test]
 async fn a_file_that_an_older_process_holds_is_not_touched() {
     let place = Place::new();
