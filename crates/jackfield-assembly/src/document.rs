@@ -16,6 +16,7 @@ use crate::values::any;
 pub(crate) struct Reader<'a> {
     asked: RefCell<Vec<String>>,
     file: Arc<Path>,
+    lines: Lines,
     problems: RefCell<Vec<Problem>>,
     said: RefCell<Vec<(Value, Place)>>,
     text: &'a str,
@@ -38,6 +39,7 @@ impl<'a> Reader<'a> {
         Self {
             asked: RefCell::default(),
             file: file.into(),
+            lines: Lines::of(text.as_bytes()),
             problems: RefCell::default(),
             said: RefCell::default(),
             text,
@@ -61,7 +63,7 @@ impl<'a> Reader<'a> {
             let place = self.place(at, None);
             let help = format!(
                 "mend line {} of {}; `docs/configuration.md` has an example",
-                line_of(self.text.as_bytes(), at),
+                self.lines.at(at),
                 self.file.display()
             );
             let problem = Problem::new(place, format!("this is not TOML: {message}"));
@@ -77,7 +79,7 @@ impl<'a> Reader<'a> {
     fn place(&self, at: usize, key: Option<String>) -> Place {
         Place {
             key,
-            line: Some(line_of(self.text.as_bytes(), at)),
+            line: Some(self.lines.at(at)),
             origin: Origin::File(Arc::clone(&self.file)),
         }
     }
@@ -87,10 +89,19 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// The line that this byte is on, from 1.
-pub(crate) fn line_of(text: &[u8], at: usize) -> usize {
-    let before = text.get(..at).unwrap_or(text);
-    1 + before.iter().filter(|byte| **byte == b'\n').count()
+/// Where the lines of a text end. A place is asked for with every key, so they are found once.
+pub(crate) struct Lines(Vec<usize>);
+
+impl Lines {
+    pub(crate) fn of(text: &[u8]) -> Self {
+        let ends = text.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+        Self(ends.map(|(end, _)| end).collect())
+    }
+
+    /// The line that this byte is on, from 1.
+    pub(crate) fn at(&self, byte: usize) -> usize {
+        1 + self.0.partition_point(|end| *end < byte)
+    }
 }
 
 /// A table of the file, or the place where one could be.

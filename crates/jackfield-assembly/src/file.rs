@@ -18,7 +18,7 @@ use jackfield_domain::request::ModelRef;
 use jackfield_domain::system_prompt::PartOrigin;
 
 use crate::config::{Config, parse_model, system_prompt};
-use crate::document::{Read, Reader, Section, line_of};
+use crate::document::{Lines, Read, Reader, Section};
 use crate::place::{Origin, Place, Problem};
 use crate::values;
 
@@ -52,7 +52,7 @@ pub(crate) fn read(draft: &mut Draft, shown: &Path, bytes: &[u8], trust: Trust) 
         Ok(text) => text,
         Err(error) => {
             let at = error.valid_up_to();
-            let line = Some(line_of(bytes, at));
+            let line = Some(Lines::of(bytes).at(at));
             let place = Place {
                 key: None,
                 line,
