@@ -10,7 +10,9 @@ mod encoder;
 mod errors;
 mod tokens;
 
-use jackfield_dialect_kit::serve::{About, EncodeReply, Refused, ServeDialect, ServeError};
+use jackfield_dialect_kit::serve::{
+    About, EncodeReply, Refused, ServeDialect, ServeError, ServeErrorKind,
+};
 use jackfield_domain::note::Note;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::reply::Reply;
@@ -91,6 +93,10 @@ fn incoming(
     asked::check(&mut body)?;
     let owner = owner(&body.model);
     let mut incoming = request::from_wire(body, &owner)?;
+    if incoming.messages.is_empty() {
+        let reason = "a message of the user's, or what came of a call, is needed";
+        return Err(ServeError::new(ServeErrorKind::Invalid, reason).at("messages"));
+    }
     notes.append(&mut incoming.notes);
     incoming.notes = notes;
     Ok(incoming)

@@ -147,6 +147,8 @@ fn a_broken_body_names_the_field() {
     for (broken, place) in [
         (json!({ "model": "m", "messages": [] }), "max_tokens"),
         (body(json!({ "messages": null })), "messages"),
+        (body(json!({ "messages": [] })), "messages"),
+        (says(json!("")), "messages"),
         (
             body(json!({ "messages": [{ "role": "robot", "content": "hi" }] })),
             "messages.0.role",
@@ -203,6 +205,12 @@ fn tokens_are_counted_without_a_limit_on_the_reply() {
     let counted: Value = serde_json::from_slice(&counted).expect("JSON");
     assert_eq!(counted, json!({ "input_tokens": 2 + 4 + 4 }));
     assert_eq!(notes.len(), 1);
+    let nothing = b"{\"model\":\"m\",\"messages\":[]}";
+    let nothing = ClaudeServer.count_request(&none, nothing, &|_| owner());
+    assert_eq!(
+        nothing.expect_err("no request").param.as_deref(),
+        Some("messages")
+    );
     let broken = ClaudeServer.count_request(&none, b"{\"model\":7}", &|_| owner());
     assert_eq!(
         broken.expect_err("no request").param.as_deref(),

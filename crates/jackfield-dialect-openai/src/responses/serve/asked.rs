@@ -61,6 +61,11 @@ pub(super) fn read(
         let reason = "this would have the vendor act, or calls what is not here: leave it out";
         return Err(ServeError::new(ServeErrorKind::Unsupported, reason).at(&*note.path));
     }
+    // What goes on from a response says itself what is missing: that one's results, it may be.
+    if incoming.messages.is_empty() && previous.is_none() {
+        let reason = "a message of the user's, or what came of a call, is needed";
+        return Err(invalid("input", reason));
+    }
     if limits_calls {
         incoming.notes.push(Note {
             code: "calls_not_limited".into(),

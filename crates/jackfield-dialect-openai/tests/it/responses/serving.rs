@@ -151,6 +151,8 @@ fn what_is_malformed_is_named() {
     let cases = [
         (json!({ "input": null }), "input"),
         (json!({ "input": 7 }), "input"),
+        (json!({ "input": [] }), "input"),
+        (json!({ "input": "" }), "input"),
         (json!({ "input": [null] }), "input.0"),
         (json!({ "input": ["Hello"] }), "input.0"),
         (
