@@ -1,24 +1,19 @@
 //! `cargo xtask bench`: measures Jackfield against the floors of `benches`.
 
-use std::path::{Path, PathBuf};
-
-use anyhow::Context as _;
-use cargo_metadata::MetadataCommand;
+use std::path::Path;
 
 use crate::run;
+use crate::workspace;
 
 /// Builds what is measured in the release profile, and runs the benchmarks; `args` go to them. Without
 /// any, the figures go to `docs/benchmarks.md`.
 pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
-    let packages = [
-        "--package",
-        "jackfield-cli",
-        "--package",
-        "jackfield-benches",
-    ];
-    let build = ["build", "--release"].into_iter().chain(packages);
-    run::succeed(&mut run::cargo(root, build))?;
-    let driver = target(root)?
+    // The program by itself, as people build it: others may want more of its dependencies.
+    for package in ["jackfield-cli", "jackfield-benches"] {
+        let build = ["build", "--release", "--package", package];
+        run::succeed(&mut run::cargo(root, build))?;
+    }
+    let driver = workspace::target(root)?
         .join("release")
         .join(format!("jackfield-bench{}", std::env::consts::EXE_SUFFIX));
     let mut command = run::command(driver, root, args);
@@ -31,14 +26,4 @@ pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
         root,
         ["bench", "--package", "jackfield-engine"],
     ))
-}
-
-/// The folder that cargo builds in.
-fn target(root: &Path) -> anyhow::Result<PathBuf> {
-    let metadata = MetadataCommand::new()
-        .manifest_path(root.join("Cargo.toml"))
-        .no_deps()
-        .exec()
-        .context("cannot read the workspace's metadata")?;
-    Ok(metadata.target_directory.into_std_path_buf())
 }

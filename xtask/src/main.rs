@@ -12,6 +12,7 @@ mod ci;
 mod contracts;
 mod deny;
 mod mutants;
+mod order;
 mod run;
 mod slices;
 mod soak;
@@ -43,6 +44,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Ci => ci::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
+        Verb::Order => order::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival => survival::run(&root),

@@ -17,6 +17,16 @@ pub(crate) fn root() -> anyhow::Result<PathBuf> {
     }
 }
 
+/// The folder that cargo builds in.
+pub(crate) fn target(root: &Path) -> anyhow::Result<PathBuf> {
+    let metadata = MetadataCommand::new()
+        .manifest_path(root.join("Cargo.toml"))
+        .no_deps()
+        .exec()
+        .context("cannot read the workspace's metadata")?;
+    Ok(metadata.target_directory.into_std_path_buf())
+}
+
 /// A package of ours, as far as the rules ask.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Package {
