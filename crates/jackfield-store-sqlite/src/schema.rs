@@ -66,8 +66,8 @@ pub(crate) fn look(connection: &Connection) -> rusqlite::Result<Found> {
     Ok(match (application, form) {
         (0, 0) if tables == 0 => Found::Older(0),
         (APPLICATION, FORM) => Found::Ready,
-        (APPLICATION, form) if form < FORM => Found::Older(form),
-        (APPLICATION, form) => Found::Newer(form),
+        (APPLICATION, form @ 1..FORM) => Found::Older(form),
+        (APPLICATION, form) if form > FORM => Found::Newer(form),
         _ => Found::NotOurs,
     })
 }

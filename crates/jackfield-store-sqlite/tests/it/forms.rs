@@ -225,6 +225,24 @@ async fn a_file_of_the_first_form_keeps_everything_and_gets_what_is_new() {
     assert!(matches!(appended, Appended::Committed), "{appended:?}");
 }
 
+#[tokio::test]
+async fn a_file_of_a_form_that_never_was_is_not_touched() {
+    for form in [-1, 0] {
+        let place = Place::new();
+        old_file(&place);
+        let file = Connection::open(place.file()).expect("a database");
+        let mark = |form: i64| file.pragma_update(None, "user_version", form);
+        mark(form).expect("a form");
+        let refused = SqliteJournal::open(place.file(), place.options());
+        assert!(
+            matches!(refused, Err(OpenError::NotOurs { .. })),
+            "{form}: {refused:?}"
+        );
+        mark(1).expect("the first form");
+        place.open().close().await;
+    }
+}
+
 /// Every table and index of a file, and what is in those that are not empty from the beginning.
 fn made_of(place: &Place) -> Vec<(String, String)> {
     let file = Connection::open(place.file()).expect("a database");

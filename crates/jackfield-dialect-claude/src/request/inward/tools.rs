@@ -41,6 +41,10 @@ fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
         let path = format!("tools.{n}.input_schema");
         return Err(Invalid::new(path, "a tool needs a schema of its arguments"));
     };
+    if !schema.is_object() {
+        let path = format!("tools.{n}.input_schema");
+        return Err(Invalid::new(path, "a schema is an object"));
+    }
     let kept = tool.extra.iter().filter(|(key, json)| !acts(key, json));
     Ok(ToolDefinition {
         description: tool.description.as_deref().unwrap_or_default().into(),

@@ -148,6 +148,10 @@ fn a_broken_body_names_the_field() {
         (json!({ "model": "m", "messages": [] }), "max_tokens"),
         (body(json!({ "messages": null })), "messages"),
         (body(json!({ "messages": [] })), "messages"),
+        (
+            body(json!({ "tools": [{ "name": "f", "input_schema": "any" }] })),
+            "tools.0.input_schema",
+        ),
         (says(json!("")), "messages"),
         (
             body(json!({ "messages": [{ "role": "robot", "content": "hi" }] })),

@@ -79,7 +79,7 @@ fn what_cannot_be_carried_is_refused_by_its_place() {
         (
             "tools",
             json!([{ "type": "function", "function": { "name": "a b" } }]),
-            "tools.0.name",
+            "tools.0.function.name",
         ),
         (
             "messages",

@@ -152,6 +152,10 @@ fn what_is_malformed_is_named() {
         (json!({ "input": null }), "input"),
         (json!({ "input": 7 }), "input"),
         (json!({ "input": [] }), "input"),
+        (
+            json!({ "input": "hi", "tools": [{ "type": "function", "name": "f", "parameters": "any" }] }),
+            "tools.0.parameters",
+        ),
         (json!({ "input": "" }), "input"),
         (json!({ "input": [null] }), "input.0"),
         (json!({ "input": ["Hello"] }), "input.0"),

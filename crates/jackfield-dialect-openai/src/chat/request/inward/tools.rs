@@ -24,13 +24,14 @@ pub(super) fn from_wire(
         let path = format!("tools.{n}");
         match &**tool {
             wire::Tool::Custom { custom } => {
-                definitions.push(tool.definition(|_| custom_tool(custom, &path))?);
+                definitions
+                    .push(tool.definition(|_| custom_tool(custom, &format!("{path}.custom")))?);
             }
             wire::Tool::Function {
                 function: told,
                 extra,
             } => {
-                definitions.push(tool.definition(|_| function(told, &path))?);
+                definitions.push(tool.definition(|_| function(told, &format!("{path}.function")))?);
                 for key in extra.keys() {
                     let path = format_args!("{path}.{key}");
                     notes.dropped(NoteEffect::Quality, "tool_field_not_kept", path);
@@ -54,6 +55,10 @@ fn function(function: &wire::Function, path: &str) -> Result<ToolDefinition, Inv
     let none = || Arc::new(json!({ "type": "object", "properties": {} }));
     let schema = function.parameters.clone();
     let schema = schema.filter(|schema| !schema.is_null());
+    if schema.as_ref().is_some_and(|schema| !schema.is_object()) {
+        let path = format!("{path}.parameters");
+        return Err(Invalid::new(path, "a schema is an object"));
+    }
     Ok(ToolDefinition {
         description: function.description.as_deref().unwrap_or_default().into(),
         extensions: extensions(&function.extra),

@@ -47,7 +47,12 @@ fn definition(tool: &wire::Tool, n: usize) -> Result<ToolDefinition, Invalid> {
         })
     } else {
         let nothing = || Arc::new(json!({ "type": "object", "properties": {} }));
-        InputFormat::Json(tool.parameters.clone().unwrap_or_else(nothing))
+        let schema = tool.parameters.clone().unwrap_or_else(nothing);
+        if !schema.is_object() {
+            let path = format!("tools.{n}.parameters");
+            return Err(Invalid::new(path, "a schema is an object"));
+        }
+        InputFormat::Json(schema)
     };
     let name = tool.name.as_deref().unwrap_or_default();
     let kept = tool

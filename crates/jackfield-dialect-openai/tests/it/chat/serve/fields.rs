@@ -69,7 +69,17 @@ fn what_is_malformed_is_refused_by_its_place() {
         (
             "tools",
             json!([{ "type": "function", "function": { "name": "" } }]),
-            "tools.0.name",
+            "tools.0.function.name",
+        ),
+        (
+            "tools",
+            json!([{ "type": "function", "function": { "name": "f", "parameters": "any" } }]),
+            "tools.0.function.parameters",
+        ),
+        (
+            "tools",
+            json!([{ "type": "custom", "custom": { "name": "a b" } }]),
+            "tools.0.custom.name",
         ),
         ("tools", double, "tools.1"),
         ("top_logprobs", json!("3"), "top_logprobs"),
