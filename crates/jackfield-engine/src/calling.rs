@@ -1,6 +1,7 @@
 //! The model call of a turn. It is part of the turn's own task: while the model speaks the turn does nothing
 //! else, and a piece of a reply that had to change tasks would wake one more of them each time.
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
@@ -48,7 +49,7 @@ impl Calling {
         let call = async move { call_model(&shared, &mut sink, attempt, request).await };
         // An adapter that crashes is not to take the turn along.
         let call = AssertUnwindSafe(call).catch_unwind();
-        let call = call.map(move |ended| ended.unwrap_or_else(|_| crashed(attempt)));
+        let call = call.map(move |ended| ended.unwrap_or_else(|why| crashed(attempt, &*why)));
         self.under_way = Some((attempt, Box::pin(call)));
     }
 
@@ -136,8 +137,10 @@ async fn call_model(
 }
 
 /// How a call ends whose adapter crashed.
-fn crashed(attempt: ModelAttempt) -> Input {
-    tracing::error!(?attempt, "an adapter crashed");
+fn crashed(attempt: ModelAttempt, why: &(dyn Any + Send)) -> Input {
+    let text = why.downcast_ref::<String>().map(String::as_str);
+    let why = text.or_else(|| why.downcast_ref::<&str>().copied());
+    tracing::error!(?attempt, "an adapter crashed: {}", why.unwrap_or("unknown"));
     let kind = ModelFailureKind::ProtocolViolation;
     let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
     Input::ReplyFailed { attempt, failure }

@@ -22,7 +22,7 @@ use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate};
 use tokio::sync::Notify;
 use tokio::task::JoinHandle;
 
-use crate::fixture::{Paused, message, options, session};
+use crate::fixture::{Paused, message, options, owner, session};
 
 /// A model that says a word many times, and does not wait for anything in between.
 struct Eager {
@@ -52,11 +52,7 @@ impl ChatModel for Eager {
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
-        StateOwner {
-            dialect: "none".into(),
-            endpoint: "none".into(),
-            model: model.into(),
-        }
+        owner(model)
     }
 
     async fn reply(

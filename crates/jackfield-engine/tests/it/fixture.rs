@@ -70,11 +70,7 @@ impl ChatModel for Rounds {
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
-        StateOwner {
-            dialect: "none".into(),
-            endpoint: "none".into(),
-            model: model.into(),
-        }
+        owner(model)
     }
 
     async fn reply(
@@ -437,4 +433,13 @@ pub(crate) fn engine(
         .model("provider", Arc::new(model))
         .toolbox(Arc::new(toolbox))
         .build()
+}
+
+/// Whose state a model of these tests would carry, if it had one.
+pub(crate) fn owner(model: &str) -> StateOwner {
+    StateOwner {
+        dialect: "none".into(),
+        endpoint: "none".into(),
+        model: model.into(),
+    }
 }

@@ -16,7 +16,7 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
 
-use crate::fixture::{Paused, message, options, session};
+use crate::fixture::{Paused, message, options, owner, session};
 
 /// A model that has too much to do at first, and says when to ask again.
 struct Busy {
@@ -33,11 +33,7 @@ impl ChatModel for Busy {
     }
 
     fn state_owner(&self, model: &str) -> StateOwner {
-        StateOwner {
-            dialect: "none".into(),
-            endpoint: "none".into(),
-            model: model.into(),
-        }
+        owner(model)
     }
 
     async fn reply(&self, _: &ModelRequest, _: &mut dyn DeltaSink) -> Result<ReplyEnd, ModelError> {
