@@ -18,6 +18,7 @@ use self::copy::Copy;
 pub(crate) use self::copy::mutated;
 pub(crate) use self::list::{MUTANTS, Mutant};
 use self::trial::{Outcome, build};
+use crate::workspace;
 
 /// Tries every mutant, or the one of this name; a mutant that is not caught is an error.
 pub(crate) fn run(root: &Path, only: Option<&str>) -> anyhow::Result<()> {
@@ -25,7 +26,8 @@ pub(crate) fn run(root: &Path, only: Option<&str>) -> anyhow::Result<()> {
     let target = root.join("target/mutants");
     let files = copy::files(root)?;
     let copy = Copy::update(root, &target.join("tree"), &files)?;
-    let verdicts = try_all(&copy, &target, &chosen)?;
+    let build_in = workspace::target(root)?;
+    let verdicts = try_all(&copy, &build_in, &target.join("log"), &chosen)?;
     let caught = verdicts
         .iter()
         .filter(|verdict| **verdict == Verdict::Caught)
@@ -56,21 +58,33 @@ fn chosen<'a>(mutants: &'a [Mutant], only: Option<&str>) -> anyhow::Result<Vec<&
 }
 
 /// Proves the named tests on the sound source, then tries each mutant and prints a line for it.
-fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec<Verdict>> {
-    let build_in = target.join("target");
-    let log = target.join("log");
+fn try_all(
+    copy: &Copy,
+    build_in: &Path,
+    log: &Path,
+    chosen: &[&Mutant],
+) -> anyhow::Result<Vec<Verdict>> {
+    let ours: Vec<String> = workspace::packages(copy.root())?
+        .into_iter()
+        .map(|package| package.name)
+        .collect();
     let mut tests: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
     for mutant in chosen {
         tests.entry(mutant.package).or_default().insert(mutant.test);
     }
     for (package, tests) in tests {
         println!("building the tests of {package}");
-        let binary = match build(copy.root(), &build_in, package)? {
+        let binary = match build(copy.root(), build_in, &ours, package)? {
             Ok(binary) => binary,
             Err(said) => bail!("`{package}` does not compile without a mutant\n{said}"),
         };
+        // What many of them have to work out first, they work out once if they run together.
+        let tests: Vec<&str> = tests.into_iter().collect();
+        if binary.run(&tests, log, PATIENCE)? == Outcome::Passed {
+            continue;
+        }
         for test in tests {
-            match binary.run(test, &log, PATIENCE)? {
+            match binary.run(&[test], log, PATIENCE)? {
                 Outcome::Passed => {}
                 Outcome::Missing => bail!("`{package}` has no test `{test}`"),
                 Outcome::Failed => bail!("`{test}` fails without a mutant; see {}", log.display()),
@@ -88,14 +102,14 @@ fn try_all(copy: &Copy, target: &Path, chosen: &[&Mutant]) -> anyhow::Result<Vec
     for mutant in chosen {
         let started = Instant::now();
         let verdict = copy.with(mutant, || {
-            let binary = match build(copy.root(), &build_in, mutant.package)? {
+            let binary = match build(copy.root(), build_in, &ours, mutant.package)? {
                 Ok(binary) => binary,
                 Err(said) => {
                     eprintln!("{said}");
                     return Ok(Verdict::DoesNotCompile);
                 }
             };
-            Ok(match binary.run(mutant.test, &log, PATIENCE)? {
+            Ok(match binary.run(&[mutant.test], log, PATIENCE)? {
                 Outcome::Failed => Verdict::Caught,
                 Outcome::Hung => Verdict::Hung,
                 Outcome::Missing | Outcome::Passed => Verdict::Survived,
@@ -193,10 +207,12 @@ mod tests {
         }
         let listed: Vec<PathBuf> = files.iter().map(|(file, _)| PathBuf::from(file)).collect();
         let copy = Copy::update(&from, &folder.path().join("tree"), &listed).unwrap();
+        let (build_in, log) = (folder.path().join("target"), folder.path().join("log"));
 
         let verdicts = try_all(
             &copy,
-            folder.path(),
+            &build_in,
+            &log,
             &[&ADD, &NOBODY_LOOKS, &NONSENSE, &ADD],
         )
         .unwrap();
@@ -215,7 +231,7 @@ mod tests {
             ("broken", "fails without a mutant"),
         ] {
             let mutant = Mutant { test, ..ADD };
-            let error = try_all(&copy, folder.path(), &[&mutant]).unwrap_err();
+            let error = try_all(&copy, &build_in, &log, &[&mutant]).unwrap_err();
             assert!(error.to_string().contains(said), "{error}");
         }
     }

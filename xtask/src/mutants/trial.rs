@@ -29,13 +29,22 @@ pub(crate) enum Outcome {
 }
 
 /// Builds the `it` binary of a package; if it does not compile, returns what the compiler says.
+///
+/// What the packages of others are built to is shared with the checkout, if `target` is its folder. Ours would
+/// be, too: cargo tells two of them apart by where they are in their workspace, which is the same. So `ours`
+/// are built as nobody else builds them, and to files of their own.
 pub(crate) fn build(
     root: &Path,
     target: &Path,
+    ours: &[String],
     package: &str,
 ) -> anyhow::Result<Result<Binary, String>> {
     let mut cargo = run::cargo(root, ["test", "--package", package, "--test", "it"]);
     cargo.args(["--no-run", "--message-format", "json"]);
+    for name in ours {
+        let apart = format!("profile.dev.package.\"{name}\".codegen-units=255");
+        cargo.args(["--config", &apart]);
+    }
     cargo.env("CARGO_TARGET_DIR", target);
     let output = cargo.output().context("cannot start cargo")?;
     if !output.status.success() {
@@ -61,10 +70,10 @@ pub(crate) fn build(
 }
 
 impl Binary {
-    /// Runs one test; what it prints goes to `log`.
+    /// Runs these tests, in one process; what they print goes to `log`.
     pub(crate) fn run(
         &self,
-        test: &str,
+        tests: &[&str],
         log: &Path,
         patience: Duration,
     ) -> anyhow::Result<Outcome> {
@@ -72,7 +81,9 @@ impl Binary {
             File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
         let mut command = Command::new(&self.path);
         command
-            .args(["--exact", test, "--test-threads", "1"])
+            .arg("--exact")
+            .args(tests)
+            .args(["--test-threads", "1"])
             .current_dir(&self.folder)
             .env("CARGO_MANIFEST_DIR", &self.folder)
             // A mutant's failure is not worth keeping, and the smallest one is not worth looking for.
@@ -98,19 +109,20 @@ impl Binary {
             thread::sleep(Duration::from_millis(20));
         }
         let said = std::fs::read(log).with_context(|| format!("cannot read {}", log.display()))?;
-        Ok(outcome(&String::from_utf8_lossy(&said)))
+        Ok(outcome(&String::from_utf8_lossy(&said), tests.len()))
     }
 }
 
-/// Reads the closing line of the test runner; a runner that did not come to it was brought down by the test.
-fn outcome(said: &str) -> Outcome {
+/// Reads the closing line of the test runner that was to run so many tests; a runner that did not come to it was
+/// brought down by one of them.
+fn outcome(said: &str, tests: usize) -> Outcome {
     let closing = said
         .lines()
         .rev()
         .find(|line| line.starts_with("test result: "));
     match closing {
-        Some(line) if line.contains(" 1 passed; 0 failed;") => Outcome::Passed,
-        Some(line) if line.contains(" 0 passed; 0 failed;") => Outcome::Missing,
+        Some(line) if line.contains(&format!(" {tests} passed; 0 failed;")) => Outcome::Passed,
+        Some(line) if line.contains(" passed; 0 failed;") => Outcome::Missing,
         _ => Outcome::Failed,
     }
 }
@@ -124,11 +136,14 @@ mod tests {
         let closing = |counts: &str| {
             format!("\nrunning\n\ntest result: x. {counts}; 0 ignored; 0 measured\n\n")
         };
-        assert_eq!(outcome(&closing("1 passed; 0 failed")), Outcome::Passed);
-        assert_eq!(outcome(&closing("0 passed; 1 failed")), Outcome::Failed);
-        assert_eq!(outcome(&closing("0 passed; 0 failed")), Outcome::Missing);
+        assert_eq!(outcome(&closing("1 passed; 0 failed"), 1), Outcome::Passed);
+        assert_eq!(outcome(&closing("0 passed; 1 failed"), 1), Outcome::Failed);
+        assert_eq!(outcome(&closing("0 passed; 0 failed"), 1), Outcome::Missing);
+        assert_eq!(outcome(&closing("2 passed; 0 failed"), 2), Outcome::Passed);
+        assert_eq!(outcome(&closing("1 passed; 1 failed"), 2), Outcome::Failed);
+        assert_eq!(outcome(&closing("1 passed; 0 failed"), 2), Outcome::Missing);
         assert_eq!(
-            outcome("running 1 test\nthread overflowed its stack\n"),
+            outcome("running 1 test\nthread overflowed its stack\n", 1),
             Outcome::Failed
         );
     }

@@ -47,6 +47,10 @@ properties! {
 
 #[test]
 fn the_exploration_reaches_every_class_often() {
+    if explored().broke_off {
+        // The properties that are violated say so; what fewer scenarios reach says nothing.
+        return;
+    }
     let classes = &explored().classes;
     let rare: Vec<_> = Class::ALL
         .iter()

@@ -25,6 +25,9 @@ use crate::world::{CHANGES, explored, setup};
 
 #[test]
 fn steps_of_every_kind_of_input_are_replayed() {
+    if explored().broke_off {
+        return;
+    }
     let replayed = &explored().replays.steps;
     let rare: Vec<_> = FLOORS
         .iter()
@@ -38,6 +41,9 @@ fn a_changed_decision_is_found_at_its_very_step() {
     let replays = &explored().replays;
     if let Some(missed) = &replays.missed {
         panic!("{missed}");
+    }
+    if explored().broke_off {
+        return;
     }
     for (change, _) in CHANGES {
         let found = replays.found.get(change).copied().unwrap_or(0);

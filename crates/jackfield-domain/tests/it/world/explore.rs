@@ -111,6 +111,8 @@ impl Class {
 
 /// What all scenarios came to.
 pub(crate) struct Explored {
+    /// Whether fewer scenarios were played, since there are violations.
+    pub(crate) broke_off: bool,
     /// In how many scenarios each class was reached.
     pub(crate) classes: BTreeMap<Class, u32>,
     /// What the replays of all scenarios came to.
@@ -132,7 +134,9 @@ fn explore() -> Explored {
     let mut classes = BTreeMap::new();
     let mut failing: BTreeMap<Property, (Arc<Setup>, Vec<Op>)> = BTreeMap::new();
     let mut replays = Replays::default();
-    for nth in 0..SCENARIOS {
+    let mut last = SCENARIOS;
+    let mut nth = 0;
+    while nth < last {
         let (setup, ops) = scenarios
             .new_tree(&mut runner)
             .expect("a scenario")
@@ -151,6 +155,11 @@ fn explore() -> Explored {
                 failing.insert(*property, (Arc::clone(&setup), ops.clone()));
             }
         }
+        nth += 1;
+        // Some more show what else is violated, and shorter ones; the rest would only take its time.
+        if !world.violations.is_empty() {
+            last = last.min(nth + MORE);
+        }
     }
     let violations = failing.into_iter().map(|(property, (setup, ops))| {
         let ops = shrink(property, &setup, ops);
@@ -166,6 +175,7 @@ fn explore() -> Explored {
         )
     });
     Explored {
+        broke_off: last < SCENARIOS,
         classes,
         replays,
         violations: violations.collect(),
@@ -202,4 +212,7 @@ fn shrink(property: Property, setup: &Arc<Setup>, mut ops: Vec<Op>) -> Vec<Op> {
     ops
 }
 
+/// How many scenarios are played.
 const SCENARIOS: u32 = 8000;
+/// How many are played after one that violates anything, at most.
+const MORE: u32 = 1000;
