@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,6 +10,8 @@ use async_trait::async_trait;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Approver, Decision, EngineBuilder, Undecided};
+use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
@@ -128,7 +130,9 @@ impl Program {
             // A program may decide without reading.
             let _read = input.write_all(question.as_bytes()).await;
         };
-        let (answer, said, ()) = tokio::join!(read(output), read(errors), tell);
+        // What it leaves behind would hold the streams open, and nobody waits for that.
+        let (answer, said, (), ended) =
+            tokio::join!(read(output), read(errors), tell, running.end());
         let answer = answer.ok_or("its answer is longer than 1 MiB")?;
         if let Some(said) = said.filter(|said| !said.is_empty()) {
             let said = String::from_utf8_lossy(&said);
@@ -138,7 +142,6 @@ impl Program {
                 "an approver says"
             );
         }
-        let ended = running.child.wait().await;
         let ended = ended.map_err(|error| format!("its end is not known: {error}"))?;
         if !ended.success() {
             return Err(match ended.code() {
@@ -146,8 +149,7 @@ impl Program {
                 None => "it was ended by a signal".to_owned(),
             });
         }
-        let answer: Result<Value, _> = serde_json::from_slice(&answer);
-        Decision::parse(&answer.map_err(|error| format!("its answer is no JSON: {error}"))?)
+        decision(&answer)
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -167,25 +169,68 @@ impl Program {
     }
 }
 
+/// Reads a program's answer. One that says something twice is none: programs put texts of the model into
+/// their reasons, and one with a quote in it would otherwise have the last word.
+fn decision(answer: &[u8]) -> Result<Decision, String> {
+    let no_json = |error: serde_json::Error| format!("its answer is no JSON: {error}");
+    let value: Value = serde_json::from_slice(answer).map_err(no_json)?;
+    if value.is_object() {
+        serde_json::from_slice::<Once>(answer).map_err(no_json)?;
+    }
+    Decision::parse(&value)
+}
+
+/// The names of an answer, each of which may stand in it once.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Once {
+    #[serde(rename = "arguments")]
+    _arguments: IgnoredAny,
+    #[serde(rename = "decision")]
+    _decision: IgnoredAny,
+    #[serde(rename = "reason")]
+    _reason: IgnoredAny,
+}
+
 /// A program that runs. Dropping it ends it, with its group.
 struct Running {
     child: Child,
 }
 
+impl Running {
+    /// Waits for its end, and ends what it has left of its group.
+    async fn end(&mut self) -> io::Result<ExitStatus> {
+        let group = self.group();
+        let ended = self.child.wait().await;
+        // Its id is nobody else's while one of its group is there.
+        kill(group);
+        ended
+    }
+
+    /// Its group, which has an id as long as its end was not seen, and is still its own.
+    fn group(&self) -> Option<u32> {
+        self.child.id()
+    }
+}
+
 impl Drop for Running {
     fn drop(&mut self) {
-        // It has an id as long as its end was not seen, so that the group is still its own.
-        #[cfg(unix)]
-        if let Some(group) = self
-            .child
-            .id()
-            .and_then(|id| i32::try_from(id).ok())
-            .and_then(rustix::process::Pid::from_raw)
-        {
-            use rustix::process::{Signal, kill_process_group};
-            let _gone = kill_process_group(group, Signal::KILL);
-        }
+        kill(self.group());
     }
+}
+
+/// Ends a group at once.
+fn kill(group: Option<u32>) {
+    #[cfg(unix)]
+    if let Some(group) = group
+        .and_then(|id| i32::try_from(id).ok())
+        .and_then(rustix::process::Pid::from_raw)
+    {
+        use rustix::process::{Signal, kill_process_group};
+        let _gone = kill_process_group(group, Signal::KILL);
+    }
+    #[cfg(not(unix))]
+    let _none = group;
 }
 
 /// What is said, to its end; nothing if that is too much.
