@@ -34,6 +34,13 @@ async fn approvals<const N: usize>(folder: &Path, arguments: [&str; N]) -> Ran {
         .await
 }
 
+async fn audited<const N: usize>(folder: &Path, arguments: [&str; N]) -> Vec<Value> {
+    let run = jackfield(["audit", "--json"]).more(&arguments);
+    let ran = run.env("JACKFIELD_DB", file(folder)).run().await;
+    assert_eq!(ran.code, Some(0), "{ran:?}");
+    serde_json::from_str(&ran.out).expect("a list")
+}
+
 async fn open(folder: &Path) -> Vec<Value> {
     let listed = approvals(folder, ["list", "--json"]).await;
     assert_eq!(listed.code, Some(0), "{listed:?}");
@@ -214,7 +221,29 @@ async fn what_expires_while_no_process_lives_is_told_as_expired() {
     let late = approvals(folder.path(), ["deny", id(asked)]).await;
     assert_eq!(late.code, Some(10), "{late:?}");
     assert!(late.out.contains("nobody answered in time"), "{late:?}");
+    let expired = audited(folder.path(), ["--outcome", "expired"]).await;
+    let [expired] = &expired[..] else {
+        panic!("{expired:?}");
+    };
+    assert_eq!(expired["outcome"], "denied", "{expired}");
+    assert_eq!(expired["questions"][0]["closed"]["how"], "expired");
     kept(&claude);
+}
+
+#[tokio::test]
+async fn an_answer_that_no_process_has_heard_is_in_the_audit() {
+    let (mut terminal, _claude, folder) = asking(vec![sum("1+1")], "").await;
+    let asked = open(folder.path()).await;
+    terminal.kill().await;
+    let allowed = approvals(folder.path(), ["allow", id(&asked[0])]).await;
+    assert_eq!(allowed.code, Some(0), "{allowed:?}");
+    let told = audited(folder.path(), ["--who", "мария"]).await;
+    let [told] = &told[..] else {
+        panic!("{told:?}");
+    };
+    assert_eq!(told["outcome"], "open", "{told}");
+    assert_eq!(told["who"], json!(["мария, by `jackfield approvals`"]));
+    assert_eq!(told["questions"][0]["closed"]["answer"], "allowed");
 }
 
 #[tokio::test]

@@ -132,7 +132,7 @@ pub struct AuditedEnd {
 pub struct AuditedWait {
     /// When it was opened.
     pub at: WallTime,
-    /// How and when it ended, if it has.
+    /// How and when it ended, if it has; an answer that nobody has acted upon yet is one.
     pub closed: Option<(WallTime, WaitEnd)>,
     /// The question.
     pub wait: Wait,
@@ -174,6 +174,9 @@ pub fn of(steps: &[Envelope], deliveries: &[Delivery]) -> Vec<Audited> {
         if let Some(call) = folding.call(&late.attempt.call) {
             call.late.push(late);
         }
+    }
+    for delivery in deliveries {
+        folding.hear(delivery);
     }
     folding.told
 }
@@ -309,6 +312,31 @@ impl Folding<'_> {
             | Fact::SessionForked { .. }
             | Fact::TurnEnded { .. }
             | Fact::TurnResumed { .. } => {}
+        }
+    }
+
+    /// An answer is a decision as soon as it is given, also while nobody is there to act upon it.
+    fn hear(&mut self, delivery: &Delivery) {
+        let DeliveryBody::Answer { answer, wait } = &delivery.body else {
+            return;
+        };
+        let end = WaitEnd::Answered {
+            answer: answer.clone(),
+            by: Arc::clone(&delivery.by),
+            delivery: delivery.id.clone(),
+        };
+        let call = self.waits.get(wait).cloned();
+        let Some(question) = call
+            .and_then(|call| self.call(&call))
+            .and_then(|call| call.questions.iter_mut().find(|q| q.wait.id == *wait))
+        else {
+            return;
+        };
+        match &mut question.closed {
+            None => question.closed = Some((delivery.at, end)),
+            // When it was said counts, not when it was heard.
+            Some((at, known)) if *known == end => *at = delivery.at,
+            Some(_) => {}
         }
     }
 

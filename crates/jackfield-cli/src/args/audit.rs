@@ -42,7 +42,7 @@ pub enum Outcome {
     Denied,
     /// The tool answered with an error.
     Error,
-    /// The caller did not answer in time.
+    /// Nobody answered a question of it in time.
     Expired,
     /// Something came after it was over.
     Late,

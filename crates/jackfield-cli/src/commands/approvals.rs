@@ -1,10 +1,8 @@
 //! `jackfield approvals`: yes and no from elsewhere than the prompt.
 
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use jackfield_assembly::Registry;
-use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, UnknownAnswer, WaitKind};
 use jackfield_engine::{Asked, Delivered, Engine};
@@ -12,6 +10,7 @@ use serde_json::{Map, Value};
 
 use crate::approval;
 use crate::args::Approvals;
+use crate::commands::since::now;
 use crate::commands::{ask, kept, printed};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -199,11 +198,6 @@ async fn deliver(
     let said = engine.deliver(&asked.session, id, by, body).await?;
     let now = engine.questions_like(wait.id.as_str()).await?.pop();
     Ok((said, now.unwrap_or(asked)))
-}
-
-fn now() -> WallTime {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH);
-    WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
 /// No arguments are larger.

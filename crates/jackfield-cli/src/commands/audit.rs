@@ -1,11 +1,12 @@
 //! `jackfield audit`: every call and every decision, who made it, and what came of it.
 
 use jackfield_assembly::Registry;
-use jackfield_domain::audit::{self, Audited, AuditedCall};
+use jackfield_domain::audit::{self, Audited, AuditedCall, AuditedWait};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::WaitEnd;
 
 use crate::args::{Audit, Outcome};
 use crate::commands::sessions::every::Every;
@@ -28,7 +29,12 @@ pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, Fault> {
     let kept = kept::open(&ask::flags_of(&audit.source)).await?;
     let gathered = gather(&audit, from, &kept).await;
     kept.close().await;
-    let shown = show::entries(&mut anstream::stdout(), &gathered?, audit.json);
+    let shown = show::entries(
+        &mut anstream::stdout(),
+        &gathered?,
+        since::now(),
+        audit.json,
+    );
     printed::ended(shown, Exit::Answered)
 }
 
@@ -99,7 +105,9 @@ fn last_of(one: &Audited) -> WallTime {
             let late = call.late.iter().map(|late| late.at);
             let tries = call.attempts.iter().map(|one| one.at);
             let asked = call.questions.iter().map(|question| question.at);
-            let all = closed.chain(late).chain(tries).chain(asked);
+            let answered = call.questions.iter();
+            let answered = answered.filter_map(|question| Some(question.closed.as_ref()?.0));
+            let all = closed.chain(late).chain(tries).chain(asked).chain(answered);
             all.max().unwrap_or(call.at)
         }
     }
@@ -133,7 +141,8 @@ fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
     by_tool && by_who && by_outcome
 }
 
-/// How a call ended; more than one holds where something came late.
+/// How a call ended; more than one holds where nobody answered a question of it in time, or something
+/// came late.
 #[must_use]
 pub fn outcomes(call: &AuditedCall) -> Vec<Outcome> {
     let ended = match &call.closed {
@@ -148,6 +157,13 @@ pub fn outcomes(call: &AuditedCall) -> Vec<Outcome> {
             CallEnd::Reported => Outcome::Unknown,
         },
     };
-    let late = (!call.late.is_empty()).then_some(Outcome::Late);
-    std::iter::once(ended).chain(late).collect()
+    let mut all = vec![ended];
+    let expired = |question: &AuditedWait| matches!(question.closed, Some((_, WaitEnd::Expired)));
+    if ended != Outcome::Expired && call.questions.iter().any(expired) {
+        all.push(Outcome::Expired);
+    }
+    if !call.late.is_empty() {
+        all.push(Outcome::Late);
+    }
+    all
 }

@@ -34,6 +34,13 @@ pub(crate) fn since(text: &str) -> Result<WallTime, Fault> {
     ))
 }
 
+/// This instant.
+#[must_use]
+pub(crate) fn now() -> WallTime {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    WallTime::from_millis(0).after(since.unwrap_or_default())
+}
+
 /// The day of an instant, such as `2026-11-22`.
 #[must_use]
 pub(crate) fn day(at: WallTime) -> String {

@@ -8,6 +8,7 @@ use jackfield_domain::fact::AfterLoss;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Permission;
+use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Answer, Approval, CancelCause, UnknownAnswer, WaitEnd, WaitKind};
 use serde_json::{Value, json};
@@ -25,14 +26,19 @@ use crate::render::{spent, words};
 /// # Errors
 ///
 /// The stream cannot be written.
-pub fn entries(out: &mut impl Write, told: &[Told], as_json: bool) -> io::Result<()> {
+pub fn entries(
+    out: &mut impl Write,
+    told: &[Told],
+    now: WallTime,
+    as_json: bool,
+) -> io::Result<()> {
     if as_json {
         let all = told.iter().map(|(_, session, one)| of_entry(session, one));
         return document(out, &all.collect());
     }
     for (_, session, one) in told {
         match one {
-            Audited::Call(call) => show_call(out, session, call)?,
+            Audited::Call(call) => show_call(out, session, call, now)?,
             Audited::Cancelled { at, by, cause, .. } => {
                 let at = since::shown(*at);
                 let by = by
@@ -66,7 +72,12 @@ pub fn entries(out: &mut impl Write, told: &[Told], as_json: bool) -> io::Result
     out.flush()
 }
 
-fn show_call(out: &mut impl Write, session: &SessionId, call: &AuditedCall) -> io::Result<()> {
+fn show_call(
+    out: &mut impl Write,
+    session: &SessionId,
+    call: &AuditedCall,
+    now: WallTime,
+) -> io::Result<()> {
     let at = since::shown(call.at);
     let name = seen(&name(call));
     writeln!(out, "{DIM}{at}{DIM:#}  {NAME}{name}{NAME:#}")?;
@@ -94,7 +105,7 @@ fn show_call(out: &mut impl Write, session: &SessionId, call: &AuditedCall) -> i
     if let Some(edited) = &call.edited {
         writeln!(out, "  {WARM}changed to{WARM:#} {}", arguments(edited))?;
     }
-    for line in decisions(call) {
+    for line in decisions(call, now) {
         writeln!(out, "  {line}")?;
     }
     for one in &call.attempts {
@@ -116,7 +127,7 @@ fn show_call(out: &mut impl Write, session: &SessionId, call: &AuditedCall) -> i
 }
 
 /// Who decided what, a line each.
-fn decisions(call: &AuditedCall) -> Vec<String> {
+fn decisions(call: &AuditedCall, now: WallTime) -> Vec<String> {
     let mut lines = Vec::new();
     match &call.permission {
         Some(Permission::Allow) => lines.push("allowed by policy".to_owned()),
@@ -134,7 +145,12 @@ fn decisions(call: &AuditedCall) -> Vec<String> {
     for question in &call.questions {
         let kind = kind(&question.wait.kind).replace('_', " ");
         let Some((_, end)) = &question.closed else {
-            lines.push(format!("{kind}: nobody has answered yet"));
+            // Whoever takes the turn up closes what is overdue.
+            lines.push(if question.wait.deadline < now {
+                format!("{kind}: {IN_TIME}")
+            } else {
+                format!("{kind}: nobody has answered yet")
+            });
             continue;
         };
         lines.push(match end {
@@ -146,7 +162,7 @@ fn decisions(call: &AuditedCall) -> Vec<String> {
                 )
             }
             WaitEnd::Cancelled => format!("{kind}: the turn was cancelled"),
-            WaitEnd::Expired => format!("{kind}: nobody answered in time"),
+            WaitEnd::Expired => format!("{kind}: {IN_TIME}"),
             WaitEnd::Superseded => format!("{kind}: a new message came"),
         });
     }
@@ -363,5 +379,7 @@ fn raw(input: &ToolInput) -> &str {
     }
 }
 
+/// What is said of a question whose time is over.
+const IN_TIME: &str = "nobody answered in time";
 /// How long a line of somebody else's words may be, in characters.
 const LINE: usize = 200;

@@ -5,26 +5,30 @@ use std::sync::Arc;
 use jackfield_domain::audit::{self, Audited, AuditedCall};
 use jackfield_domain::fact::{CallEnd, Envelope, Fact, InputKind};
 use jackfield_domain::failure::Disposition;
+use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::time::Now;
+use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::tool_loop::LOOP_VERSION;
-use jackfield_domain::wait::{Answer, Approval, CancelCause};
+use jackfield_domain::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, WaitEnd};
 use serde_json::json;
 
 use crate::scene::{It, Scene, answer, calls, finishes, passes, says};
 use crate::world::setup;
 
 fn audited(facts: &[Fact]) -> Vec<Audited> {
-    let steps = [Envelope {
+    audit::of(&[step(facts)], &[])
+}
+
+fn step(facts: &[Fact]) -> Envelope {
+    Envelope {
         facts: facts.to_vec(),
         input: InputKind::Began,
         now: Now::default(),
         step: 0,
         version: LOOP_VERSION,
-    }];
-    audit::of(&steps, &[])
+    }
 }
 
 fn begin() -> Scene {
@@ -60,6 +64,48 @@ fn a_denial_has_its_author_and_its_reason() {
     let closed = call.closed.expect("an end");
     assert_eq!((closed.end, closed.is_error), (CallEnd::Denied, true));
     assert!(closed.text.contains("not today"), "{}", closed.text);
+}
+
+#[test]
+fn an_answer_is_a_decision_before_anybody_acts_upon_it() {
+    let mut scene = begin();
+    scene.play(calls(&["ask"]));
+    let asked = scene.facts.len();
+    let answer_to_it = Answer::Approval(Approval::Granted {
+        edited: None,
+        for_session: false,
+    });
+    scene.play(answer("ask", answer_to_it.clone()));
+    let wait = only_call(&scene).questions[0].wait.id.clone();
+    let given = Delivery {
+        at: WallTime::from_millis(1_000),
+        body: DeliveryBody::Answer {
+            answer: answer_to_it.clone(),
+            wait,
+        },
+        by: "somebody".into(),
+        id: DeliveryId::parse("d1").expect("a valid id"),
+    };
+    let end = WaitEnd::Answered {
+        answer: answer_to_it,
+        by: "somebody".into(),
+        delivery: given.id.clone(),
+    };
+    // It is told the same before it was heard and afterwards: as of when it was given.
+    for facts in [&scene.facts[..asked], &scene.facts] {
+        let told = audit::of(&[step(facts)], std::slice::from_ref(&given));
+        let [Audited::Call(call)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert_eq!(call.who(), ["somebody".into()]);
+        assert_eq!(call.questions[0].closed, Some((given.at, end.clone())));
+        assert_eq!(call.closed, None);
+    }
+    // Of a question that ended otherwise, nothing was decided by it.
+    let mut late = given;
+    late.id = DeliveryId::parse("d2").expect("a valid id");
+    let told = audit::of(&[step(&scene.facts)], &[late]);
+    assert_eq!(told, audited(&scene.facts));
 }
 
 #[test]
