@@ -6,7 +6,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Part, Turn};
 use serde_json::{Value, json};
 
-use crate::harness::{Ran, Size, Terminal, jackfield, kept};
+use crate::harness::{Jackfield, Ran, Size, Terminal, jackfield, kept};
 
 /// A conversation that is kept in a file of its own, at its first question.
 async fn asking(turns: Vec<Turn>, more: &str) -> (Terminal, ScriptedClaude, tempfile::TempDir) {
@@ -172,6 +172,50 @@ async fn one_of_two_parallel_calls_is_denied() {
         told.contains("not that one") && told.contains("23"),
         "{told}"
     );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn what_was_allowed_for_the_session_runs_where_nobody_can_be_asked() {
+    let turns = vec![
+        sum("1+1"),
+        Turn::text("two"),
+        sum("40+2").when("again"),
+        Turn::text("it ran"),
+        sum("50+5").when("a rule"),
+        Turn::text("it did not"),
+        sum("60+6").when("a fork"),
+        Turn::text("nor here"),
+    ];
+    let (mut terminal, claude, folder) = asking(turns, "").await;
+    let asked = open(folder.path()).await;
+    let allow = ["allow", id(&asked[0]), "--session"];
+    assert_eq!(approvals(folder.path(), allow).await.code, Some(0));
+    terminal.shows("\ntwo\n").await;
+    terminal.prompts().await;
+    terminal.kill().await;
+    let at = |run: Jackfield| {
+        let run = run.at_with(&claude.base_url(), "[policy.tools]\n\"*\" = \"ask\"");
+        run.env("JACKFIELD_DB", file(folder.path()))
+    };
+    let session = asked[0]["session"].as_str().expect("an id");
+    let ask = ["ask", "--session", session, "again"];
+    at(jackfield(ask)).run().await.answers("it ran\n");
+    assert!(
+        outcomes(&claude, 3).contains("42"),
+        "{}",
+        outcomes(&claude, 3)
+    );
+    let ask = ["ask", "--session", session, "--deny=calculator", "a rule"];
+    at(jackfield(ask)).run().await.answers("it did not\n");
+    let told = outcomes(&claude, 5);
+    assert!(told.contains("denied by the rule"), "{told}");
+    // It was given to another conversation.
+    let fork = at(jackfield(["sessions", "fork", session])).run().await;
+    let ask = ["ask", "--session", fork.out.trim(), "a fork"];
+    at(jackfield(ask)).run().await.answers("nor here\n");
+    let told = outcomes(&claude, 7);
+    assert!(told.contains("nobody is there to ask"), "{told}");
     kept(&claude);
 }
 

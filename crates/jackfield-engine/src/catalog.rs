@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{ToolName, ToolboxId};
 use jackfield_domain::naming::{bare_tool_name, prefixed_tool_name, tool_name};
-use jackfield_domain::policy::{Policy, UnknownRule};
+use jackfield_domain::policy::{Permission, Policy, UnknownRule};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart};
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, InputFormat, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
@@ -235,6 +236,36 @@ pub(crate) async fn gather(
         instructions,
         problems,
     }
+}
+
+/// Has those tools asked about that are denied for no other reason than that nobody can be asked, and that
+/// somebody allowed for the whole session: the question has its answer, and nobody has to be there for it.
+pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &Policy) {
+    if grants.iter().len() == 0 {
+        return;
+    }
+    let policy = Policy {
+        can_ask: true,
+        rules: policy.rules.clone(),
+    };
+    let answered = |tool: &CatalogEntry| {
+        matches!(tool.permission, Permission::Deny(_))
+            && tool.ran_by == RanBy::Engine
+            && grants.of(tool).is_some()
+            // Where somebody can be asked, whether a server is trusted makes no difference.
+            && policy.permission(&tool.origin, tool.safety, false) == Permission::Ask
+    };
+    if !catalog.iter().any(answered) {
+        return;
+    }
+    let asked = catalog.iter().map(|tool| {
+        let mut asked = tool.clone();
+        if answered(tool) {
+            asked.permission = Permission::Ask;
+        }
+        asked
+    });
+    *catalog = asked.collect();
 }
 
 /// Why a tool is left out, whatever toolbox it is of: each turn takes its schemas along, and each call

@@ -16,7 +16,7 @@ use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::time::Instant;
 
-use crate::catalog::{Offered, Problem};
+use crate::catalog::{self, Offered, Problem};
 use crate::driver::Driver;
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -106,6 +106,9 @@ impl Engine {
             loaded,
             owned,
         } = self.own_at_rest(&session, options.second, &busy).await?;
+        if !options.policy.can_ask {
+            catalog::answered_before(&mut offered.catalog, folded.grants(), &options.policy);
+        }
         let base = Base {
             grants: folded.grants().clone(),
             messages: Arc::clone(folded.messages()),
