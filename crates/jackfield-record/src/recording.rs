@@ -1,13 +1,13 @@
 //! Recordings: a whole session in one file, one record a line.
 //!
 //! ```text
-//! {"format":"jackfield-facts","v":1,"session":"sess_1"}
+//! {"format":"jackfield-facts","v":1,"session":"sess_1","steps":1,"deliveries":1}
 //! {"v":1,"step":{…}}
 //! {"v":1,"delivery":{…}}
 //! ```
 //!
-//! The first line says what the file is; every other one is a step or a delivery in its stored form, and
-//! nothing else. The steps stand in their order, and so do the deliveries.
+//! The first line says what the file is and how much is in it; every other one is a step or a delivery in
+//! its stored form, and nothing else. The steps stand in their order, and so do the deliveries.
 
 use jackfield_domain::fact::Envelope;
 use jackfield_domain::ids::{InvalidId, SessionId};
@@ -34,6 +34,19 @@ pub struct Recording {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum RecordingError {
+    /// It is not whole, as where its end was cut off.
+    #[error("the recording holds {found} of its {expected} {what}")]
+    Cut {
+        /// How many its first line says that there are.
+        expected: u64,
+        /// How many there are.
+        found: u64,
+        /// What is missing, or more than it should be.
+        what: &'static str,
+    },
+    /// There is no step in it: nothing was decided, and nothing can be decided again.
+    #[error("the recording holds no step")]
+    Empty,
     /// A line of it is no record.
     #[error("line {line} cannot be read")]
     Line {
@@ -84,6 +97,8 @@ impl Recording {
             format: FORMAT.to_owned(),
             v: FORMAT_VERSION,
             session: self.session.as_str().to_owned(),
+            steps: Some(self.steps.len() as u64),
+            deliveries: Some(self.deliveries.len() as u64),
         };
         let header = serde_json::to_vec(&header).map_err(EncodeError::unwritable)?;
         let mut lines = vec![header];
@@ -146,7 +161,26 @@ impl Recording {
             }
             recording.steps.push(step);
         }
+        let (steps, deliveries) = (recording.steps.len(), recording.deliveries.len());
+        whole("steps", header.steps, steps)?;
+        whole("deliveries", header.deliveries, deliveries)?;
+        if steps == 0 {
+            return Err(RecordingError::Empty);
+        }
         Ok(recording)
+    }
+}
+
+/// Checks that there is as much as the first line says. The first recordings did not say it.
+fn whole(what: &'static str, expected: Option<u64>, found: usize) -> Result<(), RecordingError> {
+    let found = found as u64;
+    match expected {
+        Some(expected) if expected != found => Err(RecordingError::Cut {
+            expected,
+            found,
+            what,
+        }),
+        Some(_) | None => Ok(()),
     }
 }
 
@@ -163,6 +197,10 @@ struct Header {
     format: String,
     v: u64,
     session: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    steps: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    deliveries: Option<u64>,
 }
 
 /// As much of a record as tells what it is.

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 proptest! {
     #[test]
     fn a_session_comes_back_equal(
-        steps in vec(arb::envelope(), 0..4),
+        steps in vec(arb::envelope(), 1..4),
         deliveries in vec(arb::delivery(), 0..4),
     ) {
         let recording = recording(steps, deliveries);
@@ -51,6 +51,25 @@ fn what_is_no_recording_says_so_with_its_line() {
         told(&nobody),
         "the session of the recording has no valid id"
     );
+}
+
+#[test]
+fn what_was_cut_off_is_missed() {
+    let steps = vec![crate::samples::turn_ended(), crate::samples::turn_resumed()];
+    let told = |text: &str| Recording::parse(text).expect_err("not whole").to_string();
+    let lines = recording(steps, Vec::new()).to_lines().expect("a form");
+    let whole: Vec<&str> = lines.lines().collect();
+    let cut = |lines: usize| whole[..lines].join("\n");
+    assert_eq!(told(&cut(2)), "the recording holds 1 of its 2 steps");
+    assert_eq!(told(&cut(1)), "the recording holds 0 of its 2 steps");
+    let waits = lines.replacen("\"deliveries\":0", "\"deliveries\":1", 1);
+    assert_eq!(told(&waits), "the recording holds 0 of its 1 deliveries");
+    // The first recordings did not say how much is in them.
+    let silent = lines.replacen(",\"steps\":2,\"deliveries\":0", "", 1);
+    assert_ne!(silent, lines);
+    assert!(Recording::parse(&silent).is_ok());
+    let header = silent.lines().next().unwrap_or_default();
+    assert_eq!(told(header), "the recording holds no step");
 }
 
 #[test]
