@@ -53,6 +53,10 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
     for entry in section.entries() {
         let mut table = Section::of(&names, &entry);
         let place = entry.place.clone();
+        // One that is there and cannot be read is told of as such.
+        let mut said = Section::of(&names, &entry);
+        let mut is_said = |name| said.place_of(name).is_some();
+        let is_whole = is_said("input") && is_said("output");
         let mut amount = |name| table.take(name, per_million).map(|(money, _)| money);
         let (cache_read, cache_write) = (amount("cache_read"), amount("cache_write"));
         let (input, output) = (amount("input"), amount("output"));
@@ -64,9 +68,11 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
         table.finish();
         let (Some(input), Some(output)) = (input, output) else {
             let problem = Problem::new(entry.place, "a price has `input` and `output`");
-            names.problem(problem.with_help(
-                "write what a million tokens of each cost; 0 is a price, and no table is none",
-            ));
+            if !is_whole {
+                names.problem(problem.with_help(
+                    "write what a million tokens of each cost; 0 is a price, and no table is none",
+                ));
+            }
             continue;
         };
         // Without a slash it is the price of all models of a provider.
@@ -75,7 +81,8 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
             provider: entry.name,
         });
         let is_part = model.model.contains('*') && &*model.model != PriceList::ANY;
-        if is_part || model.provider.contains('*') {
+        let provider = &*model.provider;
+        if is_part || provider.trim().is_empty() || provider.contains(['*', '/']) {
             let message = "a price is that of one model, or of all models of a provider";
             names.problem(Problem::new(place, message).with_help(
                 "write `PROVIDER/MODEL`, or the name of the provider alone; `*` stands for no part of a name",

@@ -90,6 +90,18 @@ fn a_price_that_cannot_be_meant_is_refused_with_its_place() {
             "1: key `prices.\"*\"`: a price is that of one model",
         ),
         (
+            "[prices.\"a/\"]\ninput = 1\noutput = 1\n",
+            "1: key `prices.\"a/\"`: a price is that of one model",
+        ),
+        (
+            "[prices.\"/b\"]\ninput = 1\noutput = 1\n",
+            "1: key `prices.\"/b\"`: a price is that of one model",
+        ),
+        (
+            "[prices.\"\"]\ninput = 1\noutput = 1\n",
+            "1: key `prices.\"\"`: a price is that of one model",
+        ),
+        (
             "[prices.a]\ninput = 1\n",
             "1: key `prices.a`: a price has `input` and `output`",
         ),
@@ -117,6 +129,8 @@ fn a_price_that_cannot_be_meant_is_refused_with_its_place() {
     ] {
         let error = World::new().with_user(text).load().unwrap_err().to_string();
         assert!(error.contains(expected), "{text}: {error}");
+        // Each thing is told once, as what it is.
+        assert_eq!(error.matches("key `").count(), 1, "{text}: {error}");
     }
     // Not even a smaller one: a file that was merely found does not say what a budget buys.
     let error = World::new()
