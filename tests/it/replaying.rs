@@ -3,7 +3,7 @@
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Turn;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::{Jackfield, jackfield, kept};
 
@@ -68,6 +68,56 @@ async fn what_is_exported_as_facts_comes_out_the_same_elsewhere() {
         redacted.err
     );
     kept(&claude);
+}
+
+#[tokio::test]
+async fn a_turn_is_replayed_alone_and_each_step_can_be_looked_at() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let claude = ScriptedClaude::start([
+        Turn::call("calculator", &json!({ "expression": "6*7" })),
+        Turn::text("It is 42."),
+        Turn::text("You are welcome."),
+    ])
+    .await;
+    let on = |run: Jackfield| run.env("JACKFIELD_DB", folder.path().join("kept.db"));
+    for (question, answer) in [
+        ("What is 6 * 7?", "It is 42.\n"),
+        ("Thanks.", "You are welcome.\n"),
+    ] {
+        let ask = on(jackfield(["ask", "--session", "sums", question]));
+        ask.at(&claude.base_url()).run().await.answers(answer);
+    }
+    kept(&claude);
+    let read = async |arguments: &[&str]| -> Value {
+        let ran = on(jackfield([]).more(arguments)).run().await;
+        assert_eq!(ran.code, Some(0), "{}", ran.err);
+        serde_json::from_str(&ran.out).expect("JSON")
+    };
+    let shown = read(&["sessions", "show", "sums", "--json"]).await;
+    let second = shown["turns"][1]["turn"].as_str().expect("an id");
+    let steps = |told: &Value| {
+        let steps = told["steps"].as_array().expect("steps").iter();
+        let steps: Vec<u64> = steps.filter_map(|step| step["step"].as_u64()).collect();
+        (steps, told["same"].as_u64().expect("a number"))
+    };
+    let all = read(&["replay", "sums", "--json"]).await;
+    let (all, same) = steps(&all);
+    assert_eq!((same, &all), (6, &(0..6).collect()));
+    let alone = read(&["replay", second, "--json"]).await;
+    assert_eq!(alone["turn"], second);
+    assert_eq!(steps(&alone), (vec![4, 5], 2));
+    let step = read(&["replay", second, "--step", "4", "--json"]).await;
+    assert_eq!(
+        (&step["step"], &step["input"]),
+        (&json!(4), &json!("began"))
+    );
+    let facts = step["facts"].to_string();
+    assert!(
+        facts.contains("Thanks.") && !facts.contains("6 * 7"),
+        "{facts}"
+    );
+    let other = on(jackfield(["replay", second, "--step", "0"])).run().await;
+    other.fails(2, "there is no step 0", "there are 4 to 5");
 }
 
 /// A session with two calls and an overload, as `sessions export --facts` writes it.
