@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use jackfield_domain::approval::{Grants, subject};
 use jackfield_domain::digest::Digest;
-use jackfield_domain::fact::Fact;
+use jackfield_domain::fact::{CallEnd, Fact};
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolName, ToolboxId, WaitId};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::policy::Permission;
@@ -13,13 +13,13 @@ use jackfield_domain::session::Session;
 use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::tool::CatalogEntry;
 use jackfield_domain::tool_input::{JsonInput, ToolInput};
-use jackfield_domain::tool_loop::ToolLoop;
+use jackfield_domain::tool_loop::{Action, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, Delivery, DeliveryBody, WaitEnd};
 use jackfield_testkit::arb;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::scene::{Scene, calls, session};
+use crate::scene::{Scene, answer, calls, session};
 use crate::world;
 
 fn tool() -> CatalogEntry {
@@ -209,4 +209,36 @@ fn a_denial_that_is_there_wins_over_what_was_allowed_for_the_session() {
             assert_eq!(by, [wait.to_string()]);
         }
     }
+}
+
+#[test]
+fn what_was_allowed_is_all_that_runs_whatever_a_journal_says() {
+    let (mut scene, _) = Scene::begin(Arc::new(world::setup(Limits::default())));
+    scene.play(calls(&["ask"]));
+    let granted = Approval::Granted {
+        edited: None,
+        for_session: false,
+    };
+    scene.play(answer("ask", Answer::Approval(granted)));
+    let is_granted = |fact: &Fact| matches!(fact, Fact::WaitClosed { .. });
+    let place = scene.facts.iter().position(is_granted).expect("an answer");
+    // The process died between the answer and the start, and then somebody was at its journal.
+    let recovered = |change: &dyn Fn(&mut Option<Digest>)| {
+        let mut facts = scene.facts[..=place].to_vec();
+        if let Some(Fact::WaitClosed { subject, .. }) = facts.last_mut() {
+            change(subject);
+        }
+        let now = Now::default();
+        let recovered = ToolLoop::recover(&session(), &facts, &[], now, Restrictions::default());
+        let (_, step) = recovered.expect("an open turn");
+        let runs = |action: &Action| matches!(action, Action::RunTool(_));
+        let ends = step.facts.iter().filter_map(|fact| match fact {
+            Fact::CallClosed { end, .. } => Some(*end),
+            _ => None,
+        });
+        (step.actions.iter().any(runs), ends.collect::<Vec<_>>())
+    };
+    assert_eq!(recovered(&|_| {}), (true, Vec::new()));
+    let other = recovered(&|subject| *subject = Some(Digest::of(b"something else")));
+    assert_eq!(other, (false, vec![CallEnd::NotRun]));
 }

@@ -7,6 +7,9 @@ use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::price::Money;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::setup::Setup;
+use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
+use jackfield_domain::tool::{InputFormat, ToolDefinition};
+use serde_json::json;
 
 use crate::scene::{Scene, calls, check, fails, finishes, passes};
 use crate::spending::plain;
@@ -48,6 +51,76 @@ fn a_budget_of_money_leads_to_a_last_round_and_to_its_end() {
         after_one_round(1),
         ["end Limited { is_error: false, limit: Cost }"]
     );
+}
+
+#[test]
+fn calls_whose_outcomes_nobody_could_be_told_of_are_not_run() {
+    let called = |cost: u64| {
+        let (mut scene, lines) = Scene::begin(Arc::new(Setup {
+            allowance: Allowance {
+                cost: Some(Money::from_picos(cost)),
+                ..Allowance::default()
+            },
+            settings: Arc::new(Settings {
+                max_output_tokens: Some(20),
+                ..Settings::default()
+            }),
+            ..plain()
+        }));
+        assert_eq!(lines, ["model 1.1"]);
+        scene.play(calls(&["read"]))
+    };
+    let spent = 100 * 10 + 50 * 50;
+    // What would be sent next is at least what was sent and said.
+    let round = 150 * 20 + 20 * 50;
+    assert_eq!(called(spent + round), ["run read"]);
+    let lines = called(spent + round - 1);
+    assert!(!lines.contains(&"run read".to_owned()), "{lines:?}");
+    assert_eq!(
+        lines.last().map(String::as_str),
+        Some("end Limited { is_error: false, limit: Cost }")
+    );
+}
+
+#[test]
+fn everything_that_is_sent_is_reserved() {
+    let begins = |of_system: usize, of_tool: usize, of_schema: usize| {
+        let plain = plain();
+        let tools = plain.catalog.iter().cloned().map(|mut tool| {
+            if &*tool.origin.tool == "read" {
+                let schema = json!({ "type": "object", "title": "s".repeat(of_schema) });
+                tool.definition = Arc::new(ToolDefinition {
+                    description: "d".repeat(of_tool).into(),
+                    input: InputFormat::Json(Arc::new(schema)),
+                    ..ToolDefinition::clone(&tool.definition)
+                });
+            }
+            tool
+        });
+        let part = SystemPart {
+            origin: PartOrigin::Default,
+            text: "p".repeat(of_system).into(),
+        };
+        let (_, lines) = Scene::begin(Arc::new(Setup {
+            allowance: Allowance {
+                tokens: Some(4_000),
+                ..Allowance::default()
+            },
+            catalog: Arc::new(tools.collect()),
+            settings: Arc::new(Settings {
+                max_output_tokens: Some(100),
+                ..Settings::default()
+            }),
+            system: Arc::new(SystemPrompt { parts: vec![part] }),
+            ..plain
+        }));
+        lines == ["model 1.1"]
+    };
+    assert!(begins(400, 400, 400));
+    // A token is four bytes.
+    for of in [[16_000, 0, 0], [0, 16_000, 0], [0, 0, 16_000]] {
+        assert!(!begins(of[0], of[1], of[2]), "{of:?}");
+    }
 }
 
 #[test]
