@@ -6,7 +6,7 @@ use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Part, Turn};
 use serde_json::{Value, json};
 
-use crate::harness::{Jackfield, Ran, Size, Terminal, jackfield, kept};
+use crate::harness::{Jackfield, McpServer, Ran, Size, Terminal, jackfield, kept};
 
 /// A conversation that is kept in a file of its own, at its first question.
 async fn asking(turns: Vec<Turn>, more: &str) -> (Terminal, ScriptedClaude, tempfile::TempDir) {
@@ -279,7 +279,13 @@ async fn an_answer_that_no_process_has_heard_is_in_the_audit() {
     let (mut terminal, _claude, folder) = asking(vec![sum("1+1")], "").await;
     let asked = open(folder.path()).await;
     terminal.kill().await;
-    let allowed = approvals(folder.path(), ["allow", id(&asked[0])]).await;
+    let edited = [
+        "allow",
+        id(&asked[0]),
+        "--edit",
+        r#"{"expression": "40+2"}"#,
+    ];
+    let allowed = approvals(folder.path(), edited).await;
     assert_eq!(allowed.code, Some(0), "{allowed:?}");
     let told = audited(folder.path(), ["--who", "мария"]).await;
     let [told] = &told[..] else {
@@ -288,6 +294,67 @@ async fn an_answer_that_no_process_has_heard_is_in_the_audit() {
     assert_eq!(told["outcome"], "open", "{told}");
     assert_eq!(told["who"], json!(["мария, by `jackfield approvals`"]));
     assert_eq!(told["questions"][0]["closed"]["answer"], "allowed");
+    let edited = told["arguments_edited"].as_str();
+    assert!(edited.is_some_and(|text| text.contains("40+2")), "{told}");
+}
+
+#[tokio::test]
+async fn whether_a_call_of_unknown_outcome_is_made_again_is_said_from_elsewhere() {
+    let server = McpServer::new(json!({
+        "tools": [{ "name": "pay", "description": "Pays.", "inputSchema": { "type": "object" } }],
+        "calls": { "pay": [{ "die": 3 }] },
+    }));
+    let turns = [
+        Turn::call("bank__pay", &json!({ "sum": 7 })),
+        Turn::text("who knows"),
+    ];
+    let claude = ScriptedClaude::start(turns).await;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let more = "[policy]\nunknown = \"ask\"\n[policy.tools]\n\"*\" = \"allow\"";
+    let chat = jackfield(["chat"]).servers([("bank", server.entry())]);
+    let chat = chat.at_with(&claude.base_url(), more);
+    let chat = chat.env("JACKFIELD_DB", file(folder.path()));
+    let mut terminal = chat.at_terminal(Size(60, 120));
+    terminal.prompts().await;
+    terminal.line("pay").await;
+    let mut open_one = async || loop {
+        if let [asked] = &open(folder.path()).await[..] {
+            break asked.clone();
+        }
+        terminal.shows("answer:").await;
+    };
+    let asked = open_one().await;
+    assert_eq!(asked["kind"], "unknown_outcome", "{asked}");
+    // What would not be done is not taken.
+    for (more, option) in [
+        (["allow", "--edit={}"], "leave `--edit` out"),
+        (["allow", "--session"], "leave `--session` out"),
+        (["deny", "--reason=never"], "leave `--reason` out"),
+    ] {
+        let refused = approvals(folder.path(), [more[0], id(&asked), more[1]]).await;
+        refused.fails(2, "its outcome is not known", option);
+    }
+    let again = approvals(folder.path(), ["allow", id(&asked)]).await;
+    assert_eq!(again.code, Some(0), "{again:?}");
+    // It came to nothing again, and is asked about again.
+    let again = loop {
+        let again = open_one().await;
+        if id(&again) != id(&asked) {
+            break again;
+        }
+    };
+    assert_eq!(server.count("call pay"), 2);
+    let reported = approvals(folder.path(), ["deny", id(&again)]).await;
+    assert_eq!(reported.code, Some(0), "{reported:?}");
+    terminal.shows("\nwho knows\n").await;
+    terminal.prompts().await;
+    let told = outcomes(&claude, 1);
+    assert!(told.contains("Outcome unknown"), "{told}");
+    assert_eq!(
+        audited(folder.path(), ["--outcome", "unknown"]).await.len(),
+        1
+    );
+    kept(&claude);
 }
 
 #[tokio::test]

@@ -16,9 +16,9 @@ use crate::policy::Permission;
 use crate::setup::Setup;
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
-use crate::tool_input::ToolInput;
+use crate::tool_input::{JsonInput, ToolInput};
 use crate::usage::Usage;
-use crate::wait::{CancelCause, Delivery, DeliveryBody, Wait, WaitEnd};
+use crate::wait::{Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, WaitEnd};
 
 /// One thing that an audit tells.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,7 +64,7 @@ pub struct AuditedCall {
     pub call: Arc<ToolCall>,
     /// How it came to its outcome, if it has one.
     pub closed: Option<AuditedEnd>,
-    /// What it was run with, where somebody changed it.
+    /// What it was run with, or is to be, where somebody changed it.
     pub edited: Option<Arc<ToolInput>>,
     /// What its tool may recognise it by, the same for all tries.
     pub key: IdempotencyKey,
@@ -326,14 +326,24 @@ impl Folding<'_> {
             delivery: delivery.id.clone(),
         };
         let call = self.waits.get(wait).cloned();
-        let Some(question) = call
-            .and_then(|call| self.call(&call))
-            .and_then(|call| call.questions.iter_mut().find(|q| q.wait.id == *wait))
-        else {
+        let Some(call) = call.and_then(|call| self.call(&call)) else {
+            return;
+        };
+        let Some(question) = call.questions.iter_mut().find(|q| q.wait.id == *wait) else {
             return;
         };
         match &mut question.closed {
-            None => question.closed = Some((delivery.at, end)),
+            None => {
+                question.closed = Some((delivery.at, end));
+                if let Answer::Approval(Approval::Granted {
+                    edited: Some(fields),
+                    ..
+                }) = answer
+                {
+                    let input = JsonInput::from(fields.as_ref().clone());
+                    call.edited = Some(Arc::new(ToolInput::Json(input)));
+                }
+            }
             // When it was said counts, not when it was heard.
             Some((at, known)) if *known == end => *at = delivery.at,
             Some(_) => {}

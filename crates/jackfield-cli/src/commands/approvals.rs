@@ -170,8 +170,21 @@ async fn deliver(
             let message = "this call has no JSON arguments that could be edited";
             return Err(Fault::new(Exit::Usage, message).with_help("leave `--edit` out"));
         }
+        (
+            Answering::Allow {
+                for_session: true, ..
+            },
+            WaitKind::UnknownOutcome,
+        ) => {
+            let message = "its outcome is not known: this call alone can be run again";
+            return Err(Fault::new(Exit::Usage, message).with_help("leave `--session` out"));
+        }
         (Answering::Allow { .. }, WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Retry)
+        }
+        (Answering::Deny(reason), WaitKind::UnknownOutcome) if !reason.is_empty() => {
+            let message = "its outcome is not known: a no has the model told so, and nothing else";
+            return Err(Fault::new(Exit::Usage, message).with_help("leave `--reason` out"));
         }
         (Answering::Deny(_), WaitKind::UnknownOutcome) => {
             Answer::UnknownOutcome(UnknownAnswer::Report)
