@@ -350,6 +350,15 @@ async fn health_needs_no_token_and_the_document_describes_every_path() {
             );
         }
     }
+    // What is not there is named as it was asked for.
+    for (method, path, status) in [
+        ("GET", "/api/v1/turns", 404),
+        ("PATCH", "/api/v1/sessions", 405),
+    ] {
+        let problem = gateway.raw(method, path).answered().await.is(status);
+        let detail = problem["detail"].as_str().expect("a detail");
+        assert!(detail.contains(path), "{problem}");
+    }
     let page = gateway.get("/api/v1/docs").answered().await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     // It names nothing that is elsewhere.

@@ -26,10 +26,9 @@ mod usage;
 mod wire;
 
 use axum::Router;
-use axum::body::Body;
-use axum::extract::Request;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
+use http::{Method, Uri};
 use jackfield_dialect_kit::serve::ServeError;
 
 pub(crate) use self::health::Written;
@@ -95,19 +94,14 @@ pub(crate) fn router() -> Router<Gateway> {
         .nest(document::ROOT, api)
 }
 
-async fn no_such_address(request: Request<Body>) -> Response {
-    let detail = format!(
-        "there is nothing at {}; /api/v1/docs shows what there is",
-        request.uri().path()
-    );
+// What is nested is told its path from there on.
+async fn no_such_address(uri: Uri) -> Response {
+    let (root, path) = (document::ROOT, uri.path());
+    let detail = format!("there is nothing at {root}{path}; {root}/docs shows what there is");
     Problem::new(Kind::NotFound, detail).into_response()
 }
 
-async fn wrong_method(request: Request<Body>) -> Response {
-    let detail = format!(
-        "{} does not take {}",
-        request.uri().path(),
-        request.method()
-    );
+async fn wrong_method(method: Method, uri: Uri) -> Response {
+    let detail = format!("{}{} does not take {method}", document::ROOT, uri.path());
     Problem::new(Kind::MethodNotAllowed, detail).into_response()
 }
