@@ -98,3 +98,51 @@ async fn what_is_told_again_has_the_events_that_it_had() {
     }
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn a_response_that_is_not_stored_is_neither_looked_at_nor_gone_on_from() {
+    let claude = ScriptedClaude::start([Turn::text("Yes.").again()]).await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions).await;
+    let responses = "/v1/responses";
+    let respond = |body: Value| gateway.post(responses, &body).answered();
+    // Tools of this side may run in all of them, so that their turns are in the journal.
+    let asked = json!({ "model": MODEL, "input": "hi", "store": false });
+    let unstored = respond(asked).await;
+    assert!(!unstored.header("x-session-id").is_empty(), "{unstored:?}");
+    let unstored = unstored.is(200);
+    let stored = respond(json!({ "model": MODEL, "input": "hi" }))
+        .await
+        .is(200);
+    let chat = json!({ "model": MODEL, "messages": [{ "role": "user", "content": "hi" }] });
+    let chat = gateway.post("/v1/chat/completions", &chat).answered().await;
+    let chat = chat.is(200)["id"]
+        .as_str()
+        .expect("an id")
+        .replace("chatcmpl-", "resp_");
+    let id = |response: &Value| response["id"].as_str().expect("an id").to_owned();
+    let written_otherwise = id(&stored).replace("_0", "_00");
+    for (previous, is_there) in [
+        (id(&unstored), false),
+        // What was told in another language is no response.
+        (chat, false),
+        (written_otherwise, false),
+        (id(&stored), true),
+    ] {
+        let next = json!({ "model": MODEL, "input": "and?", "previous_response_id": previous });
+        let next = respond(next).await;
+        let looked_at = gateway
+            .get(&format!("{responses}/{previous}"))
+            .answered()
+            .await;
+        if is_there {
+            assert_eq!((next.status, looked_at.status), (200, 200), "{next:?}");
+        } else {
+            let refused = next.is(400);
+            assert_eq!(refused["error"]["code"], "previous_response_not_found");
+            assert_eq!(refused["error"]["param"], "previous_response_id");
+            assert_eq!(looked_at.status, 404, "{looked_at:?}");
+        }
+    }
+    gateway.end().await;
+}

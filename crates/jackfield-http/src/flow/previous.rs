@@ -1,10 +1,14 @@
 //! Replies by their ids: gone on from, looked at, withdrawn.
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_openai::responses::DIALECT;
 use jackfield_dialect_openai::responses::serve::about_id;
+use jackfield_domain::caller::Caller;
+use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_engine::{Engine, Loaded, Mark, Place};
+use serde_json::{Map, Value};
 
 use super::asked::Asked;
 use crate::failures::of_engine;
@@ -17,7 +21,8 @@ pub(crate) struct Told {
     pub(crate) turn: TurnId,
 }
 
-/// The reply of an id without its dialect's prefix, if it is one of this principal's and was not withdrawn.
+/// The reply of an id without its dialect's prefix, if it is one of this principal's that is kept, and was not
+/// withdrawn.
 ///
 /// # Errors
 ///
@@ -27,6 +32,9 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
     let (turn, segment) = id.rsplit_once('_').ok_or_else(none)?;
     let turn = TurnId::parse(turn).map_err(|_| none())?;
     let segment = segment.parse().map_err(|_| none())?;
+    if format!("{turn}_{segment}") != id {
+        return Err(none());
+    }
     let found = engine.find(principal, &[Mark::Turn(turn)], 1).await;
     let found = found.map_err(|error| of_engine(&error))?;
     let found = found.into_iter().next().ok_or_else(none)?;
@@ -35,7 +43,7 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
     let is_withdrawn = loaded.deliveries.iter().any(|delivery| {
         matches!(&delivery.body, DeliveryBody::Withdrawn { turn } if *turn == found.turn)
     });
-    if is_withdrawn {
+    if is_withdrawn || !is_kept(&loaded, &found.turn) {
         return Err(none());
     }
     Ok(Told {
@@ -44,6 +52,30 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
         session: found.session,
         turn: found.turn,
     })
+}
+
+/// Whether the replies of a turn were told as responses that are kept: a turn may be in the journal because of
+/// its tools, and its client may have said that nothing of it is to be found.
+fn is_kept(loaded: &Loaded, turn: &TurnId) -> bool {
+    let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
+    let caller = facts.find_map(|fact| {
+        if let Fact::TurnOpened {
+            setup,
+            turn: opened,
+            ..
+        } = fact
+            && opened == turn
+        {
+            setup.caller.as_deref()
+        } else {
+            None
+        }
+    });
+    let store = |caller: &Caller| {
+        let echo: Map<String, Value> = serde_json::from_str(caller.echo.as_deref()?).ok()?;
+        echo.get("store")?.as_bool()
+    };
+    caller.is_some_and(|caller| *caller.dialect == *DIALECT && store(caller) != Some(false))
 }
 
 /// There is no such reply.

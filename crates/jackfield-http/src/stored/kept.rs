@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{About, ServeError};
-use jackfield_dialect_openai::responses::DIALECT;
 use jackfield_dialect_openai::responses::serve as dialect;
 use jackfield_dialect_openai::responses::stream::Standing;
 use jackfield_domain::block::Content;
@@ -51,11 +50,7 @@ pub(super) async fn find(
 ) -> Result<KeptResponse, ServeError> {
     let found = previous::find(gateway.engine(), principal, id).await?;
     let reading = Reading::of(found.loaded.steps, &found.turn, found.segment);
-    let is_it = |about: &About| {
-        // One id, written in one way; and one that was to be kept.
-        about.id == id && about.echo.get("store") != Some(&Value::Bool(false))
-    };
-    let about = about(gateway, &reading).filter(is_it);
+    let about = about(gateway, &reading);
     let about = about.ok_or_else(|| previous::none(id))?;
     Ok(KeptResponse {
         about,
@@ -109,14 +104,11 @@ fn opened_with(opening: &Opening) -> Vec<Message> {
     }
 }
 
-/// What a response says of itself; `None` if there is none, or if it was told in another dialect.
+/// What a response says of itself; `None` if the turn has none of this place.
 fn about(gateway: &Gateway, reading: &Reading) -> Option<About> {
     let begun = reading.begun?;
     let setup = reading.segments.as_ref()?.turn().setup();
     let caller = setup.caller.as_ref()?;
-    if *caller.dialect != *DIALECT {
-        return None;
-    }
     let (turn, segment) = (&reading.turn, reading.segment);
     let echo = caller.echo.as_deref().map(serde_json::from_str);
     let mut echo: Map<String, Value> = echo.and_then(Result::ok).unwrap_or_default();
