@@ -16,7 +16,7 @@ use tokio::sync::OwnedMutexGuard;
 use crate::begin::Begun;
 use crate::engine::Engine;
 use crate::error::EngineError;
-use crate::listening::Hearing;
+use crate::listening::{Hearing, was_unheard};
 use crate::openings::{Opening, Sent};
 use crate::options::Disconnect;
 
@@ -271,8 +271,9 @@ fn is_withdrawn(turn: &TurnId, loaded: &Loaded) -> bool {
     )
 }
 
-/// Whether a turn failed before its model had said anything, by something that may pass: whoever sends the
-/// request again wants it tried again, and there is nothing of it that would be done twice.
+/// Whether a turn ended before its model had said anything, by something that may pass, or because nobody
+/// listened to it any more: whoever sends the request again wants it tried again, and there is nothing of it
+/// that would be done twice.
 fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
     let (mut is_its, mut has_replied) = (false, false);
     for fact in loaded.steps.iter().flat_map(|step| &step.facts) {
@@ -285,10 +286,10 @@ fn came_to_nothing(turn: &TurnId, loaded: &Loaded) -> bool {
                         TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure) => {
                             failure.advice != RetryAdvice::Never
                         }
-                        TurnEnd::Answered(_)
-                        | TurnEnd::Cancelled(_)
-                        | TurnEnd::ClientExpired
-                        | TurnEnd::Limited { .. } => false,
+                        TurnEnd::Cancelled(_) => was_unheard(turn, loaded),
+                        TurnEnd::Answered(_) | TurnEnd::ClientExpired | TurnEnd::Limited { .. } => {
+                            false
+                        }
                     };
             }
             Fact::CallAccepted { .. }

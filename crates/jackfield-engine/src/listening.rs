@@ -10,7 +10,7 @@ use std::time::Duration;
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_ports::journal::JournalError;
+use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
@@ -229,6 +229,20 @@ impl Connection {
     }
 }
 
+/// The delivery by which a turn is cancelled that nobody listens to.
+fn unheard(turn: &TurnId) -> Option<DeliveryId> {
+    DeliveryId::parse(&format!("unheard-{turn}")).ok()
+}
+
+/// Whether a turn was to end because nobody listened to it.
+pub(crate) fn was_unheard(turn: &TurnId, loaded: &Loaded) -> bool {
+    let unheard = unheard(turn);
+    loaded
+        .deliveries
+        .iter()
+        .any(|delivery| Some(&delivery.id) == unheard.as_ref())
+}
+
 impl Drop for Connection {
     fn drop(&mut self) {
         let listening = &self.engine.shared.listening;
@@ -300,7 +314,7 @@ impl Engine {
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
         let folded = Session::fold(session.clone(), facts);
         let is_open = folded.open_turn().is_some_and(|open| open.id() == turn);
-        let (true, Ok(id)) = (is_open, DeliveryId::parse(&format!("unheard-{turn}"))) else {
+        let (true, Some(id)) = (is_open, unheard(turn)) else {
             return;
         };
         let body = DeliveryBody::Cancel {

@@ -103,13 +103,13 @@ pub(crate) fn request(principal: &str, body: &str, key: Option<&str>, is_repeat:
 }
 
 impl Scene {
-    async fn begin(&self, session: &str, principal: &str, key: Option<&str>) -> Begun {
+    pub(crate) async fn begin(&self, session: &str, principal: &str, key: Option<&str>) -> Begun {
         let message = message(session, caller(principal, "hi", key, &hi()), &hi());
         self.engine.begin(message).await.expect("begun")
     }
 
     /// What such a request collects: the turn's session, if anything is owed to it.
-    async fn owed(&self, request: &Request) -> Option<String> {
+    pub(crate) async fn owed(&self, request: &Request) -> Option<String> {
         match self.engine.collect(request).await.expect("readable") {
             Collected::New(_) => None,
             Collected::Owed(begun) => Some(begun.session.to_string()),

@@ -31,4 +31,5 @@ mod running;
 mod schemas;
 mod script;
 mod second;
+mod unheard;
 mod watching;
