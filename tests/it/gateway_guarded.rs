@@ -379,39 +379,6 @@ async fn a_client_that_went_away_gets_its_answer_and_nothing_is_begun_twice() {
 }
 
 #[tokio::test]
-async fn a_turn_is_cancelled_with_its_client_if_that_is_set() {
-    for stream in [false, true] {
-        let gate = Gate::new();
-        let claude = ScriptedClaude::start([Turn::text("Lost.").pause_after(0, &gate)]).await;
-        let sessions = Kept::new();
-        let more = "[serve]\ndisconnect = \"cancel\"\nkeep_alive = \"20ms\"\n";
-        let gateway = gateway(&claude, &sessions, more).await;
-        let mut body = asks("Do it.");
-        body["stream"] = stream.into();
-        let mut asking = gateway.post(CHAT, &body).sent().await;
-        gate.reached().await;
-        if stream {
-            // Something of its answer was written, and not all.
-            asking.until(": keep-alive").await;
-        }
-        drop(asking);
-        let cancelled = async {
-            loop {
-                let rows = listed(&sessions).await;
-                if rows.first().is_some_and(|row| row["open"].is_null()) {
-                    return;
-                }
-            }
-        };
-        let patience = std::time::Duration::from_secs(30);
-        let ended = tokio::time::timeout(patience, cancelled).await;
-        assert!(ended.is_ok(), "it goes on (stream: {stream})");
-        gate.open();
-        gateway.end().await;
-    }
-}
-
-#[tokio::test]
 async fn a_key_is_used_for_one_request_and_its_answer_given_again() {
     let claude = ScriptedClaude::start([Turn::text("One."), Turn::text("Two.")]).await;
     let sessions = Kept::new();

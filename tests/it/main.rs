@@ -38,6 +38,7 @@ mod gateway_guarded;
 mod gateway_hostile;
 mod gateway_matrix;
 mod gateway_sessions;
+mod gateway_stopped;
 mod gateway_tools;
 mod harness;
 mod interrupting;

@@ -75,6 +75,17 @@ pub enum Located {
         /// The session.
         session: SessionId,
     },
+    /// It brings results once more, and says something beside them that it did not say then, as where
+    /// somebody broke off the reply to them and said something else: what is new of it opens another turn.
+    More {
+        /// Where the session is to be forked before; behind the results, if that is known, and not behind
+        /// what was said to them.
+        at: Option<ForkPlace>,
+        /// The session.
+        session: SessionId,
+        /// What is new of it.
+        words: Arc<Message>,
+    },
     /// It belongs to no session that is known.
     New,
     /// It brings results that cannot be taken.
@@ -107,10 +118,19 @@ pub struct Traces {
     /// Its beginnings that may be all that a session knows, the longest first: how many messages they have,
     /// and their keys.
     beginnings: Vec<(usize, Digest)>,
-    /// The results that it brings.
-    results: Vec<Arc<ToolOutcome>>,
+    /// What it brings.
+    brings: Brings,
     /// The key of all of it.
     view: Option<Digest>,
+}
+
+/// What a history ends with that brings results.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Brings {
+    /// The results, in the order of their calls. Words that follow them belong to the last one.
+    pub(crate) results: Vec<Arc<ToolOutcome>>,
+    /// These words: a part each of the last result.
+    pub(crate) words: Vec<Block>,
 }
 
 impl Traces {
@@ -120,14 +140,14 @@ impl Traces {
         let (beginnings, view) = beginnings(history);
         Self {
             beginnings,
-            results: results(history),
+            brings: brings(history),
             view,
         }
     }
 
     /// The calls whose results it brings; no more of them than a conversation comes to have.
     pub fn calls(&self) -> impl Iterator<Item = &ToolCallId> {
-        let results = self.results.iter().take(MOST_TRACES);
+        let results = self.brings.results.iter().take(MOST_TRACES);
         results.map(|result| &result.call)
     }
 
@@ -171,7 +191,7 @@ pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located 
     };
     let asked = |known: &&Known| history.calls().any(|call| known.has_asked(call));
     if let Some(known) = own().find(asked) {
-        return known.take(history.results.clone());
+        return known.take(history.brings.clone());
     }
     for (place, view) in &history.beginnings {
         let mut fits = own().filter_map(|known| known.at(*view, *place));
@@ -191,9 +211,15 @@ pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located 
 /// of the model is taken.
 #[must_use]
 pub fn locate_in(history: &[Message], session: &Known) -> Located {
-    let results = results(history);
-    if results.iter().any(|result| session.has_asked(&result.call)) {
-        return session.take(results);
+    let brings = brings(history);
+    let mut results = brings.results.iter();
+    if results.any(|result| session.has_asked(&result.call)) {
+        let mut located = session.take(brings);
+        // Whoever names a session means that one, with what was said in it since.
+        if let Located::More { at, .. } = &mut located {
+            *at = None;
+        }
+        return located;
     }
     let (beginnings, _) = beginnings(history);
     let mut known = beginnings
@@ -227,15 +253,14 @@ pub fn locate_after(
         return None;
     }
     let after = session.after(turn, segment)?;
-    let results = results(history);
-    if results.is_empty() {
+    let brings = brings(history);
+    if brings.results.is_empty() {
         return Some(after);
     }
-    let unknown = results
-        .iter()
-        .find(|result| !session.has_asked(&result.call));
+    let mut results = brings.results.iter();
+    let unknown = results.find(|result| !session.has_asked(&result.call));
     Some(match unknown {
-        None => session.take(results),
+        None => session.take(brings),
         Some(result) => Located::Refused(Refused::Unknown {
             call: result.call.clone(),
         }),
@@ -298,6 +323,11 @@ pub fn in_call_order(messages: &mut [Message]) {
 /// the last one, as nothing else can be told to a turn that waits for it.
 #[must_use]
 pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
+    brings(history).results
+}
+
+/// The results that a history ends with, and the words among them.
+fn brings(history: &[Message]) -> Brings {
     let (before, new) = history.split_at(trailing(history));
     let silent = before
         .iter()
@@ -307,19 +337,25 @@ pub fn results(history: &[Message]) -> Vec<Arc<ToolOutcome>> {
     let places = places(asks.flat_map(|message| message.calls().map(|call| &call.id)));
     let place = |outcome: &ToolOutcome| places.get(&outcome.call).copied().unwrap_or(usize::MAX);
     let mut outcomes: Vec<ToolOutcome> = Vec::new();
-    let mut words = Vec::new();
+    let (mut parts, mut words) = (Vec::new(), Vec::new());
     for block in new.iter().flat_map(|message| &message.blocks) {
         match said(block) {
             Brought::Nothing => {}
             Brought::Outcome(outcome) => outcomes.push(outcome),
-            Brought::Part(part) => words.push(part),
+            Brought::Part(part) => {
+                parts.push(part);
+                words.push(block.clone());
+            }
         }
     }
     outcomes.sort_by_key(place);
     if let Some(last) = outcomes.last_mut() {
-        last.result.content.append(&mut words);
+        last.result.content.append(&mut parts);
     }
-    outcomes.into_iter().map(Arc::new).collect()
+    Brings {
+        results: outcomes.into_iter().map(Arc::new).collect(),
+        words,
+    }
 }
 
 /// The place of each of these calls among them.

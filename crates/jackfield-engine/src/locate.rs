@@ -173,7 +173,8 @@ const fn session_of(located: &Located) -> Option<&SessionId> {
         | Located::Collect { session, .. }
         | Located::Continue { session, .. }
         | Located::Fork { session, .. }
-        | Located::Late { session, .. } => Some(session),
+        | Located::Late { session, .. }
+        | Located::More { session, .. } => Some(session),
         Located::New | Located::Refused(_) => None,
     }
 }
@@ -182,11 +183,14 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
     let facts = || loaded.steps.iter().flat_map(|step| &step.facts);
     let folded = Session::fold(session.clone(), facts());
     let at = match &located {
-        Located::Fork { at, .. } | Located::Late { at: Some(at), .. } => Some(at),
+        Located::Fork { at, .. }
+        | Located::Late { at: Some(at), .. }
+        | Located::More { at: Some(at), .. } => Some(at),
         Located::Answer { .. }
         | Located::Collect { .. }
         | Located::Continue { .. }
         | Located::Late { at: None, .. }
+        | Located::More { at: None, .. }
         | Located::New
         | Located::Refused(_) => None,
     };

@@ -266,13 +266,15 @@ impl Said {
     }
 
     fn result(&mut self, result: &ToolResult) {
-        for part in &result.content {
-            match part {
-                OutcomePart::Audio(audio) => self.medium(&audio.source),
-                OutcomePart::Document(document) => self.medium(&document.source),
-                OutcomePart::Image(image) => self.medium(&image.source),
-                OutcomePart::Text(text) => self.text(text),
-            }
+        result.content.iter().for_each(|part| self.part(part));
+    }
+
+    fn part(&mut self, part: &OutcomePart) {
+        match part {
+            OutcomePart::Audio(audio) => self.medium(&audio.source),
+            OutcomePart::Document(document) => self.medium(&document.source),
+            OutcomePart::Image(image) => self.medium(&image.source),
+            OutcomePart::Text(text) => self.text(text),
         }
     }
 
@@ -286,6 +288,23 @@ pub(crate) fn of_result(result: &ToolResult) -> Digest {
     let mut said = Said::default();
     said.result(result);
     said.digest()
+}
+
+/// How many of the words that a result ends with were said when it was brought, if it differs from what was
+/// brought in the others alone: the most of them that may have been.
+pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) -> Option<usize> {
+    let own = result.content.len().checked_sub(words)?;
+    let (own, words) = result.content.split_at(own);
+    let mut said = Said::default();
+    own.iter().for_each(|part| said.part(part));
+    let mut known = (said.digest() == brought).then_some(0);
+    for (place, part) in (1..).zip(words) {
+        said.part(part);
+        if said.digest() == brought {
+            known = Some(place);
+        }
+    }
+    known
 }
 
 /// What the arguments of a call say: equal for JSON that differs only in the order of keys, in whitespace

@@ -7,8 +7,9 @@ use crate::digest::Digest;
 use crate::fact::{Envelope, Fact, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
-use crate::locate::key::of_result;
-use crate::locate::{Located, Refused};
+use crate::locate::key::{of_result, said_before};
+use crate::locate::{Brings, Located, Refused};
+use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
 use crate::setup::Opening;
 use crate::view::{Segments, told};
@@ -32,6 +33,8 @@ struct Turn {
     /// The late results that it began with.
     late: BTreeMap<ToolCallId, Digest>,
     ordinal: u32,
+    /// Its round.
+    round: u32,
     /// Which reply of it is being told.
     segment: u32,
     view: Option<Digest>,
@@ -40,6 +43,8 @@ struct Turn {
 /// A call that a client was handed.
 #[derive(Clone, Debug, PartialEq)]
 struct Call {
+    /// The round that made it.
+    round: u32,
     /// With which reply of its turn it was handed out.
     segment: u32,
     state: State,
@@ -79,6 +84,7 @@ impl Known {
                 known.hand_over(segments);
             }
             if let (Some(turn), Some(segments)) = (known.turns.last_mut(), &segments) {
+                turn.round = segments.turn().rounds();
                 turn.segment = segments.now();
             }
         }
@@ -105,8 +111,10 @@ impl Known {
 
     /// What results are to it of which it has asked for one at least.
     #[must_use]
-    pub fn take(&self, results: Vec<Arc<ToolOutcome>>) -> Located {
-        match self.weigh(&results) {
+    pub(crate) fn take(&self, brings: Brings) -> Located {
+        let weighed = self.weigh(&brings);
+        let Brings { results, words } = brings;
+        match weighed {
             Err(refused) => Located::Refused(refused),
             Ok((turn, Weighed::Waits)) => Located::Answer {
                 results,
@@ -118,6 +126,18 @@ impl Known {
                 session: self.session.clone(),
                 turn: turn.id.clone(),
             },
+            Ok((turn, Weighed::More { at, known })) => {
+                let new = words.into_iter().skip(known).collect();
+                Located::More {
+                    at: Some(ForkPlace {
+                        ordinal: turn.ordinal,
+                        round: at,
+                        turn: turn.id.clone(),
+                    }),
+                    session: self.session.clone(),
+                    words: Arc::new(Message::new(Role::User, new)),
+                }
+            }
             Ok((turn, Weighed::TooLate)) => self.late(turn, results),
         }
     }
@@ -194,6 +214,7 @@ impl Known {
                     is_over: false,
                     late: late.collect(),
                     ordinal: *ordinal,
+                    round: 0,
                     segment: 0,
                     view: None,
                 });
@@ -217,6 +238,7 @@ impl Known {
                     (&wait.kind, self.turns.len().checked_sub(1))
                 {
                     let call = Call {
+                        round: self.turns.last().map_or(0, |turn| turn.round),
                         segment: self.turns.last().map_or(0, |turn| turn.segment),
                         state: State::Open,
                         turn,
@@ -267,14 +289,16 @@ impl Known {
     }
 
     /// What results are to the turn that asked for them.
-    fn weigh(&self, results: &[Arc<ToolOutcome>]) -> Result<(&Turn, Weighed), Refused> {
+    fn weigh(&self, brings: &Brings) -> Result<(&Turn, Weighed), Refused> {
+        let Brings { results, words } = brings;
         let unknown = |result: &Arc<ToolOutcome>| Refused::Unknown {
             call: result.call.clone(),
         };
         let mut of = None;
         let mut again = None;
+        let mut more = None;
         let mut too_late = false;
-        for result in results {
+        for (place, result) in (1..).zip(results) {
             let call = self
                 .calls
                 .get(&result.call)
@@ -285,8 +309,19 @@ impl Known {
             match call.state {
                 State::Brought(brought, segment) => {
                     if of_result(&result.result) != brought {
-                        let call = result.call.clone();
-                        return Err(Refused::Conflict { call });
+                        // Words stand behind the last result, and are none.
+                        let words = if place == results.len() {
+                            words.len()
+                        } else {
+                            0
+                        };
+                        let known = said_before(&result.result, words, brought);
+                        let at = self.closed(call).filter(|_| words > 0);
+                        let (Some(known), Some(at)) = (known, at) else {
+                            let call = result.call.clone();
+                            return Err(Refused::Conflict { call });
+                        };
+                        more = Some(Weighed::More { at, known });
                     }
                     again = again.max(Some(segment));
                 }
@@ -311,6 +346,7 @@ impl Known {
                     calls: calls.collect(),
                 });
             }
+            (true, Some(_)) if let Some(more) = more => (turn, more),
             // The turn is about to end without them, and says so.
             (true, _) if too_late && !turn.is_over => (turn, Weighed::Again(turn.segment)),
             (true, _) if too_late => (turn, Weighed::TooLate),
@@ -321,6 +357,15 @@ impl Known {
             (true, Some(segment)) => (turn, Weighed::Again(segment)),
             (true, None) => (turn, Weighed::TooLate),
         })
+    }
+
+    /// Where the round of a call ends, as [`ForkPlace`] has it; `None` while it goes on.
+    fn closed(&self, call: &Call) -> Option<Option<u32>> {
+        let turn = self.turns.get(call.turn)?;
+        if turn.round > call.round {
+            return Some(Some(call.round));
+        }
+        turn.is_over.then_some(None)
     }
 
     /// Results that a turn has ended without, or that it broke off behind.
@@ -361,6 +406,9 @@ impl Known {
 enum Weighed {
     /// They were brought before: this reply answers them.
     Again(u32),
+    /// They were brought before, with this many of the words that stand beside them now; the round that asked
+    /// for them ends there.
+    More { at: Option<u32>, known: usize },
     /// It has ended without them, or broke off behind them.
     TooLate,
     /// It waits for them.

@@ -247,7 +247,7 @@ proptest! {
     }
 }
 
-fn simple(session: &str) -> Talk {
+pub(crate) fn simple(session: &str) -> Talk {
     let mut talk = Talk::new(session, false);
     talk.say("hi", &[vec![Part::Text("Hello!".into())]]);
     talk

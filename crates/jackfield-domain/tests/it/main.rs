@@ -15,6 +15,7 @@ mod examples;
 mod limits;
 mod locating;
 mod locating_after;
+mod locating_more;
 mod loop_properties;
 mod recovery;
 mod replay;

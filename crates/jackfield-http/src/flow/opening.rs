@@ -202,6 +202,15 @@ impl Opens<'_> {
                 self.begin(session, Opening::ClientResults(results), setup)
                     .await
             }
+            Located::More { at, session, words } => {
+                let session = match at {
+                    Some(at) => self.fork(&session, &at).await?,
+                    None => session,
+                };
+                // The request is one that brings results: so it is here, too.
+                self.begin(session, Opening::UserMessage(words), setup)
+                    .await
+            }
             Located::New => {
                 let session = new_session()?;
                 self.begin(session, self.opening(&[], 0)?, None).await

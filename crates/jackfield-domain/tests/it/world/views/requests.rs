@@ -1,9 +1,13 @@
 //! Where a client's next requests belong, by the history that it was shown.
 
-use jackfield_domain::block::{Block, RanBy};
+use std::sync::Arc;
+
+use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::fork::{self, ForkPlace};
 use jackfield_domain::locate::{self, Known, Located, Refused, Traces};
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::OutcomePart;
 use jackfield_domain::wait::WaitEnd;
 
 use super::super::scenario::PRINCIPAL;
@@ -65,12 +69,52 @@ impl World {
             let detail = format!("{located:#?} of {history:#?}");
             self.violate(Property::RequestsAreFound, detail);
         }
+        self.check_more(history);
         let mut other = history.to_vec();
         let last = other.last_mut().expect("results");
-        last.blocks.push(Block::text("and more"));
+        for block in &mut last.blocks {
+            if let Content::ToolOutcome(outcome) = &mut block.content {
+                let more = OutcomePart::Text("and more".into());
+                Arc::make_mut(outcome).result.content.push(more);
+            }
+        }
         let located = self.locate(&other, self.steps.len());
         if !matches!(located, Located::Refused(Refused::Conflict { .. })) {
             self.violate(Property::RequestsAreFound, format!("{located:#?}"));
+        }
+    }
+
+    /// The same results, and words beside them: they follow the results, and nothing that came behind those.
+    fn check_more(&mut self, history: &[Message]) {
+        let mut more = history.to_vec();
+        let last = more.last_mut().expect("results");
+        last.blocks.push(Block::text("and more"));
+        let located = self.locate(&more, self.steps.len());
+        let facts = self.steps.iter().flat_map(|step| &step.facts);
+        let places = fork::places(self.session().clone(), facts);
+        let last_result = locate::results(history).pop();
+        let follows = |at: &ForkPlace| {
+            let mut places = places.iter().filter(|known| known.place == *at);
+            let said = places.next().and_then(|known| known.messages.last());
+            let mut blocks = said.into_iter().flat_map(|message| &message.blocks);
+            blocks.any(|block| match (&block.content, &last_result) {
+                (Content::ToolOutcome(said), Some(brought)) => said.call == brought.call,
+                _ => false,
+            })
+        };
+        let is_right = match &located {
+            Located::More {
+                at: Some(at),
+                words,
+                ..
+            } => words.to_text() == "and more" && follows(at),
+            // The turn that was opened with what came too late has no such words.
+            Located::Late { .. } => self.has_missed(),
+            _ => false,
+        };
+        if !is_right {
+            let detail = format!("{located:#?} of {more:#?}");
+            self.violate(Property::RequestsAreFound, detail);
         }
     }
 
