@@ -21,4 +21,5 @@ mod rendering;
 mod scene;
 mod starting;
 mod tools;
+mod wording;
 mod wrapping;

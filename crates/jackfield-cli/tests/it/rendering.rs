@@ -6,7 +6,6 @@ use jackfield_cli::fault::Fault;
 use jackfield_cli::render::human::{Human, Look};
 use jackfield_cli::render::json::Json;
 use jackfield_cli::render::screen::Screen;
-use jackfield_cli::render::words::{arguments, printable, shortened, time, typed, whole_arguments};
 use jackfield_cli::render::{Event, Manner, View as _, called, write_fault};
 use jackfield_domain::delta::BlockStart;
 use jackfield_domain::fact::{CallEnd, ToolUse, TurnEnd};
@@ -15,11 +14,9 @@ use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_engine::{AnswerFit, Problem};
 use std::io::Write;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use crate::scene::{Scene, report};
 
@@ -442,73 +439,4 @@ fn a_fault_is_its_messages_its_causes_and_what_to_do() {
             .unwrap()
             .starts_with("\u{1b}[1m\u{1b}[31merror\u{1b}[0m: ")
     );
-}
-
-#[test]
-fn texts_are_shortened_between_characters_and_made_one_line() {
-    assert_eq!(shortened("a\n b\t\tc", 10), "a b c");
-    assert_eq!(shortened("机器学习 и ещё", 4), "机器学习…");
-    assert_eq!(shortened(&"x".repeat(1_000_000), 3), "xxx…");
-    assert_eq!(
-        printable("a\u{1b}[31mb\n\tc\u{9b}"),
-        "a\u{fffd}[31mb\n\tc\u{fffd}"
-    );
-    assert_eq!(printable("one\r\ntwo\r"), "one\ntwo");
-    let long = ToolInput::Text("y".repeat(500).into());
-    assert_eq!(arguments(&long).chars().count(), 161);
-    assert_eq!(arguments(&ToolInput::Json(JsonInput::parse(""))), "");
-}
-
-/// Whoever says yes has to have seen what runs, whatever names and values a model chooses.
-#[test]
-fn arguments_are_shown_as_what_they_are() {
-    let json = |raw: &str| ToolInput::Json(JsonInput::parse(raw));
-    for (raw, shown) in [
-        (r#"{"path": "a", "n-1.x": 2}"#, "path: \"a\"\nn-1.x: 2"),
-        // A name that looks like other arguments.
-        (
-            r#"{"path: \"safe.txt\"\nx": 1}"#,
-            r#""path: \"safe.txt\"\nx": 1"#,
-        ),
-        (r#"{"": 1, "a b": 2}"#, "\"\": 1\n\"a b\": 2"),
-        // What is not seen, turns text around, or is a space that is none.
-        (
-            "{\"p\u{200b}\": \"a\u{a0}b\u{202e}c\u{9b}\u{e0041}\"}",
-            "\"p<U+200B>\": \"a<U+00A0>b<U+202E>c<U+009B><U+E0041>\"",
-        ),
-        // What is sent, where more was written.
-        (r#"{"path": "safe", "path": "rm"}"#, "path: \"rm\""),
-        ("{\"n\": 9007199254740993}", "n: 9007199254740993"),
-        ("{\"n\": 1e2}", "n: 100.0"),
-    ] {
-        assert_eq!(whole_arguments(&json(raw), "\n"), shown, "{raw}");
-    }
-    let text = ToolInput::Text("\tone\r\n\u{2066}two".into());
-    let shown = "\tone<U+000D>\n<U+2066>two";
-    assert_eq!(whole_arguments(&text, "\n"), shown);
-    // In one line, too.
-    let spaces = json("{\"a\": \"b\u{2003}c\"}");
-    assert_eq!(arguments(&spaces), "a: \"b<U+2003>c\"");
-}
-
-#[test]
-fn arguments_are_edited_as_what_is_sent_with_nothing_hidden() {
-    let raw = "{\"a\": 1, \"a\": \"x\u{200b}\u{e0041}\u{202e}\", \"b\": 1.0}";
-    let input = JsonInput::parse(raw);
-    let fields = input.object().unwrap();
-    let shown = typed(fields);
-    assert_eq!(shown, r#"{"a":"x\u200b\udb40\udc41\u202e","b":1.0}"#);
-    assert_eq!(JsonInput::parse(&shown).object().unwrap(), fields);
-}
-
-#[test]
-fn times_are_as_exact_as_people_want_them() {
-    for (millis, words) in [
-        (0, "<1 ms"),
-        (17, "17 ms"),
-        (1_249, "1.2 s"),
-        (61_000, "1 min 1 s"),
-    ] {
-        assert_eq!(time(Duration::from_millis(millis)), words);
-    }
 }

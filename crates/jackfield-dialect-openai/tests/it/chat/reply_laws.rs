@@ -484,33 +484,3 @@ fn without_state(message: &Message) -> Vec<Block> {
     }
     message.blocks
 }
-
-#[test]
-fn a_failure_is_the_last_thing_that_is_told() {
-    let failure = jackfield_domain::failure::ModelFailure::new(
-        jackfield_domain::failure::ModelFailureKind::RateLimited,
-        Phase::MidReply,
-        "too much",
-    );
-    let mut encoder = Encoder::new("chatcmpl-1", "m", 1);
-    let mut decoder = Decoder::new(owner());
-    for event in encoder.begin() {
-        decoder.push(None, &event.data).expect("a sound beginning");
-    }
-    let last = encoder.fail(&failure);
-    let fault = decoder.push(None, &last.data).expect_err("a failure");
-    assert_eq!(
-        fault.failure().kind,
-        jackfield_domain::failure::ModelFailureKind::RateLimited
-    );
-}
-
-#[test]
-fn usage_is_told_only_where_it_is_asked_for() {
-    let mut end = ReplyEnd::new(FinishReason::Stop);
-    end.usage = Some(jackfield_domain::usage::Usage::default());
-    let plain = Encoder::new("chatcmpl-1", "m", 1).finish(&end);
-    let asked = Encoder::new("chatcmpl-1", "m", 1).with_usage().finish(&end);
-    let tells = |events: &[SseEvent]| events.iter().any(|event| event.data.contains("usage"));
-    assert!(!tells(&plain) && tells(&asked));
-}

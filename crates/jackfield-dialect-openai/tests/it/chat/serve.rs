@@ -1,6 +1,7 @@
 //! Serving: what clients are told, and what is refused.
 
 mod bytes;
+mod encoded;
 pub(crate) mod errors;
 mod fields;
 mod goldens;
