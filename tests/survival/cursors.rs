@@ -46,13 +46,15 @@ async fn survive(when: When) -> Survived {
             When::AfterAcceptance(time) | When::AfterStart(time) => Some(time),
             When::At(..) | When::Never => None,
         };
-        let is_over = watcher.watch(&mut gateway, kill).await;
+        let is_told = watcher.watch(&mut gateway, kill).await;
+        // It may be killed when all was told and the connection was about to end: the next one is asked then.
+        let died = gateway.has_died().await;
+        let is_over = is_told && !died;
         if is_over {
             for wrong in watcher.compare(&mut gateway).await {
                 judge.unanswered(&wrong);
             }
         }
-        let died = gateway.has_died().await;
         let landed = if died { plan } else { When::Never };
         judge.lives(gateway.end().await.killed(died), landed).await;
         if is_over {
@@ -222,7 +224,7 @@ const PLACES: &[(&str, u64)] = &[
     ("during-tool", 4),
 ];
 
-const INSTANTS: u64 = 16;
-/// About how long a turn takes.
-const LONGEST: Duration = Duration::from_millis(300);
+const INSTANTS: u64 = 24;
+/// About how long a turn takes, and a little more.
+const LONGEST: Duration = Duration::from_millis(120);
 const MOST_LIVES: u32 = 6;

@@ -16,6 +16,7 @@ use crate::world::World;
 pub(crate) struct Gateway {
     address: String,
     child: Child,
+    is_killed: bool,
     wrong: JoinHandle<String>,
 }
 
@@ -53,6 +54,7 @@ impl Gateway {
         Ok(Self {
             address,
             child,
+            is_killed: false,
             wrong,
         })
     }
@@ -74,11 +76,12 @@ impl Gateway {
             // A connection that breaks ends, too.
             stream.read_to_end(&mut heard).await.ok()
         };
-        let child = &mut self.child;
+        let (child, is_killed) = (&mut self.child, &mut self.is_killed);
         let end = async {
             match kill {
                 Some(time) => {
                     tokio::time::sleep(time).await;
+                    *is_killed = true;
                     let _dead = child.start_kill();
                 }
                 None => std::future::pending().await,
@@ -95,10 +98,11 @@ impl Gateway {
         heard
     }
 
-    /// Whether it has died by now, or does so at once.
+    /// Whether it has died by now, or does so at once. One that was killed does, however whole its answer is.
     pub(crate) async fn has_died(&mut self) -> bool {
-        // Whoever is killed with an answer half written is gone before its socket is.
-        timeout(MOMENT, self.child.wait()).await.is_ok()
+        // Whoever dies with an answer half written is gone before its socket is.
+        let moment = if self.is_killed { PATIENCE } else { MOMENT };
+        timeout(moment, self.child.wait()).await.is_ok()
     }
 
     /// Kills it, unless it has died, and waits for that.
