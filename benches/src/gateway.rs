@@ -38,8 +38,10 @@ pub struct Answers {
 pub struct Streams {
     /// What the server computed for each.
     pub cpu: Series,
-    /// The time to the first token.
+    /// The time to the first token, where all begin in one instant.
     pub first: Series,
+    /// The time to the first token of a stream that begins by itself, while all others are under way.
+    pub among: Series,
     /// Which server.
     pub kind: Kind,
 }
@@ -102,7 +104,8 @@ pub fn chat(rounds: usize, requests: usize) -> anyhow::Result<Vec<Answers>> {
     })
 }
 
-/// Streams of 100 tokens, one each 10 ms, 64 at once.
+/// Streams of 100 tokens, one each 10 ms, 64 at once: all of them begun in one instant, which is when a server
+/// has all its work at the same time, and begun evenly, as people do, so that 64 are always under way.
 ///
 /// # Errors
 ///
@@ -118,25 +121,35 @@ pub fn streams(rounds: usize) -> anyhow::Result<Vec<Streams>> {
             let streams = Streams {
                 cpu: Series::default(),
                 first: Series::default(),
+                among: Series::default(),
                 kind,
             };
             all.push((Subject::start(&world, kind).await?, streams));
         }
         for nth in 0..=rounds {
             for (subject, streams) in &mut all {
-                let before = subject.cpu()?;
                 let body = load::stream_body(100, 10);
-                let told = load::streams(&subject.base_url, &body, AT_ONCE).await?;
+                // The first of these are not counted: fewer are under way when they begin. What they leave behind
+                // are connections, which all that begin in one instant find.
+                let evenly = load::streams(&subject.base_url, &body, 2 * AT_ONCE, EVENLY).await?;
+                let before = subject.cpu()?;
+                let at_once =
+                    load::streams(&subject.base_url, &body, AT_ONCE, Duration::ZERO).await?;
                 let spent = subject.cpu()?.saturating_sub(before);
-                let whole = told.iter().filter(|told| told.tokens == 100).count();
+                let whole = |told: &&Streamed| told.tokens == 100;
+                let whole = at_once.iter().chain(&evenly).filter(whole).count();
                 ensure!(
-                    whole == AT_ONCE,
+                    whole == 3 * AT_ONCE,
                     "of {} only {whole} were whole",
                     subject.kind
                 );
                 if nth > 0 {
                     streams.cpu.push(spent / AT_ONCE as u32);
-                    told.iter().for_each(|told| streams.first.push(told.first));
+                    at_once
+                        .iter()
+                        .for_each(|told| streams.first.push(told.first));
+                    let among = evenly.iter().skip(AT_ONCE);
+                    among.for_each(|told| streams.among.push(told.first));
                 }
             }
         }
@@ -160,8 +173,9 @@ pub fn slow(at_once: usize) -> anyhow::Result<Vec<(Kind, Slow)>> {
             let idle = subject.memory()?;
             let body = load::stream_body(10, 500);
             let base_url = subject.base_url.clone();
-            let streams =
-                tokio::spawn(async move { load::streams(&base_url, &body, at_once).await });
+            let streams = tokio::spawn(async move {
+                load::streams(&base_url, &body, at_once, Duration::ZERO).await
+            });
             // By then all of them have begun, and none has ended.
             tokio::time::sleep(Duration::from_millis(3_500)).await;
             let busy = subject.memory()?;
@@ -241,3 +255,5 @@ async fn turn(gateway: &Subject, body: &str) -> anyhow::Result<Duration> {
 const CONNECTIONS: usize = 16;
 /// How many streams there are at once.
 const AT_ONCE: usize = 64;
+/// How far apart those begin that begin evenly: a stream takes a second.
+const EVENLY: Duration = Duration::from_micros(1_000_000 / AT_ONCE as u64);

@@ -115,20 +115,30 @@ pub async fn requests(
     Ok(walls?.into_iter().flatten().collect())
 }
 
-/// Opens so many streams at once, each on a connection of its own that is there before.
+/// Opens so many streams, each on a connection of its own that is there before: all of them in one instant, or
+/// one after another, so much time apart, whatever becomes of those before.
 ///
 /// # Errors
 ///
 /// If one does not begin. What breaks off has few tokens.
-pub async fn streams(base_url: &str, body: &str, at_once: usize) -> anyhow::Result<Vec<Streamed>> {
+pub async fn streams(
+    base_url: &str,
+    body: &str,
+    streams: usize,
+    apart: Duration,
+) -> anyhow::Result<Vec<Streamed>> {
     let body = Bytes::from(body.to_owned());
     let mut clients = Vec::new();
-    for _ in 0..at_once {
+    for _ in 0..streams {
         clients.push(Client::connect(base_url).await?);
     }
-    let streams = clients.into_iter().map(|mut client| {
+    let start = tokio::time::Instant::now();
+    let streams = clients.into_iter().zip(0_u32..).map(|(mut client, nth)| {
         let body = body.clone();
         tokio::spawn(async move {
+            if !apart.is_zero() {
+                tokio::time::sleep_until(start + apart * nth).await;
+            }
             let began = Instant::now();
             let mut answer = client.ask(body).await?;
             let (mut first, mut tokens) = (Duration::ZERO, 0);

@@ -291,7 +291,9 @@ fn configure(home: &Path, world: &World, in_a_file: bool) -> anyhow::Result<()> 
          api_key_env = \"\"\napi = \"chat\"\n\n[policy.tools]\n\"*\" = \"allow\"\n"
     );
     std::fs::write(folder.join("jackfield.toml"), config)?;
-    let server = json!({ "command": beside("bench-echo")?, "args": [], "trust": true });
+    // The server of its tools is behind it as the upstream is, and would inherit its core.
+    let echo = beside("bench-echo")?;
+    let server = json!({ "command": "taskset", "args": [LOAD, echo], "trust": true });
     let servers = json!({ "mcpServers": { "echo": server } });
     std::fs::write(folder.join("mcp-servers.json"), servers.to_string())?;
     Ok(())
