@@ -73,6 +73,24 @@ pub struct JournalError {
     pub source: OpenError,
 }
 
+impl JournalError {
+    /// What to do about it, besides what it says itself.
+    #[must_use]
+    pub fn help(&self) -> String {
+        let another = if matches!(self.source, OpenError::Io { .. }) {
+            "a file that can be written"
+        } else {
+            "another file"
+        };
+        match self.place.origin {
+            Origin::Default => format!("name {another} with `--db FILE` or JACKFIELD_DB"),
+            Origin::File(_) | Origin::Flag(_) | Origin::Variable(_) => {
+                format!("name {another}, or leave {} out", self.place.short())
+            }
+        }
+    }
+}
+
 impl JournalConfig {
     /// What is kept of sessions that nobody goes on with.
     #[must_use]

@@ -109,6 +109,11 @@ impl From<EngineError> for Fault {
         if let EngineError::Busy { session, .. } = &error {
             fault = fault.with_help(at_work(session));
         }
+        if let EngineError::Journal(JournalError::Corrupt { .. }) = &error {
+            fault = fault.with_help(
+                "`jackfield doctor` looks over everything that is kept, and says what to do",
+            );
+        }
         if let EngineError::Unpriced { model } = &error {
             let ModelRef { model, provider } = model;
             fault = fault.with_help(format!(

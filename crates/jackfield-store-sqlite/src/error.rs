@@ -101,12 +101,26 @@ pub(crate) enum Fault {
     Other(Arc<str>),
     #[error("the file, or the folder it is in, cannot be written ({0})")]
     ReadOnly(Arc<str>),
+    /// The file is sound, and says what nobody wrote.
+    #[error("a row is damaged or missing ({0}): restore a copy of the file")]
+    Row(Arc<str>),
 }
 
 impl Fault {
     /// The same in words.
     pub(crate) fn of(error: &rusqlite::Error) -> Self {
+        if let rusqlite::Error::FromSqlConversionFailure(_, _, why) = error {
+            return Self::Row(why.to_string().into());
+        }
         let why: Arc<str> = error.to_string().into();
+        if matches!(
+            error,
+            rusqlite::Error::IntegralValueOutOfRange(..)
+                | rusqlite::Error::InvalidColumnType(..)
+                | rusqlite::Error::Utf8Error(..)
+        ) {
+            return Self::Row(why);
+        }
         match error.sqlite_error_code() {
             Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Locked(why),
             Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Corrupt(why),
@@ -132,7 +146,8 @@ impl Fault {
             | Self::Gone
             | Self::Locked(_)
             | Self::Other(_)
-            | Self::ReadOnly(_) => self,
+            | Self::ReadOnly(_)
+            | Self::Row(_) => self,
         }
     }
 
@@ -144,10 +159,19 @@ impl Fault {
         }
     }
 
+    /// Whether what was read or written there is damaged; of other sessions that says nothing.
+    pub(crate) const fn is_damage(&self) -> bool {
+        matches!(self, Self::Corrupt(_) | Self::Row(_))
+    }
+
     /// Whether it will be the same the next time.
     pub(crate) const fn lasts(&self) -> bool {
         match self {
-            Self::Corrupt(_) | Self::Full { .. } | Self::Gone | Self::ReadOnly(_) => true,
+            Self::Corrupt(_)
+            | Self::Full { .. }
+            | Self::Gone
+            | Self::ReadOnly(_)
+            | Self::Row(_) => true,
             Self::Closed | Self::Disk(_) | Self::Locked(_) | Self::Other(_) => false,
         }
     }

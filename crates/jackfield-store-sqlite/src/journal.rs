@@ -1,5 +1,7 @@
 //! The journal.
 
+mod errors;
+
 use std::fmt;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,12 +19,12 @@ use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
     Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
 };
-use jackfield_record::DecodeError;
 use rusqlite::Connection;
 
+use self::errors::{damaged, not_had, unknown, unreadable};
 use crate::arrivals::{Arrivals, For, WatchError};
 use crate::check::{self, CheckProgress, Checked};
-use crate::commit::{self, NotHad, Taken};
+use crate::commit::{self, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::file::File;
@@ -146,7 +148,7 @@ impl SqliteJournal {
         read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
     ) -> Result<T, JournalError> {
         if let Some(now) = self.read_now_of(session, &read) {
-            let found = now.map_err(|fault| self.unreachable(fault))?;
+            let found = now.map_err(|fault| self.failed(session, fault))?;
             return found.ok_or_else(|| unknown(session));
         }
         let id = session.clone();
@@ -154,7 +156,7 @@ impl SqliteJournal {
             let row = rows::session(connection, &id)?;
             row.map(|row| read(connection, &row)).transpose()
         });
-        let found = reading.await.map_err(|fault| self.unreachable(fault))?;
+        let found = reading.await.map_err(|fault| self.failed(session, fault))?;
         found.ok_or_else(|| unknown(session))
     }
 
@@ -186,6 +188,14 @@ impl SqliteJournal {
         JournalError::Unreachable {
             source: fault.at(&self.path).into(),
         }
+    }
+
+    /// The same of what was done with one session, which may be damaged where the others are sound.
+    fn failed(&self, session: &SessionId, fault: Fault) -> JournalError {
+        if fault.is_damage() {
+            return damaged(session, fault.at(&self.path));
+        }
+        self.unreachable(fault)
     }
 
     fn us(&self) -> Result<Arc<Incarnation>, JournalError> {
@@ -223,7 +233,7 @@ impl Journal for SqliteJournal {
             .ask_lightly(self.owned.company_of(session), work);
         match owning
             .await
-            .map_err(|failed| self.unreachable(failed.fault))?
+            .map_err(|failed| self.failed(session, failed.fault))?
         {
             Ok(Taken { epoch, known }) => {
                 self.owned.add(session, known);
@@ -323,7 +333,7 @@ impl Journal for SqliteJournal {
         } else {
             self.writer.ask(company, work).await
         };
-        let delivered = delivered.map_err(|failed| self.unreachable(failed.fault))?;
+        let delivered = delivered.map_err(|failed| self.failed(session, failed.fault))?;
         let delivered = delivered.map_err(|why| not_had(session, why))?;
         if delivered == Delivered::Accepted {
             self.arrivals.tell(session, For::Deliveries);
@@ -422,31 +432,5 @@ impl Journal for SqliteJournal {
             .read(read)
             .await
             .map_err(|fault| self.unreachable(fault))
-    }
-}
-
-fn unknown(session: &SessionId) -> JournalError {
-    JournalError::UnknownSession {
-        session: session.clone(),
-    }
-}
-
-fn unreadable(session: &SessionId, error: DecodeError) -> JournalError {
-    let (session, newer) = (session.clone(), error.is_newer());
-    let source = error.into();
-    if newer {
-        JournalError::Newer { session, source }
-    } else {
-        JournalError::Corrupt { session, source }
-    }
-}
-
-fn not_had(session: &SessionId, why: NotHad) -> JournalError {
-    match why {
-        NotHad::Owned => JournalError::Owned {
-            session: session.clone(),
-        },
-        NotHad::Unknown => unknown(session),
-        NotHad::Unreadable(error) => unreadable(session, error),
     }
 }

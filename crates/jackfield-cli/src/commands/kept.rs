@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal, Origin};
+use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal};
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
@@ -114,15 +114,8 @@ pub(crate) async fn close(journal: &OpenJournal) {
 impl From<JournalError> for Fault {
     fn from(error: JournalError) -> Self {
         let message = error.to_string();
-        let named = match error.place.origin {
-            Origin::Default => "name another file with `--db FILE` or JACKFIELD_DB".to_owned(),
-            Origin::File(_) | Origin::Flag(_) | Origin::Variable(_) | _ => format!(
-                "name a file that can be written, or leave {} out",
-                error.place.short()
-            ),
-        };
         let fault = Self::new(Exit::Configuration, message).because(&error.source);
-        fault.with_help(named)
+        fault.with_help(error.help())
     }
 }
 

@@ -150,21 +150,29 @@ async fn what_can_only_be_read_is_named_with_what_it_has_to_be() {
 }
 
 #[tokio::test]
-async fn a_damaged_record_is_named_with_its_session() {
-    let place = Place::new();
-    let journal = place.open();
-    let s = session("s");
-    let epoch = journal.own(&s).await.expect("an epoch");
-    journal.append(&append(&s, epoch, 0)).await;
-    let other = Connection::open(place.file()).expect("a database");
-    other
-        .execute("UPDATE steps SET record = x'7b7d'", ())
-        .expect("damage");
-    let error = journal.load(&s).await.expect_err("an error");
-    assert!(
-        matches!(&error, JournalError::Corrupt { session, .. } if *session == s),
-        "{error:?}"
-    );
+async fn a_damaged_row_is_named_with_its_session_and_spares_the_others() {
+    for damage in [
+        "UPDATE steps SET record = x'7b7d' WHERE session = 1",
+        "DELETE FROM steps WHERE session = 1",
+        "UPDATE sessions SET turns = -1 WHERE number = 1",
+    ] {
+        let place = Place::new();
+        let journal = place.open();
+        let (damaged, sound) = (session("damaged"), session("sound"));
+        for s in [&damaged, &sound] {
+            let epoch = journal.own(s).await.expect("an epoch");
+            journal.append(&append(s, epoch, 0)).await;
+        }
+        let other = Connection::open(place.file()).expect("a database");
+        other.execute_batch(damage).expect("damage");
+        let error = journal.load(&damaged).await.expect_err("an error");
+        assert!(
+            matches!(&error, JournalError::Corrupt { session, .. } if *session == damaged),
+            "{damage}: {error:?}"
+        );
+        let loaded = journal.load(&sound).await.expect("the other");
+        assert_eq!(loaded.steps.len(), 1, "{damage}");
+    }
 }
 
 #[tokio::test]

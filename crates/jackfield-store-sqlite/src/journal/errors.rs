@@ -1,0 +1,42 @@
+//! What is wrong with one session.
+
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::JournalError;
+use jackfield_record::DecodeError;
+
+use crate::commit::NotHad;
+use crate::error::FileFault;
+
+/// What is kept of it in the file is damaged.
+pub(super) fn damaged(session: &SessionId, fault: FileFault) -> JournalError {
+    JournalError::Corrupt {
+        session: session.clone(),
+        source: fault.into(),
+    }
+}
+
+pub(super) fn unknown(session: &SessionId) -> JournalError {
+    JournalError::UnknownSession {
+        session: session.clone(),
+    }
+}
+
+pub(super) fn unreadable(session: &SessionId, error: DecodeError) -> JournalError {
+    let (session, newer) = (session.clone(), error.is_newer());
+    let source = error.into();
+    if newer {
+        JournalError::Newer { session, source }
+    } else {
+        JournalError::Corrupt { session, source }
+    }
+}
+
+pub(super) fn not_had(session: &SessionId, why: NotHad) -> JournalError {
+    match why {
+        NotHad::Owned => JournalError::Owned {
+            session: session.clone(),
+        },
+        NotHad::Unknown => unknown(session),
+        NotHad::Unreadable(error) => unreadable(session, error),
+    }
+}
