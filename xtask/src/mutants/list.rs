@@ -81,6 +81,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "approvers::whatever_goes_wrong_with_an_approver_is_a_no",
     },
     Mutant {
+        name: "an-asking-tool-has-all-the-time",
+        file: "crates/jackfield-engine/src/approver.rs",
+        from: "tokio::time::timeout(self.limit, self.ask(asked))",
+        to: "tokio::time::timeout(self.limit.saturating_mul(1_000_000), self.ask(asked))",
+        package: "jackfield-engine",
+        test: "approvers::a_tool_that_does_not_decide_in_time_has_said_no",
+    },
+    Mutant {
         name: "strictness-is-not-asked-for",
         file: "crates/jackfield-domain/src/tool_loop/rounds.rs",
         from: "strict: setup.strict,",

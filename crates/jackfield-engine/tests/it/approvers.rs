@@ -1,7 +1,18 @@
-//! Approvers: what counts as an answer.
+//! Approvers: what counts as an answer, and what silence is.
 
-use jackfield_engine::Decision;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jackfield_domain::fact::{Fact, TurnEnd};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::outcome::ToolResult;
+use jackfield_domain::reply::FinishReason;
+use jackfield_domain::tool::ToolOrigin;
+use jackfield_engine::{Decision, Engine};
+use jackfield_store_memory::MemoryJournal;
 use serde_json::json;
+
+use crate::fixture::{Log, OneTool, Paused, Rounds, asking, message, session};
 
 #[test]
 fn whatever_goes_wrong_with_an_approver_is_a_no() {
@@ -44,4 +55,47 @@ fn of_a_reason_no_more_is_kept_than_anybody_reads() {
     };
     assert_eq!(reason.chars().count(), 3_999 + 1);
     assert!(long.starts_with(&*reason));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_tool_that_does_not_decide_in_time_has_said_no() {
+    let log = Log::default();
+    let model = Rounds {
+        calls: 1,
+        log: log.clone(),
+        rounds: 1,
+        tool: "box__act",
+    };
+    let mut asked = OneTool::new(&log, |_| std::future::pending());
+    asked.id = ToolboxId::parse("asked").expect("a valid id");
+    let approving = ToolOrigin {
+        tool: "act".into(),
+        toolbox: asked.id.clone(),
+    };
+    let clock = Arc::new(Paused::default());
+    let now = Arc::clone(&clock);
+    let journal = MemoryJournal::with_clock(move || now.wall());
+    let engine = Engine::builder(Arc::new(journal))
+        .model("provider", Arc::new(model))
+        .toolbox(Arc::new(OneTool::new(&log, |_| async {
+            ToolResult::text("done")
+        })))
+        .toolbox(Arc::new(asked))
+        .approving_tool(approving, Duration::from_secs(2))
+        .clock(clock)
+        .build();
+    let report = engine.send(message(asking()), &mut ()).await;
+    assert_eq!(
+        report.expect("a report").end,
+        TurnEnd::Answered(FinishReason::Stop)
+    );
+    let steps = engine.load(&session()).await.expect("the session").steps;
+    let denied = steps.iter().flat_map(|step| &step.facts).find_map(|fact| {
+        let Fact::WaitClosed { end, .. } = fact else {
+            return None;
+        };
+        Some(format!("{end:?}"))
+    });
+    let denied = denied.expect("the question was closed");
+    assert!(denied.contains("it did not answer within 2 s"), "{denied}");
 }

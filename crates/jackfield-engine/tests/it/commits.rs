@@ -2,23 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
 
 use jackfield_domain::fact::{Fact, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, WaitId};
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::policy::{Policy, PolicyRule, Verdict};
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody};
-use jackfield_engine::{Engine, EngineError, News, Observer, TurnOptions};
+use jackfield_engine::{Engine, EngineError, News, Observer};
 use jackfield_ports::journal::{Delivered, Journal, Refusal};
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Fault as FakeFault, FaultyJournal, ScriptedModel, ScriptedReply};
 use tokio::sync::mpsc;
 
 use crate::fixture::{
-    Fault, Log, Logged, OneTool, Paused, Rounds, Watched, Watcher, engine, message, options,
-    session,
+    Fault, Log, Logged, OneTool, Paused, Rounds, Watched, Watcher, asking, engine, message,
+    options, session,
 };
 
 /// A turn of one round with two calls, on a journal with these faults.
@@ -151,20 +149,6 @@ impl Observer for Waits {
             let _gone = self.0.send(wait.id.clone());
         }
     }
-}
-
-fn asking() -> TurnOptions {
-    let rule = PolicyRule {
-        pattern: "*".into(),
-        verdict: Verdict::Ask,
-    };
-    let mut options = options();
-    options.policy = Policy {
-        can_ask: true,
-        rules: vec![rule],
-    };
-    options.limits.approval = Duration::from_secs(60);
-    options
 }
 
 #[tokio::test(start_paused = true)]

@@ -1,6 +1,7 @@
 //! A model and tools of a few lines, a journal that writes down what it is asked, and a log of everything.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use jackfield_domain::block::{Content, RanBy};
@@ -127,7 +128,7 @@ impl ChatModel for Rounds {
 
 /// A toolbox of one tool, which does what the closure says.
 pub(crate) struct OneTool<F> {
-    id: ToolboxId,
+    pub(crate) id: ToolboxId,
     pub(crate) instructions: Option<String>,
     log: Log,
     pub(crate) problems: Vec<String>,
@@ -412,6 +413,21 @@ pub(crate) fn options() -> TurnOptions {
             provider: "provider".into(),
         })
     }
+}
+
+/// Options under which somebody is asked about every tool, and has a minute.
+pub(crate) fn asking() -> TurnOptions {
+    let rule = PolicyRule {
+        pattern: "*".into(),
+        verdict: Verdict::Ask,
+    };
+    let mut options = options();
+    options.policy = Policy {
+        can_ask: true,
+        rules: vec![rule],
+    };
+    options.limits.approval = Duration::from_secs(60);
+    options
 }
 
 pub(crate) fn message(options: TurnOptions) -> SendMessage {
