@@ -141,7 +141,7 @@ async fn a_budget_of_money_ends_a_turn_with_its_last_round() {
         .run()
         .await;
     ran.answers("So far it is 2.\n");
-    ran.says("the money of the turn is used up: one last round without tools");
+    ran.says("the money of the turn does not suffice: one last round without tools");
     kept(&claude);
 }
 

@@ -162,7 +162,10 @@ pub fn finish(finish: &FinishReason) -> Option<String> {
 pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
     match limit {
         LimitKind::ActiveTime => ("the time of the turn is used up", "`active` under [budget]"),
-        LimitKind::Cost => ("the money of the turn is used up", "`cost` under [budget]"),
+        LimitKind::Cost => (
+            "the money of the turn does not suffice",
+            "`cost` under [budget]",
+        ),
         LimitKind::NoProgress => (
             "the same call had the same outcome again and again",
             "`repeats` under [limits]",
@@ -172,7 +175,7 @@ pub const fn limit(limit: LimitKind) -> (&'static str, &'static str) {
             "`rounds` under [limits], or --max-rounds",
         ),
         LimitKind::Tokens => (
-            "the tokens of the turn are used up",
+            "the tokens of the turn do not suffice",
             "`tokens` under [budget]",
         ),
     }
