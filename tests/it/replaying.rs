@@ -106,6 +106,11 @@ async fn a_turn_is_replayed_alone_and_each_step_can_be_looked_at() {
     let alone = read(&["replay", second, "--json"]).await;
     assert_eq!(alone["turn"], second);
     assert_eq!(steps(&alone), (vec![4, 5], 2));
+    let beginning = second.split_at(12).0;
+    let found = read(&["replay", beginning, "--json"]).await;
+    assert_eq!(found["turn"], second, "{beginning}");
+    let both = on(jackfield(["replay", "turn_"])).run().await;
+    both.fails(2, "2 turns begin with `turn_`", "say more of the id");
     let step = read(&["replay", second, "--step", "4", "--json"]).await;
     assert_eq!(
         (&step["step"], &step["input"]),

@@ -12,7 +12,7 @@ use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, Late, TurnEnd};
 use crate::failure::{Disposition, ToolFailureKind};
 use crate::ids::{IdempotencyKey, ModelAttempt, ToolCallId, TurnId, WaitId};
 use crate::late::{self, LateOutcome};
-use crate::policy::Permission;
+use crate::policy::{self, Permission};
 use crate::setup::Setup;
 use crate::time::WallTime;
 use crate::tool::ToolOrigin;
@@ -139,6 +139,16 @@ pub struct AuditedWait {
 }
 
 impl AuditedCall {
+    /// Whether it is of a tool of this pattern, as that of a [`policy::PolicyRule`]; where there was no
+    /// such tool, whether what the model called it is.
+    #[must_use]
+    pub fn is_of(&self, pattern: &str) -> bool {
+        match &self.origin {
+            Some(origin) => policy::fits(pattern, origin),
+            None => policy::matches(pattern, self.call.name.as_str()),
+        }
+    }
+
     /// Everybody and everything that decided about it, in order: rules as `policy`, people by name.
     #[must_use]
     pub fn who(&self) -> Vec<Arc<str>> {

@@ -118,7 +118,8 @@ pub fn fits(pattern: &str, tool: &ToolOrigin) -> bool {
 }
 
 /// Whether the text is of the pattern, in which `*` stands for any text.
-fn matches(pattern: &str, text: &str) -> bool {
+#[must_use]
+pub fn matches(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split('*');
     let Some(rest) = parts.next().and_then(|first| text.strip_prefix(first)) else {
         return false;

@@ -7,7 +7,7 @@ use super::Source;
 /// `jackfield replay`
 #[derive(Clone, Debug, clap::Args)]
 pub struct Replay {
-    /// The session or the turn: an id, the beginning of a session's, or `last`.
+    /// The session or the turn: an id, the beginning of one, or `last` for the session.
     #[arg(
         value_name = "SESSION|TURN",
         required_unless_present = "facts",

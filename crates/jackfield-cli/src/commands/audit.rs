@@ -4,7 +4,6 @@ use jackfield_assembly::Registry;
 use jackfield_domain::audit::{self, Audited, AuditedCall, AuditedWait};
 use jackfield_domain::fact::CallEnd;
 use jackfield_domain::ids::SessionId;
-use jackfield_domain::policy::{PolicyRule, Verdict};
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::WaitEnd;
 
@@ -119,16 +118,10 @@ fn is_asked_for(audit: &Audit, one: &Audited) -> bool {
         Audited::Cancelled { by, .. } => (None, by.iter().cloned().collect()),
         Audited::LateUsage { .. } => (None, Vec::new()),
     };
-    let by_tool = audit.tool.as_ref().is_none_or(|pattern| {
-        call.and_then(|call| call.origin.as_ref())
-            .is_some_and(|tool| {
-                let rule = PolicyRule {
-                    pattern: pattern.as_str().into(),
-                    verdict: Verdict::Allow,
-                };
-                rule.fits(tool)
-            })
-    });
+    let by_tool = audit
+        .tool
+        .as_ref()
+        .is_none_or(|pattern| call.is_some_and(|call| call.is_of(pattern)));
     let by_who = audit.who.as_ref().is_none_or(|name| {
         let name = name.to_lowercase();
         who.iter().any(|one| one.to_lowercase().contains(&name))

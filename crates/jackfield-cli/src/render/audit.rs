@@ -177,7 +177,12 @@ fn name(call: &AuditedCall) -> String {
 }
 
 fn arguments(input: &ToolInput) -> String {
-    revealed(&words::arguments(input))
+    let told = revealed(&words::arguments(input));
+    if told.is_empty() {
+        "no arguments".to_owned()
+    } else {
+        told
+    }
 }
 
 /// A text of somebody else, in a line, with nothing hidden in it.

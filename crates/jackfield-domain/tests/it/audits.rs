@@ -201,3 +201,17 @@ fn a_call_under_a_grant_of_its_turn_says_whose_it_is() {
         [(vec!["somebody".into()], 1), (vec!["somebody".into()], 0)]
     );
 }
+
+#[test]
+fn a_call_is_found_by_its_tool_and_by_its_name_where_there_was_no_such_tool() {
+    let mut scene = begin();
+    scene.play(calls(&["read"]));
+    let call = only_call(&scene);
+    let server = call.origin.clone().expect("a tool").toolbox;
+    assert!(call.is_of("read") && call.is_of(&format!("{server}/*")) && !call.is_of("other/*"));
+    let mut scene = begin();
+    scene.play(calls(&["invented"]));
+    let call = only_call(&scene);
+    assert!(call.origin.is_none());
+    assert!(call.is_of("invented") && call.is_of("inv*") && !call.is_of("read"));
+}

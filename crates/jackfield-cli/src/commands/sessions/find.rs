@@ -52,32 +52,50 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault>
     }
 }
 
-/// The turn of this id, and its session; none if it is no turn's.
+/// The turn that is meant by an id or the beginning of one, and its session; none if it is no turn's.
 ///
 /// # Errors
 ///
-/// A [`Fault`] if the journal cannot be read.
+/// A [`Fault`] if the journal cannot be read, or more than one turn begins so.
 pub(crate) async fn turn(
     engine: &Engine,
     name: &str,
 ) -> Result<Option<(SessionId, TurnId)>, Fault> {
-    let Some(turn) = TurnId::parse(name).ok().filter(|_| name.starts_with(TURN)) else {
+    if !name.starts_with(TURN) {
         return Ok(None);
-    };
+    }
+    let mut found: Vec<(SessionRow, TurnId)> = Vec::new();
     let mut last: Option<SessionRow> = None;
     loop {
         let rows = engine.sessions(&page(last.as_ref(), None)).await?;
         let whole = rows.len() < PAGE;
         last = rows.last().cloned();
-        let found = rows.into_iter().find(|row| {
+        for row in rows {
             // A turn's id follows from the session's and its place.
-            (1..=row.turns).any(|nth| TurnId::derive(&row.session, nth) == turn)
-        });
-        if let Some(row) = found {
-            return Ok(Some((row.session, turn)));
+            let turns = (1..=row.turns).map(|nth| TurnId::derive(&row.session, nth));
+            for turn in turns.filter(|turn| turn.as_str().starts_with(name)) {
+                if turn.as_str() == name {
+                    return Ok(Some((row.session, turn)));
+                }
+                found.push((row.clone(), turn));
+            }
         }
         if whole {
-            return Ok(None);
+            break;
+        }
+    }
+    match found.as_slice() {
+        [] => Ok(None),
+        [(row, turn)] => Ok(Some((row.session.clone(), turn.clone()))),
+        many => {
+            let shown = many.iter().take(MOST_SHOWN).map(|(row, turn)| {
+                let title = words::shortened(&row.title, TITLE_WIDTH);
+                format!("{turn}  {}  {title}", row.session)
+            });
+            let message = format!("{} turns begin with `{name}`", many.len());
+            let mut fault = Fault::new(Exit::Usage, message);
+            fault.causes.extend(shown);
+            Err(fault.with_help("say more of the id"))
         }
     }
 }
