@@ -49,6 +49,12 @@ pub enum RuleViolation {
         /// The id.
         call: ToolCallId,
     },
+    /// Pairing: a call has two outcomes.
+    #[error("the call {call} has two outcomes")]
+    RepeatedOutcome {
+        /// The call.
+        call: ToolCallId,
+    },
     /// Results first: a block stands in a message of a role that cannot say it.
     #[error("message {place} holds a block that its role cannot have")]
     WrongRole {
@@ -156,7 +162,12 @@ fn check_outcomes(
             call: (**call).clone(),
         });
     }
-    let known: HashSet<&ToolCallId> = answered.iter().copied().collect();
+    let mut known = HashSet::new();
+    if let Some(call) = answered.iter().find(|call| !known.insert(**call)) {
+        return Err(RuleViolation::RepeatedOutcome {
+            call: (**call).clone(),
+        });
+    }
     if let Some(call) = open.iter().find(|call| !known.contains(*call)) {
         return Err(RuleViolation::CallWithoutOutcome {
             call: (**call).clone(),

@@ -106,7 +106,7 @@ fn each_rule_is_broken_by_its_example() {
                 says(vec![call("a")]),
                 tools(vec![outcome("a"), outcome("a")]),
             ],
-            order(2),
+            RuleViolation::RepeatedOutcome { call: id("a") },
         ),
         (
             vec![asks(), says(vec![call("a"), call("a")])],
