@@ -113,6 +113,59 @@ async fn whoever_breaks_off_the_reply_to_results_goes_on_behind_them_with_other_
 }
 
 #[tokio::test]
+async fn words_beside_results_may_be_edited_and_the_conversation_parts_there() {
+    // Of a turn that is kept nowhere, and of one that is kept.
+    for tools in ["none", "builtin/*"] {
+        let claude = ScriptedClaude::start([
+            Turn::call("weather", &json!({})),
+            Turn::text("Take a boat."),
+            Turn::text("Take a train."),
+            Turn::text("At noon."),
+        ])
+        .await;
+        let sessions = Kept::new();
+        let gateway = gateway(&claude, &sessions, "").await;
+        let question = json!({ "role": "user", "content": "How do I get to Porto?" });
+        let post = async |messages: Value| {
+            let mut body = asks(&messages);
+            body["stream"] = json!(false);
+            body["tools"] = weather();
+            let asking = gateway.post(MESSAGES, &body);
+            let asking = asking.header("x-jackfield-tools", tools);
+            asking.answered().await.is(200)
+        };
+        let called = post(json!([question])).await["content"][0].clone();
+        let call = called["id"].as_str().expect("an id");
+        let with = |words: &str| {
+            let words = json!({ "type": "text", "text": words });
+            json!([
+                question,
+                { "role": "assistant", "content": [called] },
+                { "role": "user", "content": [result(call), words] },
+            ])
+        };
+        let boat = post(with("By water.")).await;
+        assert_eq!(boat["content"][0]["text"], "Take a boat.");
+        let edited = with("By land.");
+        let train = post(edited.clone()).await;
+        assert_eq!(train["content"][0]["text"], "Take a train.");
+        let sent = claude.requests().pop().expect("a request").to_string();
+        assert!(
+            sent.contains("By land.") && !sent.contains("By water."),
+            "{sent}"
+        );
+        // And it goes on from there.
+        let mut on = edited;
+        let more = on.as_array_mut().expect("messages");
+        more.push(json!({ "role": "assistant", "content": train["content"] }));
+        more.push(json!({ "role": "user", "content": "When?" }));
+        assert_eq!(post(on).await["content"][0]["text"], "At noon.");
+        gateway.end().await;
+        kept(&claude);
+    }
+}
+
+#[tokio::test]
 async fn a_turn_is_cancelled_with_its_client_if_that_is_set_and_begun_anew_when_it_comes_again() {
     for stream in [false, true] {
         let gate = Gate::new();

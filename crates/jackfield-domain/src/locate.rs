@@ -190,8 +190,10 @@ pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located 
             .filter(|known| known.principal() == Some(principal))
     };
     let asked = |known: &&Known| history.calls().any(|call| known.has_asked(call));
-    if let Some(known) = own().find(asked) {
-        return known.take(history.brings.clone());
+    if let Some(known) = own().find(asked)
+        && let Ok(located) = known.take(history.brings.clone())
+    {
+        return located;
     }
     for (place, view) in &history.beginnings {
         let mut fits = own().filter_map(|known| known.at(*view, *place));
@@ -213,13 +215,17 @@ pub fn locate(principal: &str, history: &Traces, sessions: &[Known]) -> Located 
 pub fn locate_in(history: &[Message], session: &Known) -> Located {
     let brings = brings(history);
     let mut results = brings.results.iter();
+    let mut edited = None;
     if results.any(|result| session.has_asked(&result.call)) {
-        let mut located = session.take(brings);
-        // Whoever names a session means that one, with what was said in it since.
-        if let Located::More { at, .. } = &mut located {
-            *at = None;
+        match session.take(brings) {
+            // Whoever names a session means that one, with what was said in it since.
+            Ok(Located::More { session, words, .. }) => {
+                let at = None;
+                return Located::More { at, session, words };
+            }
+            Ok(located) => return located,
+            Err(call) => edited = Some(call),
         }
-        return located;
     }
     let (beginnings, _) = beginnings(history);
     let mut known = beginnings
@@ -230,6 +236,9 @@ pub fn locate_in(history: &[Message], session: &Known) -> Located {
         Some(Located::Fork { at, .. }) if session.is_at_work_after(&at.turn) => {}
         Some(located) => return located,
         None => {}
+    }
+    if let Some(call) = edited {
+        return Located::Refused(Refused::Conflict { call });
     }
     Located::Continue {
         known: trailing(history),
@@ -260,7 +269,9 @@ pub fn locate_after(
     let mut results = brings.results.iter();
     let unknown = results.find(|result| !session.has_asked(&result.call));
     Some(match unknown {
-        None => session.take(brings),
+        None => session
+            .take(brings)
+            .unwrap_or_else(|call| Located::Refused(Refused::Conflict { call })),
         Some(result) => Located::Refused(Refused::Unknown {
             call: result.call.clone(),
         }),

@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::fact::{Envelope, Fact, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
-use crate::locate::key::{of_result, said_before};
+use crate::locate::key::{of_beginnings, of_own, of_result, said_before};
 use crate::locate::{Brings, Located, Refused};
 use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
@@ -53,10 +53,17 @@ struct Call {
     wait: WaitId,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 enum State {
-    /// The client brought this, within this reply.
-    Brought(Digest, u32),
+    /// The client brought this.
+    Brought {
+        /// What each beginning of it says: it may be the result itself, with words of the client behind it.
+        beginnings: Vec<Digest>,
+        /// What all of it says.
+        content: Digest,
+        /// Within which reply.
+        segment: u32,
+    },
     /// The turn waits for it.
     Open,
     /// The turn does not wait for it any more.
@@ -110,12 +117,16 @@ impl Known {
     }
 
     /// What results are to it of which it has asked for one at least.
-    #[must_use]
-    pub(crate) fn take(&self, brings: Brings) -> Located {
+    ///
+    /// # Errors
+    ///
+    /// A call whose result was brought before with other words beside it: the history was edited there.
+    pub(crate) fn take(&self, brings: Brings) -> Result<Located, ToolCallId> {
         let weighed = self.weigh(&brings);
         let Brings { results, words } = brings;
-        match weighed {
+        Ok(match weighed {
             Err(refused) => Located::Refused(refused),
+            Ok((_, Weighed::Edited(call))) => return Err(call),
             Ok((turn, Weighed::Waits)) => Located::Answer {
                 results,
                 session: self.session.clone(),
@@ -139,7 +150,7 @@ impl Known {
                 }
             }
             Ok((turn, Weighed::TooLate)) => self.late(turn, results),
-        }
+        })
     }
 
     /// Where a history goes on whose first so many messages have this view, if that is known here.
@@ -255,7 +266,11 @@ impl Known {
                         WaitEnd::Answered {
                             answer: Answer::ClientResult(result),
                             ..
-                        } => State::Brought(of_result(result), segment),
+                        } => State::Brought {
+                            beginnings: of_beginnings(result),
+                            content: of_result(result),
+                            segment,
+                        },
                         WaitEnd::Answered { .. }
                         | WaitEnd::Cancelled
                         | WaitEnd::Expired
@@ -281,9 +296,9 @@ impl Known {
     fn hand_over(&mut self, segments: &Segments) {
         for open in segments.turn().calls() {
             if let Some(call) = self.calls.get_mut(&open.call.id)
-                && let State::Brought(_, within) = &mut call.state
+                && let State::Brought { segment, .. } = &mut call.state
             {
-                *within = segments.now();
+                *segment = segments.now();
             }
         }
     }
@@ -306,24 +321,32 @@ impl Known {
             if *of.get_or_insert(call.turn) != call.turn {
                 return Err(unknown(result));
             }
-            match call.state {
-                State::Brought(brought, segment) => {
-                    if of_result(&result.result) != brought {
+            match &call.state {
+                State::Brought {
+                    beginnings,
+                    content,
+                    segment,
+                } => {
+                    if of_result(&result.result) != *content {
                         // Words stand behind the last result, and are none.
                         let words = if place == results.len() {
                             words.len()
                         } else {
                             0
                         };
-                        let known = said_before(&result.result, words, brought);
-                        let at = self.closed(call).filter(|_| words > 0);
-                        let (Some(known), Some(at)) = (known, at) else {
-                            let call = result.call.clone();
-                            return Err(Refused::Conflict { call });
-                        };
-                        more = Some(Weighed::More { at, known });
+                        let id = || result.call.clone();
+                        let known = said_before(&result.result, words, *content);
+                        let at = self.closed(call);
+                        let own = of_own(&result.result, words);
+                        more = Some(match (known, at) {
+                            (Some(known), Some(at)) if words > 0 => Weighed::More { at, known },
+                            _ if words > 0 && own.is_some_and(|own| beginnings.contains(&own)) => {
+                                Weighed::Edited(id())
+                            }
+                            _ => return Err(Refused::Conflict { call: id() }),
+                        });
                     }
-                    again = again.max(Some(segment));
+                    again = again.max(Some(*segment));
                 }
                 State::Open => {}
                 State::TooLate => too_late = true,
@@ -406,6 +429,9 @@ impl Known {
 enum Weighed {
     /// They were brought before: this reply answers them.
     Again(u32),
+    /// They were brought before, the one of this call with other words behind it than those that stand there
+    /// now.
+    Edited(ToolCallId),
     /// They were brought before, with this many of the words that stand beside them now; the round that asked
     /// for them ends there.
     More { at: Option<u32>, known: usize },

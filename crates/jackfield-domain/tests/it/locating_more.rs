@@ -1,9 +1,12 @@
 //! Locating: results that were brought before, with words beside them.
 
+use std::sync::Arc;
+
 use jackfield_domain::block::Content;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::locate::{Located, Refused, Traces, locate, locate_in, results};
 use jackfield_domain::message::{Message, Role};
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::{Answer, WaitEnd};
 
 use crate::locating::simple;
@@ -78,9 +81,29 @@ fn words_beside_results_that_were_brought_before_go_on_behind_the_results() {
         more(located(&again, &talk)),
         (behind, "count down".to_owned())
     );
-    // What was said then, and is not any more, was brought with the result.
-    assert!(matches!(
+    // What was said then, and is other words now, is an edited conversation: it parts behind the turn before.
+    for edited in [
         located(&one(&["go"]), &talk),
-        Located::Refused(Refused::Conflict { .. })
-    ));
+        located(&one(&[]), &talk),
+        locate_in(&one(&["go"]), &talk.known()),
+    ] {
+        let Located::Fork { at, known, session } = edited else {
+            panic!("{edited:?}");
+        };
+        assert_eq!((at.ordinal, at.round, session.as_str()), (1, None, "s"));
+        assert_eq!(known, 2);
+    }
+    // Another result is another one, with whatever words.
+    let mut other = one(&["go"]);
+    let said = other.iter_mut().rev().find(|said| said.role == Role::Tool);
+    for block in &mut said.expect("results").blocks {
+        if let Content::ToolOutcome(outcome) = &mut block.content {
+            Arc::make_mut(outcome).result = ToolResult::text("another");
+        }
+    }
+    let refused = located(&other, &talk);
+    assert!(
+        matches!(refused, Located::Refused(Refused::Conflict { .. })),
+        "{refused:?}"
+    );
 }
