@@ -96,6 +96,17 @@ fn what_cannot_be_carried_is_refused_by_its_place() {
             json!([{ "role": "stranger", "content": "a" }]),
             "messages.0.role",
         ),
+        (
+            "messages",
+            json!([
+                { "role": "assistant", "tool_calls": [
+                    { "id": "a", "type": "function", "function": { "name": "f", "arguments": "{}" } },
+                ] },
+                { "role": "tool", "tool_call_id": "a", "content": "1" },
+                { "role": "tool", "tool_call_id": "a", "content": "2" },
+            ]),
+            "messages.2.tool_call_id",
+        ),
     ] {
         let mut body = json!({ "model": "m", "messages": [] });
         body[field] = json;

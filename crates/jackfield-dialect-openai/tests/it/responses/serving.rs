@@ -176,6 +176,14 @@ fn what_is_malformed_is_named() {
             json!({ "input": [{ "type": "item_reference", "id": "msg_1" }] }),
             "input.0",
         ),
+        (
+            json!({ "input": [
+                { "type": "function_call", "call_id": "a", "name": "f", "arguments": "{}" },
+                { "type": "function_call_output", "call_id": "a", "output": "1" },
+                { "type": "function_call_output", "call_id": "a", "output": "2" },
+            ] }),
+            "input.2.call_id",
+        ),
         (json!({ "model": 7 }), "model"),
         (json!({ "background": "yes" }), "background"),
         (json!({ "store": "no" }), "store"),

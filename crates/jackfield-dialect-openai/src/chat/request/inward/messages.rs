@@ -46,6 +46,11 @@ impl Open {
         self.calls.insert(nth, (told, call));
     }
 
+    /// Whether every call with this id has an outcome, and there is one.
+    fn is_answered(&self, told: &str) -> bool {
+        self.by_id.get(told).is_some_and(VecDeque::is_empty)
+    }
+
     /// The first call with this id. Some clients know no ids: then outcomes come in the order of the calls.
     fn take(&mut self, told: &str) -> Option<ToolCallId> {
         let mut place = self.by_id.get_mut(told).and_then(VecDeque::pop_front);
@@ -154,6 +159,18 @@ impl Inward<'_> {
             | wire::Role::User => message.tool_call_id,
         };
         let told = told.unwrap_or_default();
+        if !told.is_empty() && self.open.is_answered(&told) {
+            let field = match message.role {
+                wire::Role::Function => "name",
+                wire::Role::Assistant
+                | wire::Role::Developer
+                | wire::Role::System
+                | wire::Role::Tool
+                | wire::Role::User => "tool_call_id",
+            };
+            let reason = "two results are for this call";
+            return Err(Invalid::new(format!("{path}.{field}"), reason));
+        }
         let call = self.open.take(&told);
         let call = call.unwrap_or_else(|| self.ids.of_result(&told));
         let (content, cache) = self.parts(message.content, path)?;

@@ -25,6 +25,8 @@ use crate::responses::wire;
 /// What mapping an item has to know and tells.
 #[derive(Debug)]
 pub(super) struct Inward<'a> {
+    /// The calls that have an output since the model spoke last.
+    answered: HashSet<ToolCallId>,
     /// Who called, by call, where that was said.
     callers: HashMap<ToolCallId, Value>,
     pub(super) ids: ClientIds<'a>,
@@ -49,6 +51,7 @@ pub(super) fn from_wire(
         })],
     };
     let mut inward = Inward {
+        answered: HashSet::new(),
         callers: HashMap::new(),
         ids: ClientIds::new(owner),
         notes,
@@ -60,6 +63,9 @@ pub(super) fn from_wire(
         let (role, blocks) = inward.item(item, &format!("input.{n}"))?;
         if blocks.is_empty() {
             continue;
+        }
+        if role == Role::Assistant {
+            inward.answered.clear();
         }
         let joins = matches!(role, Role::Assistant | Role::Tool);
         match messages.last_mut() {
@@ -226,6 +232,10 @@ impl Inward<'_> {
 
     fn output(&mut self, output: wire::Output, path: &str) -> Result<Block, Invalid> {
         let call = self.ids.of_result(&output.call_id);
+        if !self.answered.insert(call.clone()) {
+            let reason = "two results are for this call";
+            return Err(Invalid::new(format!("{path}.call_id"), reason));
+        }
         let mut cache = None;
         let mut content = Vec::new();
         match output.output {
