@@ -1,5 +1,7 @@
 //! The gateway's own API: sessions, turns, calls, client tools, approvals, and what is told of them.
 
+use std::collections::BTreeSet;
+
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::{Script, Turn};
 use serde_json::{Value, json};
@@ -249,7 +251,8 @@ async fn a_running_turn_is_cancelled_and_a_busy_session_says_so() {
         begun.is(202)["id"]
     );
     let deleted = gateway.raw("DELETE", &session).answered().await;
-    is_problem(&deleted, 409, "busy");
+    let problem = is_problem(&deleted, 409, "busy");
+    assert_eq!(problem["turn"], begun.is(202)["id"]);
     let cancelled = gateway
         .raw("POST", &format!("{turn}/cancel"))
         .answered()
@@ -359,6 +362,7 @@ async fn health_needs_no_token_and_the_document_describes_every_path() {
         let detail = problem["detail"].as_str().expect("a detail");
         assert!(detail.contains(path), "{problem}");
     }
+    is_sound(&document);
     let page = gateway.get("/api/v1/docs").answered().await;
     assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
     // It names nothing that is elsewhere.
@@ -376,4 +380,41 @@ async fn health_needs_no_token_and_the_document_describes_every_path() {
         );
     }
     gateway.end().await;
+}
+
+/// What OpenAPI asks of a document beyond its form, and the document of its answers: each operation has an id
+/// of its own, each answer is described, each default is of its type, and problems are what they are sent as.
+#[track_caller]
+fn is_sound(document: &Value) {
+    let mut ids = BTreeSet::new();
+    for (path, verbs) in document["paths"].as_object().expect("paths") {
+        for (verb, operation) in verbs.as_object().expect("verbs") {
+            let id = operation["operationId"].as_str().expect("an id");
+            assert!(ids.insert(id), "{verb} {path}: there is another {id}");
+            let answers = operation["responses"].as_object().expect("answers");
+            for (status, answer) in answers {
+                let said = answer["description"].as_str().unwrap_or_default();
+                assert!(!said.is_empty(), "{verb} {path}: {status} is not described");
+                if matches!(status.as_bytes()[0], b'4' | b'5') {
+                    let problem = &answer["content"]["application/problem+json"]["schema"]["$ref"];
+                    assert_eq!(problem, "#/components/schemas/Problem", "{verb} {path}");
+                }
+            }
+            for parameter in operation["parameters"].as_array().into_iter().flatten() {
+                let schema = &parameter["schema"];
+                let default = &schema["default"];
+                assert!(
+                    schema["type"] != "object" && schema["allOf"].is_null(),
+                    "{verb} {path}: {parameter}"
+                );
+                assert!(
+                    default.is_null() || schema["type"] == "integer" && default.is_u64(),
+                    "{verb} {path}: {parameter}"
+                );
+            }
+            let has_problems = answers.contains_key("4XX") && answers.contains_key("5XX");
+            assert_eq!(has_problems, path != "/healthz", "{verb} {path}");
+        }
+    }
+    assert!(document["components"]["schemas"]["Problem"].is_object());
 }

@@ -12,7 +12,7 @@ use serde::Deserialize;
 
 use super::extract::{Known, OfApproval, Parameters, Perhaps};
 use super::owner;
-use super::problem::{Kind, Problem, ProblemView};
+use super::problem::{Kind, Problem, Problems};
 use super::turns::delivery_id;
 use super::wire::approval::{ApprovalList, ApprovalView};
 use super::wire::request::{Allow, Deny};
@@ -31,8 +31,8 @@ pub(crate) struct Of {
 
 /// The questions that nobody has answered, the one asked last at the end.
 #[utoipa::path(
-    get, path = "/approvals", tag = "approvals", params(Of),
-    responses((status = 200, body = ApprovalList), (status = "4XX", body = ProblemView))
+    get, path = "/approvals", tag = "approvals", operation_id = "list_approvals", params(Of),
+    responses((status = 200, description = "The questions.", body = ApprovalList), Problems)
 )]
 pub(crate) async fn list(
     Known(asker): Known,
@@ -68,8 +68,8 @@ pub(crate) async fn list(
 
 /// One question, answered or not.
 #[utoipa::path(
-    get, path = "/approvals/{approval}", tag = "approvals", params(("approval" = String, Path)),
-    responses((status = 200, body = ApprovalView), (status = "4XX", body = ProblemView))
+    get, path = "/approvals/{approval}", tag = "approvals", operation_id = "get_approval", params(("approval" = String, Path)),
+    responses((status = 200, description = "The question.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn get(
     Known(asker): Known,
@@ -83,9 +83,9 @@ pub(crate) async fn get(
 /// Says yes: the call runs, once, as it is or with other arguments; or all calls of its tool in the
 /// session.
 #[utoipa::path(
-    post, path = "/approvals/{approval}/allow", tag = "approvals", params(("approval" = String, Path)),
+    post, path = "/approvals/{approval}/allow", tag = "approvals", operation_id = "allow_call", params(("approval" = String, Path)),
     request_body = Option<Allow>,
-    responses((status = 200, body = ApprovalView), (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn allow(
     Known(asker): Known,
@@ -121,9 +121,9 @@ pub(crate) async fn allow(
 
 /// Says no: the call does not run, and the model is told why.
 #[utoipa::path(
-    post, path = "/approvals/{approval}/deny", tag = "approvals", params(("approval" = String, Path)),
+    post, path = "/approvals/{approval}/deny", tag = "approvals", operation_id = "deny_call", params(("approval" = String, Path)),
     request_body = Option<Deny>,
-    responses((status = 200, body = ApprovalView), (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "The question, answered.", body = ApprovalView), Problems)
 )]
 pub(crate) async fn deny(
     Known(asker): Known,

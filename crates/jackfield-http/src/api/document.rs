@@ -10,6 +10,7 @@ use http::header::CONTENT_TYPE;
 use utoipa::openapi::security::{Http, HttpAuthScheme, SecurityScheme};
 use utoipa::{Modify, OpenApi};
 
+use super::problem::ProblemView;
 use super::{approvals, events, health, listing, sessions, turns, usage};
 
 /// The API under `/api/v1`.
@@ -41,7 +42,9 @@ use super::{approvals, events, health, listing, sessions, turns, usage};
         sessions::list, sessions::turns,
         turns::cancel, turns::get, turns::post, turns::results,
         usage::usage,
-    )
+    ),
+    // What no single path names: it stands for all that is not done.
+    components(schemas(ProblemView))
 )]
 struct Document;
 

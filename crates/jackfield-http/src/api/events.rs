@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout};
 use utoipa::ToSchema;
 
 use super::extract::{Own, Parameters};
-use super::problem::{Problem, ProblemView};
+use super::problem::{Problem, Problems};
 use super::telling::Events;
 use super::wire::events::EventView;
 use crate::flow;
@@ -49,11 +49,11 @@ pub(crate) enum Until {
 /// A session as it goes on, from any cursor on, whoever drives it. Ends only with the connection, unless
 /// `until` says otherwise.
 #[utoipa::path(
-    get, path = "/sessions/{session}/events", tag = "events",
+    get, path = "/sessions/{session}/events", tag = "events", operation_id = "watch_session",
     params(("session" = String, Path), Watched,
         ("Last-Event-ID" = Option<String>, Header, description = "The id of the last event that was seen.")),
-    responses((status = 200, body = EventView, content_type = "text/event-stream"),
-        (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "The events, as they happen.", body = EventView,
+            content_type = "text/event-stream"), Problems)
 )]
 pub(crate) async fn watch(
     own: Own,

@@ -185,6 +185,10 @@ fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<Given<T>, Problem> {
+    // An array would be read as the fields of an object, by their place.
+    if bytes.trim_ascii_start().first() == Some(&b'[') {
+        return Err(Problem::field("", "an object is expected, not an array"));
+    }
     let mut reader = serde_json::Deserializer::from_slice(bytes);
     let value: T = serde_path_to_error::deserialize(&mut reader).map_err(|error| {
         let place = pointer(error.path());

@@ -13,7 +13,7 @@ use tokio::sync::Mutex;
 use tokio::time::Instant;
 use utoipa::ToSchema;
 
-use super::problem::{Kind, Problem, ProblemView};
+use super::problem::{Kind, Problem, Problems};
 use crate::failures::chain;
 use crate::gateway::Gateway;
 
@@ -29,7 +29,8 @@ pub(crate) struct HealthView {
 
 /// Says that the process answers; nothing else is looked at.
 #[utoipa::path(
-    get, path = "/healthz", tag = "health", responses((status = 200, body = HealthView)), security(())
+    get, path = "/healthz", tag = "health", operation_id = "healthz", security(()),
+    responses((status = 200, description = "The process answers.", body = HealthView))
 )]
 pub(crate) async fn alive() -> Response {
     ok()
@@ -37,8 +38,8 @@ pub(crate) async fn alive() -> Response {
 
 /// Says whether requests can be taken: the journal can be written, and the gateway is not ending.
 #[utoipa::path(
-    get, path = "/readyz", tag = "health", security(()),
-    responses((status = 200, body = HealthView), (status = 503, body = ProblemView))
+    get, path = "/readyz", tag = "health", operation_id = "readyz", security(()),
+    responses((status = 200, description = "Requests are taken.", body = HealthView), Problems)
 )]
 pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
     let engine = gateway.engine();

@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::State;
 
 use super::extract::Known;
-use super::problem::{Problem, ProblemView};
+use super::problem::{Problem, Problems};
 use super::wire::listing::{
     MissingView, ModelList, ModelView, ProviderList, ProviderView, ServerList, ServerView,
     ToolList, ToolView,
@@ -15,8 +15,8 @@ use crate::gateway::Gateway;
 
 /// The tools of the gateway that the token may use, and what policy says of each.
 #[utoipa::path(
-    get, path = "/tools", tag = "tools",
-    responses((status = 200, body = ToolList), (status = "4XX", body = ProblemView))
+    get, path = "/tools", tag = "tools", operation_id = "list_tools",
+    responses((status = 200, description = "The tools.", body = ToolList), Problems)
 )]
 pub(crate) async fn tools(
     Known(asker): Known,
@@ -39,8 +39,8 @@ pub(crate) async fn tools(
 
 /// The MCP servers, and how they are; why one cannot be used, an admin is told.
 #[utoipa::path(
-    get, path = "/servers", tag = "tools",
-    responses((status = 200, body = ServerList), (status = "4XX", body = ProblemView))
+    get, path = "/servers", tag = "tools", operation_id = "list_servers",
+    responses((status = 200, description = "The servers.", body = ServerList), Problems)
 )]
 pub(crate) async fn servers(
     Known(asker): Known,
@@ -55,8 +55,8 @@ pub(crate) async fn servers(
 
 /// The providers of models, and how they stand. None is asked.
 #[utoipa::path(
-    get, path = "/providers", tag = "models",
-    responses((status = 200, body = ProviderList), (status = "4XX", body = ProblemView))
+    get, path = "/providers", tag = "models", operation_id = "list_providers",
+    responses((status = 200, description = "The providers.", body = ProviderList), Problems)
 )]
 pub(crate) async fn providers(
     Known(_asker): Known,
@@ -74,8 +74,8 @@ pub(crate) async fn providers(
 /// The models that can be asked for: aliases, and what the providers with a key say that they have. What a
 /// provider does not list, it may have all the same.
 #[utoipa::path(
-    get, path = "/models", tag = "models",
-    responses((status = 200, body = ModelList), (status = "4XX", body = ProblemView))
+    get, path = "/models", tag = "models", operation_id = "list_models",
+    responses((status = 200, description = "The models.", body = ModelList), Problems)
 )]
 pub(crate) async fn models(
     Known(_asker): Known,

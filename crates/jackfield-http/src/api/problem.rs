@@ -2,17 +2,19 @@
 //!
 //! Programs go by `type`, which is one of a few and never changes; people read `detail`.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
 use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderValue, StatusCode};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use jackfield_domain::ids::ToolCallId;
+use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_engine::{EngineError, JournalError};
 use serde::Serialize;
 use serde_json::{Map, Value};
-use utoipa::ToSchema;
+use utoipa::openapi::{Content, Ref, RefOr, Response as Described, ResponseBuilder};
+use utoipa::{IntoResponses, ToSchema};
 
 use crate::access::Code;
 use crate::failures::log;
@@ -148,6 +150,26 @@ pub(crate) struct ProblemView {
     more: Map<String, Value>,
 }
 
+/// How every path may answer instead of what it is for, as the document of the API says it.
+pub(crate) struct Problems;
+
+impl IntoResponses for Problems {
+    fn responses() -> BTreeMap<String, RefOr<Described>> {
+        let said = [
+            ("4XX", "What was asked for is not done."),
+            ("5XX", "It cannot be done now."),
+        ];
+        let described = |(status, said): (&str, &str)| {
+            let document = Content::new(Some(Ref::from_schema_name("Problem")));
+            let described = ResponseBuilder::new()
+                .description(said)
+                .content(MEDIA_TYPE, document);
+            (status.to_owned(), described.build().into())
+        };
+        said.map(described).into()
+    }
+}
+
 impl Problem {
     /// A problem of this kind.
     pub(crate) fn new(kind: Kind, detail: impl Into<String>) -> Self {
@@ -162,13 +184,26 @@ impl Problem {
     /// A field that cannot be what it is; the place is a JSON Pointer (RFC 6901).
     pub(crate) fn field(place: impl Into<String>, why: impl Into<String>) -> Self {
         let (place, why) = (place.into(), why.into());
-        Self::new(Kind::Invalid, format!("{place}: {why}")).with("pointer", place)
+        let detail = match place.as_str() {
+            // The whole document.
+            "" => format!("the body: {why}"),
+            _ => format!("{place}: {why}"),
+        };
+        Self::new(Kind::Invalid, detail).with("pointer", place)
     }
 
     /// A parameter of the address that cannot be what it is.
     pub(crate) fn parameter(name: &str, why: impl Into<String>) -> Self {
         let why = why.into();
         Self::new(Kind::Invalid, format!("{name}: {why}")).with("parameter", name)
+    }
+
+    /// The session is at work on this turn.
+    pub(crate) fn at_work(session: &SessionId, turn: &TurnId) -> Self {
+        let detail = format!(
+            "session {session} is at work on turn {turn}: wait until it is over, or cancel it"
+        );
+        Self::new(Kind::Busy, detail).with("turn", turn.as_str())
     }
 
     /// There is no session of this id for the caller.
@@ -280,7 +315,7 @@ impl From<EngineError> for Problem {
         match error {
             EngineError::Busy { turn, .. } => {
                 let detail = format!(
-                    "{detail}; post again with `if_busy` as `queue` or `cancel`, or cancel the turn"
+                    "{detail}; a message may be posted with `if_busy` as `queue` or `cancel`"
                 );
                 Self::new(Kind::Busy, detail).with("turn", turn.as_str())
             }

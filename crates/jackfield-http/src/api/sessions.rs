@@ -12,12 +12,12 @@ use jackfield_domain::fact::Envelope;
 use jackfield_domain::history::History;
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::WallTime;
-use jackfield_engine::{SessionQuery, SessionRow};
+use jackfield_engine::{EngineError, JournalError, SessionQuery, SessionRow};
 use serde::Deserialize;
 
 use super::extract::{Known, Own, Parameters, Perhaps};
 use super::owner;
-use super::problem::{Problem, ProblemView};
+use super::problem::{Problem, Problems};
 use super::story;
 use super::wire::blocks::MessageView;
 use super::wire::request::{CreateSession, Fork};
@@ -57,8 +57,8 @@ pub(crate) struct Turns {
 #[into_params(parameter_in = Query)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Exported {
-    /// `json`, for programs, or `markdown`, to be read.
-    #[param(inline, default = "json")]
+    /// `json`, for programs, if nothing is said, or `markdown`, to be read.
+    #[param(inline)]
     format: ExportFormat,
     /// Whether what may be private is left out: what tools were given and gave back, files, reasoning, and
     /// what looks like a key anywhere else.
@@ -76,8 +76,8 @@ pub(crate) enum ExportFormat {
 
 /// Lists the sessions of the token, the one that was changed last first; an admin's lists all.
 #[utoipa::path(
-    get, path = "/sessions", tag = "sessions", params(Listed),
-    responses((status = 200, body = SessionPage), (status = "4XX", body = ProblemView))
+    get, path = "/sessions", tag = "sessions", operation_id = "list_sessions", params(Listed),
+    responses((status = 200, description = "A page of them.", body = SessionPage), Problems)
 )]
 pub(crate) async fn list(
     Known(asker): Known,
@@ -128,8 +128,8 @@ pub(crate) async fn list(
 
 /// Makes a session in which nothing was said yet.
 #[utoipa::path(
-    post, path = "/sessions", tag = "sessions", request_body = Option<CreateSession>,
-    responses((status = 201, body = SessionView), (status = "4XX", body = ProblemView))
+    post, path = "/sessions", tag = "sessions", operation_id = "create_session", request_body = Option<CreateSession>,
+    responses((status = 201, description = "The session.", body = SessionView), Problems)
 )]
 pub(crate) async fn create(
     Known(asker): Known,
@@ -143,8 +143,8 @@ pub(crate) async fn create(
 
 /// One session.
 #[utoipa::path(
-    get, path = "/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
-    responses((status = 200, body = SessionView), (status = "4XX", body = ProblemView))
+    get, path = "/sessions/{session}", tag = "sessions", operation_id = "get_session", params(("session" = String, Path)),
+    responses((status = 200, description = "The session.", body = SessionView), Problems)
 )]
 pub(crate) async fn get(
     own: Own,
@@ -155,22 +155,34 @@ pub(crate) async fn get(
 
 /// Deletes a session with everything of it, for good. One that is at work is busy: cancel its turn first.
 #[utoipa::path(
-    delete, path = "/sessions/{session}", tag = "sessions", params(("session" = String, Path)),
-    responses((status = 204), (status = "4XX", body = ProblemView))
+    delete, path = "/sessions/{session}", tag = "sessions", operation_id = "delete_session", params(("session" = String, Path)),
+    responses((status = 204, description = "It is deleted."), Problems)
 )]
 pub(crate) async fn delete(
     own: Own,
     State(gateway): State<Gateway>,
 ) -> Result<StatusCode, Problem> {
-    gateway.engine().delete(&own.session).await?;
-    Ok(StatusCode::NO_CONTENT)
+    let engine = gateway.engine();
+    match engine.delete(&own.session).await {
+        Ok(()) => Ok(StatusCode::NO_CONTENT),
+        // The journal does not know on what: it is told by the turn, wherever that is driven.
+        Err(error @ EngineError::Journal(JournalError::Owned { .. })) => {
+            let row = engine.session(&own.session).await?;
+            let open = row.and_then(|row| row.open).map(|open| open.turn);
+            Err(open.map_or_else(
+                || error.into(),
+                |turn| Problem::at_work(&own.session, &turn),
+            ))
+        }
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// Begins a session with what was said in this one up to a place. This one stays as it is.
 #[utoipa::path(
-    post, path = "/sessions/{session}/fork", tag = "sessions", params(("session" = String, Path)),
+    post, path = "/sessions/{session}/fork", tag = "sessions", operation_id = "fork_session", params(("session" = String, Path)),
     request_body = Option<Fork>,
-    responses((status = 201, body = SessionView), (status = "4XX", body = ProblemView))
+    responses((status = 201, description = "The new session.", body = SessionView), Problems)
 )]
 pub(crate) async fn fork(
     own: Own,
@@ -202,9 +214,9 @@ pub(crate) async fn fork(
 
 /// The turns of a session, in order.
 #[utoipa::path(
-    get, path = "/sessions/{session}/turns", tag = "turns",
+    get, path = "/sessions/{session}/turns", tag = "turns", operation_id = "list_turns",
     params(("session" = String, Path), Turns),
-    responses((status = 200, body = TurnPage), (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "A page of them.", body = TurnPage), Problems)
 )]
 pub(crate) async fn turns(
     own: Own,
@@ -227,11 +239,12 @@ pub(crate) async fn turns(
 
 /// A whole session in one document.
 #[utoipa::path(
-    get, path = "/sessions/{session}/export", tag = "sessions",
+    get, path = "/sessions/{session}/export", tag = "sessions", operation_id = "export_session",
     params(("session" = String, Path), Exported),
     responses(
-        (status = 200, content((ExportView = "application/json"), (String = "text/markdown"))),
-        (status = "4XX", body = ProblemView)
+        (status = 200, description = "The session.",
+            content((ExportView = "application/json"), (String = "text/markdown"))),
+        Problems
     )
 )]
 pub(crate) async fn export(

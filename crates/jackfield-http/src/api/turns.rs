@@ -23,7 +23,7 @@ use tokio::time::timeout;
 
 use super::answer::{ToTell, collect};
 use super::extract::{Given, OfTurn, Own, no_turn};
-use super::problem::{Kind, Problem, ProblemView};
+use super::problem::{Kind, Problem, Problems};
 use super::story;
 use super::telling::Events;
 use super::wire::events::EventView;
@@ -40,12 +40,16 @@ use crate::ids;
 /// A turn that needs somebody outside is answered with the status `waiting` and what it waits for. With an
 /// `Idempotency-Key` the same request is answered by the same turn, however often it is sent.
 #[utoipa::path(
-    post, path = "/sessions/{session}/turns", tag = "turns",
+    post, path = "/sessions/{session}/turns", tag = "turns", operation_id = "post_turn",
     params(("session" = String, Path),
         ("Idempotency-Key" = Option<String>, Header, description = "What makes a repetition safe: 1 to 255 characters.")),
     request_body = PostTurn,
-    responses((status = 200, content((TurnView = "application/json"), (EventView = "text/event-stream"))),
-        (status = 202, body = TurnView), (status = "4XX", body = ProblemView))
+    responses(
+        (status = 200, description = "The turn, or with `mode` as `stream` its events.",
+            content((TurnView = "application/json"), (EventView = "text/event-stream"))),
+        (status = 202, description = "The turn, which goes on: `mode` is `background`.", body = TurnView),
+        Problems
+    )
 )]
 pub(crate) async fn post(
     own: Own,
@@ -102,11 +106,15 @@ pub(crate) async fn post(
 ///
 /// The same results again are answered with what came of them.
 #[utoipa::path(
-    post, path = "/sessions/{session}/turns/{turn}/results", tag = "turns",
+    post, path = "/sessions/{session}/turns/{turn}/results", tag = "turns", operation_id = "post_results",
     params(("session" = String, Path), ("turn" = String, Path)),
     request_body = PostResults,
-    responses((status = 200, content((TurnView = "application/json"), (EventView = "text/event-stream"))),
-        (status = 202, body = TurnView), (status = "4XX", body = ProblemView))
+    responses(
+        (status = 200, description = "The turn, or with `mode` as `stream` its events.",
+            content((TurnView = "application/json"), (EventView = "text/event-stream"))),
+        (status = 202, description = "The turn, which goes on: `mode` is `background`.", body = TurnView),
+        Problems
+    )
 )]
 pub(crate) async fn results(
     own: Own,
@@ -154,9 +162,9 @@ pub(crate) async fn results(
 
 /// One turn.
 #[utoipa::path(
-    get, path = "/sessions/{session}/turns/{turn}", tag = "turns",
+    get, path = "/sessions/{session}/turns/{turn}", tag = "turns", operation_id = "get_turn",
     params(("session" = String, Path), ("turn" = String, Path)),
-    responses((status = 200, body = TurnView), (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "The turn.", body = TurnView), Problems)
 )]
 pub(crate) async fn get(
     own: Own,
@@ -170,10 +178,10 @@ pub(crate) async fn get(
 /// Ends a turn now, in one step and with an outcome for each of its calls. One that is over stays as it
 /// ended.
 #[utoipa::path(
-    post, path = "/sessions/{session}/turns/{turn}/cancel", tag = "turns",
+    post, path = "/sessions/{session}/turns/{turn}/cancel", tag = "turns", operation_id = "cancel_turn",
     params(("session" = String, Path), ("turn" = String, Path)),
-    responses((status = 200, body = TurnView), (status = 202, body = TurnView),
-        (status = "4XX", body = ProblemView))
+    responses((status = 200, description = "The turn, which is over.", body = TurnView),
+        (status = 202, description = "The turn, which is about to end.", body = TurnView), Problems)
 )]
 pub(crate) async fn cancel(
     own: Own,

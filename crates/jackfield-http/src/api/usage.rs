@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 
 use super::extract::{Known, Parameters};
 use super::owner;
-use super::problem::{Problem, ProblemView};
+use super::problem::{Problem, Problems};
 use super::wire::turn::{CostView, UsageView};
 use super::wire::words;
 use crate::gateway::Gateway;
@@ -104,8 +104,8 @@ pub(crate) struct ToolLineView {
 
 /// What was used, and what it cost.
 #[utoipa::path(
-    get, path = "/usage", tag = "usage", params(Asked),
-    responses((status = 200, body = UsageReport), (status = "4XX", body = ProblemView))
+    get, path = "/usage", tag = "usage", operation_id = "get_usage", params(Asked),
+    responses((status = 200, description = "What was used.", body = UsageReport), Problems)
 )]
 pub(crate) async fn usage(
     Known(asker): Known,

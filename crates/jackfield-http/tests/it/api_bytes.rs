@@ -95,6 +95,21 @@ fn what_a_message_may_say_is_taken() {
 }
 
 #[test]
+fn an_array_in_place_of_an_object_is_refused_and_the_whole_body_is_named_in_words() {
+    let here = Here::new();
+    let session = here.session();
+    let known = format!("{session}/turns");
+    // The second one has a value for each field of a message.
+    let nulls = b" [\"Hello\",null,null,null,null,null,null,null,null,null,null]";
+    for (path, body) in [("/api/v1/sessions", &b"[]"[..]), (&known, nulls)] {
+        let (status, told) = here.posted(path, body.to_vec());
+        assert_eq!((status, &told["pointer"]), (400, &json!("")), "{told}");
+        let detail = "the body: an object is expected, not an array";
+        assert_eq!(told["detail"], detail);
+    }
+}
+
+#[test]
 fn any_bytes_are_taken_or_refused() {
     let here = Here::new();
     let session = here.session();
