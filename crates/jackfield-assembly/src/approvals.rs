@@ -10,8 +10,6 @@ use async_trait::async_trait;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Approver, Decision, EngineBuilder, Undecided};
-use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::Value;
 use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::process::{Child, Command};
@@ -149,7 +147,7 @@ impl Program {
                 None => "it was ended by a signal".to_owned(),
             });
         }
-        decision(&answer)
+        Decision::read(&answer)
     }
 
     fn start(&self) -> io::Result<Running> {
@@ -167,29 +165,6 @@ impl Program {
         command.process_group(0);
         command.spawn().map(|child| Running { child })
     }
-}
-
-/// Reads a program's answer. One that says something twice is none: programs put texts of the model into
-/// their reasons, and one with a quote in it would otherwise have the last word.
-fn decision(answer: &[u8]) -> Result<Decision, String> {
-    let no_json = |error: serde_json::Error| format!("its answer is no JSON: {error}");
-    let value: Value = serde_json::from_slice(answer).map_err(no_json)?;
-    if value.is_object() {
-        serde_json::from_slice::<Once>(answer).map_err(no_json)?;
-    }
-    Decision::parse(&value)
-}
-
-/// The names of an answer, each of which may stand in it once.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct Once {
-    #[serde(rename = "arguments")]
-    _arguments: IgnoredAny,
-    #[serde(rename = "decision")]
-    _decision: IgnoredAny,
-    #[serde(rename = "reason")]
-    _reason: IgnoredAny,
 }
 
 /// A program that runs. Dropping it ends it, with its group.

@@ -1,5 +1,7 @@
 //! Approvers: programs and tools that are asked before a person is, and whose failure is a no.
 
+mod once;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use jackfield_ports::toolbox::{ToolEnd, Toolbox};
 use serde_json::{Map, Value, json};
 
+use self::once::Once;
 use crate::direct::Told;
 use crate::perform::chain;
 
@@ -94,6 +97,19 @@ impl Undecided {
 }
 
 impl Decision {
+    /// Reads what a program or a tool answered as a text. One that says something twice, wherever in it, is no
+    /// answer: whoever wrote it put a text of a model into it as it was, and one with a quote in it would
+    /// otherwise have the last word.
+    ///
+    /// # Errors
+    ///
+    /// Why it is no answer, in a sentence.
+    pub fn read(answer: &[u8]) -> Result<Self, String> {
+        let read = serde_json::from_slice(answer);
+        let Once(answer) = read.map_err(|error| format!("its answer is no JSON: {error}"))?;
+        Self::parse(&answer)
+    }
+
     /// Reads what a program or a tool answered; of a long reason only its first 4,000 characters.
     ///
     /// # Errors
@@ -197,8 +213,7 @@ impl ToolApprover {
         if let Some(structured) = &result.structured {
             return Decision::parse(structured);
         }
-        let answer = serde_json::from_str(&result.to_text());
-        Decision::parse(&answer.map_err(|error| format!("its answer is no JSON: {error}"))?)
+        Decision::read(result.to_text().as_bytes())
     }
 }
 

@@ -10,7 +10,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::tool::ToolOrigin;
 use jackfield_engine::{Decision, Engine};
 use jackfield_store_memory::MemoryJournal;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::fixture::{Log, OneTool, Paused, Rounds, asking, message, session};
 
@@ -44,6 +44,29 @@ fn what_is_no_decision_is_none() {
         Decision::parse(&json!({ "decision": "ask" })),
         Ok(Decision::Ask)
     );
+}
+
+#[test]
+fn an_answer_that_says_something_twice_is_none() {
+    for (answer, twice) in [
+        (r#"{"decision": "deny", "decision": "allow"}"#, "decision"),
+        (
+            r#"{"decision": "allow", "arguments": {"path": "a", "path": "b"}}"#,
+            "path",
+        ),
+        (
+            r#"{"decision": "allow", "arguments": {"of": [{"n": 1, "m": 2, "n": 3}]}}"#,
+            "n",
+        ),
+    ] {
+        let why = Decision::read(answer.as_bytes()).expect_err(answer);
+        assert!(why.contains(&format!("duplicate field `{twice}`")), "{why}");
+    }
+    let text = r#"{"decision": "allow", "arguments": {"a": [null, true, -1, 1.5, "x", {"a": 18446744073709551615}]}}"#;
+    let whole: Value = serde_json::from_str(text).expect("JSON");
+    assert_eq!(Decision::read(text.as_bytes()), Decision::parse(&whole));
+    let deep = "[".repeat(10_000);
+    assert!(Decision::read(deep.as_bytes()).is_err());
 }
 
 #[test]
