@@ -16,7 +16,7 @@ use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_domain::wait::{WaitEndKind, WaitKind};
 use jackfield_engine::{
     AnswerCalls, Answered, Begun, Disconnect, Engine, EngineError, KeeperOptions, SendMessage,
-    ServerTools, SessionQuery, SessionRow, TurnOptions,
+    SessionQuery, SessionRow, TurnOptions,
 };
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
@@ -29,15 +29,15 @@ use crate::fixture::{Log, Logged, OneTool, Paused, message, options, session};
 
 const ANSWERED: TurnEnd = TurnEnd::Answered(FinishReason::Stop);
 
-struct Scene {
-    engine: Engine,
+pub(crate) struct Scene {
+    pub(crate) engine: Engine,
     journal: Arc<MemoryJournal>,
-    log: Log,
-    model: ScriptedModel,
+    pub(crate) log: Log,
+    pub(crate) model: ScriptedModel,
 }
 
 /// An engine of one tool of its own, by the clock of the test.
-fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
+pub(crate) fn scene(replies: impl IntoIterator<Item = ScriptedReply>) -> Scene {
     let (log, model) = (Log::default(), ScriptedModel::new());
     for reply in replies {
         model.will(reply);
@@ -71,7 +71,7 @@ pub(crate) fn client_tool(name: &str) -> Arc<ToolDefinition> {
 }
 
 /// Options with one tool of the client's.
-fn with_lookup() -> TurnOptions {
+pub(crate) fn with_lookup() -> TurnOptions {
     TurnOptions {
         client_tools: vec![client_tool("lookup")],
         ..options()
@@ -83,7 +83,7 @@ fn two_lookups() -> ScriptedReply {
 }
 
 impl Scene {
-    async fn begin(&self, options: TurnOptions) -> Begun {
+    pub(crate) async fn begin(&self, options: TurnOptions) -> Begun {
         self.engine.begin(message(options)).await.expect("begun")
     }
 
@@ -136,7 +136,7 @@ impl Scene {
         async move { engine.answer(answer).await }
     }
 
-    async fn facts(&self) -> Vec<Fact> {
+    pub(crate) async fn facts(&self) -> Vec<Fact> {
         let loaded = self.journal.load(&session()).await.expect("a session");
         loaded
             .steps
@@ -153,7 +153,7 @@ impl Scene {
 
 type Said = Result<Answered, EngineError>;
 
-fn results_of(facts: &[Fact]) -> Vec<(CallEnd, String)> {
+pub(crate) fn results_of(facts: &[Fact]) -> Vec<(CallEnd, String)> {
     let closed = facts.iter().filter_map(|fact| match fact {
         Fact::CallClosed { end, result, .. } => Some((*end, result.to_text())),
         _ => None,
@@ -353,78 +353,6 @@ async fn a_client_that_stays_away_ends_the_turn_paired_and_a_late_result_begins_
         })
         .collect();
     assert_eq!(texts, ["A", "B"]);
-}
-
-#[tokio::test(start_paused = true)]
-async fn only_what_was_offered_can_be_called() {
-    let invents = ScriptedReply::calls([("box__act", "{\"n\":1}"), ("lookup", "{}")]);
-    let scene = scene([invents, ScriptedReply::text("so be it")]);
-    let none = TurnOptions {
-        server_tools: ServerTools::None,
-        ..options()
-    };
-    let mut begun = scene.begin(none).await;
-    let (facts, _) = to_the_end(&mut begun.watcher).await;
-    let ends: Vec<CallEnd> = results_of(&facts).into_iter().map(|(end, _)| end).collect();
-    assert_eq!(ends, [CallEnd::NotRun, CallEnd::NotRun]);
-    assert_eq!(scene.log.all(), [], "no tool was run");
-    assert!(scene.model.requests()[0].tools.is_empty());
-    // Whether it breaks rules is not what is tested.
-    drop(scene.model.take_violations());
-}
-
-#[tokio::test(start_paused = true)]
-async fn which_server_tools_are_offered_is_said_by_patterns_and_the_clients_name_wins() {
-    let scene = scene([]);
-    let offered = async |server_tools: ServerTools, own: &[&str]| -> Vec<(String, RanBy)> {
-        let options = TurnOptions {
-            client_tools: own.iter().map(|name| client_tool(name)).collect(),
-            server_tools,
-            ..options()
-        };
-        let offered = scene.engine.tools(&options).await;
-        let tools = offered.catalog.iter();
-        tools
-            .map(|tool| (tool.definition.name.to_string(), tool.ran_by))
-            .collect()
-    };
-    let act = |by| vec![("box__act".to_owned(), by)];
-    let only = |pattern: &str| ServerTools::Only(vec![pattern.into()]);
-    assert_eq!(offered(ServerTools::All, &[]).await, act(RanBy::Engine));
-    assert_eq!(offered(ServerTools::None, &[]).await, []);
-    for (pattern, is_of) in [
-        ("*", true),
-        ("act", true),
-        ("box/*", true),
-        ("box/act", true),
-        ("box", false),
-        ("other/*", false),
-        ("box__act", false),
-    ] {
-        let expected = if is_of {
-            act(RanBy::Engine)
-        } else {
-            Vec::new()
-        };
-        assert_eq!(offered(only(pattern), &[]).await, expected, "{pattern}");
-    }
-    let both = offered(ServerTools::All, &["box__act"]).await;
-    assert_eq!(both, act(RanBy::Client));
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_later_turn_can_hold_the_tools_of_the_one_before() {
-    let scene = scene([ScriptedReply::text("one"), ScriptedReply::text("two")]);
-    let mut first = scene.begin(with_lookup()).await;
-    to_the_end(&mut first.watcher).await;
-    let facts = scene.facts().await;
-    let Some(Fact::TurnOpened { setup, .. }) = facts.first() else {
-        panic!("it was opened");
-    };
-    let mut second = options();
-    second.hold_tools(setup);
-    let offered = scene.engine.tools(&second).await;
-    assert_eq!(offered.catalog, *setup.catalog);
 }
 
 #[tokio::test(start_paused = true)]

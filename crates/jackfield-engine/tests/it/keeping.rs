@@ -1,11 +1,10 @@
 //! Keeping: what is due is taken up, and nothing else is touched.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use jackfield_domain::fact::{Envelope, Fact, TurnEnd};
 use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::outcome::ToolResult;
@@ -13,23 +12,19 @@ use jackfield_domain::policy::Policy;
 use jackfield_domain::reply::FinishReason;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::Safety;
-use jackfield_domain::wait::{
-    Answer, Approval, CancelCause, Delivery, DeliveryBody, Wait, WaitEnd,
-};
+use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody, Wait, WaitEnd};
 use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
     ServerTools,
 };
-use jackfield_ports::journal::marks::{Found, Mark};
-use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
-use jackfield_ports::journal::waits::WaitRow;
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{Delivered, Journal};
 use jackfield_ports::toolbox::Toolbox;
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::fakes::{Gate, ScriptedModel, ScriptedReply};
 use tokio::sync::{Notify, mpsc};
 
 use crate::fixture::{Log, OneTool, Paused, Rounds, message, options, session};
+use crate::vast::Vast;
 
 fn model(log: &Log) -> Rounds {
     Rounds {
@@ -142,7 +137,7 @@ async fn left_waiting(journal: &Arc<MemoryJournal>, engine: &Engine) -> Vec<Wait
     waits
 }
 
-fn waits(steps: &[Envelope]) -> Vec<Wait> {
+pub(crate) fn waits(steps: &[Envelope]) -> Vec<Wait> {
     let facts = steps.iter().flat_map(|step| &step.facts);
     let waits = facts.filter_map(|fact| match fact {
         Fact::WaitOpened { wait } => Some(wait.clone()),
@@ -340,116 +335,6 @@ async fn a_deadline_is_heard_while_it_is_kept_and_while_nobody_was_there() {
     }
 }
 
-/// A hundred thousand sessions that wait, of which a few have their answer.
-struct Vast {
-    asked: AtomicUsize,
-    answered: BTreeSet<SessionId>,
-    due: Mutex<BTreeMap<WallTime, BTreeSet<SessionId>>>,
-    epochs: AtomicUsize,
-    template: Vec<Envelope>,
-    touched: Mutex<BTreeSet<SessionId>>,
-}
-
-impl Vast {
-    fn touch(&self, session: &SessionId) {
-        let mut touched = self.touched.lock().expect("no panic under the lock");
-        touched.insert(session.clone());
-    }
-}
-
-#[async_trait]
-impl Journal for Vast {
-    async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        self.touch(session);
-        let epoch = self.epochs.fetch_add(1, Ordering::SeqCst);
-        Ok(Epoch(epoch as u64))
-    }
-
-    async fn release(&self, session: &SessionId, _: Epoch) -> Result<(), JournalError> {
-        self.touch(session);
-        Ok(())
-    }
-
-    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        self.touch(session);
-        let denied = |wait: Wait| Delivery {
-            at: WallTime::from_millis(0),
-            body: DeliveryBody::Answer {
-                answer: Answer::Approval(Approval::Denied {
-                    reason: "no".into(),
-                }),
-                wait: wait.id,
-            },
-            by: "somebody".into(),
-            id: DeliveryId::parse("no").expect("a valid id"),
-        };
-        let is_answered = self.answered.contains(session);
-        let waits = waits(&self.template).into_iter();
-        Ok(Loaded {
-            deliveries: waits.filter(|_| is_answered).map(denied).collect(),
-            steps: self.template.clone(),
-        })
-    }
-
-    async fn append(&self, append: &Append) -> Appended {
-        self.touch(&append.session);
-        let mut facts = append.steps.iter().flat_map(|step| &step.facts);
-        if facts.any(|fact| matches!(fact, Fact::TurnEnded { .. })) {
-            let mut due = self.due.lock().expect("no panic under the lock");
-            for sessions in due.values_mut() {
-                sessions.remove(&append.session);
-            }
-            due.retain(|_, sessions| !sessions.is_empty());
-        }
-        Appended::Committed
-    }
-
-    async fn deliver(
-        &self,
-        _: &SessionId,
-        _: DeliveryId,
-        _: Arc<str>,
-        _: DeliveryBody,
-    ) -> Result<Delivered, JournalError> {
-        Ok(Delivered::NoSuchWait)
-    }
-
-    async fn inbox(&self, _: &SessionId, _: u64) -> Result<Vec<Delivery>, JournalError> {
-        std::future::pending().await
-    }
-
-    async fn follow(&self, _: &SessionId, _: u64) -> Result<Vec<Envelope>, JournalError> {
-        std::future::pending().await
-    }
-
-    async fn sessions(&self, _: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        Ok(Vec::new())
-    }
-
-    async fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
-        Ok(())
-    }
-
-    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
-        self.asked.fetch_add(1, Ordering::SeqCst);
-        let due = self.due.lock().expect("no panic under the lock");
-        let sessions = due.range(..=now).flat_map(|(_, sessions)| sessions);
-        let next = due.range(now..).map(|(at, _)| *at).find(|at| *at > now);
-        Ok(Due {
-            next,
-            sessions: sessions.take(most).cloned().collect(),
-        })
-    }
-
-    async fn open_waits(&self, _: &WaitQuery) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        Ok(Vec::new())
-    }
-
-    async fn find(&self, _: &str, _: &[Mark], _: usize) -> Result<Vec<Found>, JournalError> {
-        Ok(Vec::new())
-    }
-}
-
 #[tokio::test(start_paused = true)]
 async fn of_a_hundred_thousand_waiting_turns_only_those_are_touched_that_are_due() {
     let memory = Arc::new(MemoryJournal::default());
@@ -470,14 +355,7 @@ async fn of_a_hundred_thousand_waiting_turns_only_those_are_touched_that_are_due
         let at = start.after(Duration::from_secs(wait));
         due.entry(at).or_default().insert(session);
     }
-    let journal = Arc::new(Vast {
-        asked: AtomicUsize::new(0),
-        answered: answered.clone(),
-        due: Mutex::new(due),
-        epochs: AtomicUsize::new(0),
-        template,
-        touched: Mutex::default(),
-    });
+    let journal = Vast::of(due, answered.clone(), template);
     let engine = engine(Arc::clone(&journal) as Arc<dyn Journal>, done());
     let (_keeper, mut kept) = keep(&engine, allows());
     for _ in 0..answered.len() {
@@ -491,14 +369,8 @@ async fn of_a_hundred_thousand_waiting_turns_only_those_are_touched_that_are_due
 
 /// A session that is due for ever, as it is for a keeper that looked before somebody else took it up.
 fn due_for_ever(template: Vec<Envelope>) -> Arc<Vast> {
-    Arc::new(Vast {
-        asked: AtomicUsize::new(0),
-        answered: BTreeSet::new(),
-        due: Mutex::new([(Paused::default().wall(), [session()].into())].into()),
-        epochs: AtomicUsize::new(0),
-        template,
-        touched: Mutex::default(),
-    })
+    let due = [(Paused::default().wall(), [session()].into())];
+    Vast::of(due.into(), BTreeSet::new(), template)
 }
 
 #[tokio::test(start_paused = true)]
