@@ -1,5 +1,7 @@
 //! Sessions as they are kept: looked at, forked, deleted.
 
+use std::time::Duration;
+
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::fork::{self, ForkPlace, Forkable};
 use jackfield_domain::ids::{SessionId, TurnId};
@@ -69,13 +71,18 @@ impl Engine {
         self.shared.writes.fail()
     }
 
-    /// Checks that the journal takes what is written, by making a session of no meaning and deleting it.
+    /// Checks that the journal takes what is written, by making a session of no meaning and deleting it. A disk
+    /// that says nothing is waited for no longer than ten seconds.
     ///
     /// # Errors
     ///
     /// [`EngineError::Journal`] if it does not.
     pub async fn check_writable(&self) -> Result<(), EngineError> {
-        let tried = self.try_writing().await;
+        let tried = tokio::time::timeout(LONGEST_TRY, self.try_writing()).await;
+        let tried = tried.unwrap_or_else(|_| {
+            let source = format!("nothing was written within {LONGEST_TRY:?}").into();
+            Err(JournalError::Unreachable { source }.into())
+        });
         match &tried {
             Ok(()) => self.shared.writes.went_well(),
             Err(_) => self.shared.writes.failed(),
@@ -227,3 +234,6 @@ fn facts(loaded: &Loaded) -> impl Iterator<Item = &Fact> {
 
 /// The session by which it is tried whether the journal takes what is written.
 const PROBE: &str = "probe-of-the-journal";
+
+/// How long it is tried to write: a disk on which that takes longer is none to keep turns on.
+const LONGEST_TRY: Duration = Duration::from_secs(10);

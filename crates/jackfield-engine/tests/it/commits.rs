@@ -11,7 +11,9 @@ use jackfield_domain::wait::{Answer, Approval, DeliveryBody};
 use jackfield_engine::{Engine, EngineError, News, Observer};
 use jackfield_ports::journal::{Delivered, Journal, Refusal};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault as FakeFault, FaultyJournal, ScriptedModel, ScriptedReply};
+use jackfield_testkit::fakes::{
+    Fault as FakeFault, FaultyJournal, Gate, ScriptedModel, ScriptedReply,
+};
 use tokio::sync::mpsc;
 
 use crate::fixture::{
@@ -108,6 +110,16 @@ async fn whether_writes_fail_is_what_the_last_one_said() {
     journal.set_unreachable(false);
     // Where nobody takes turns, to try is enough.
     engine.check_writable().await.expect("it can");
+    assert!(!engine.writes_fail());
+    // A disk that hangs says nothing at all.
+    let gate = Gate::new();
+    journal.hold_owning(&gate);
+    let error = engine.check_writable().await.expect_err("it hangs");
+    let why = std::error::Error::source(&error).expect("a source");
+    assert!(why.to_string().contains("within 10s"), "{why}");
+    assert!(engine.writes_fail());
+    gate.open();
+    engine.check_writable().await.expect("it goes on");
     assert!(!engine.writes_fail());
 }
 

@@ -33,6 +33,7 @@ struct State {
     deliveries: Option<Gate>,
     faults: VecDeque<Option<Fault>>,
     loads: VecDeque<Gate>,
+    owning: Option<Gate>,
     unreachable: bool,
 }
 
@@ -82,6 +83,12 @@ impl FaultyJournal {
         self
     }
 
+    /// Has everybody wait here who takes a session from now on, before anything else.
+    pub fn hold_owning(&self, gate: &Gate) -> &Self {
+        locked(&self.state).owning = Some(gate.clone());
+        self
+    }
+
     /// Has the next load wait here when it has read what there is: what it tells is old by then.
     pub fn will_hold_load(&self, gate: &Gate) -> &Self {
         locked(&self.state).loads.push_back(gate.clone());
@@ -117,6 +124,10 @@ impl fmt::Debug for FaultyJournal {
 impl Journal for FaultyJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         self.reach()?;
+        let held = locked(&self.state).owning.clone();
+        if let Some(gate) = held {
+            gate.pass().await;
+        }
         self.inner.own(session).await
     }
 
