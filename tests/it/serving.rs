@@ -98,6 +98,61 @@ async fn each_request_is_a_line_of_the_log_and_nothing_that_was_said_is_in_it() 
 }
 
 #[tokio::test]
+async fn what_the_log_says_of_a_turn_has_its_id_and_that_of_its_session() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::status(
+            400,
+            &json!({ "error": { "type": "invalid_request_error" } }),
+        ),
+        Turn::text("Of this the end is lost.").pause_after(400, &gate),
+        Turn::text("Said again."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let more = "serve.log = \"json\"\n";
+    let serve = || {
+        let serve = sessions.gateway().at_with(&claude.base_url(), more);
+        serve.env("JACKFIELD_LOG", "info,jackfield_engine=debug")
+    };
+    let gateway = Gateway::listening(serve().start()).await;
+    gateway.post(CHAT, &asks("Hello")).answered().await.is(400);
+    let mut streamed = asks("Hello again");
+    streamed["stream"] = json!(true);
+    let mut left = gateway.post(MESSAGES, &streamed).sent().await;
+    gate.reached().await;
+    left.until("message_start").await;
+    gateway.running.kill();
+    let log = gateway.running.end().await.err;
+    let refused = line(&log, "a model call failed");
+    let answer = answered(&log).remove(0);
+    assert_eq!(refused["turn"], answer["turn"], "{log}");
+    assert_eq!(refused["session"], answer["session"], "{log}");
+    assert!(answer["turn"].is_string() && answer["session"].is_string());
+    let mut gateway = Gateway::listening(serve().start()).await;
+    gateway.running.err.until("a turn was taken up").await;
+    let taken_up = line(&gateway.running.err.so_far(), "a turn was taken up");
+    let turn = taken_up["turn"].as_str().expect("its id");
+    let head = left.so_far();
+    assert!(head.contains(&format!("msg_{turn}")), "{turn} {head}");
+    let session = taken_up["session"].as_str().expect("its session");
+    assert!(
+        head.contains(&format!("x-session-id: {session}\r\n")),
+        "{head}"
+    );
+    gateway.end().await;
+    kept(&claude);
+}
+
+/// The first line of a log of JSON with this message.
+fn line(log: &str, message: &str) -> Value {
+    let lines = log.lines().filter(|line| line.starts_with('{'));
+    let mut lines = lines.map(|line| serde_json::from_str::<Value>(line).expect("JSON"));
+    let found = lines.find(|line| line["message"] == message);
+    found.unwrap_or_else(|| panic!("nothing says {message:?}: {log}"))
+}
+
+#[tokio::test]
 async fn what_was_said_is_in_the_log_where_that_is_asked_for() {
     let claude = ScriptedClaude::start([Turn::text("A secret answer.")]).await;
     let sessions = Kept::new();

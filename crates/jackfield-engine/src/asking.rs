@@ -9,6 +9,7 @@ use jackfield_domain::tool_loop::{Action, ToolLoop};
 use jackfield_domain::wait::{Answer, Approval, DeliveryBody, Wait, WaitKind};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
+use tracing::Instrument as _;
 
 use crate::approver::{Approver, Decision, Undecided};
 use crate::engine::Shared;
@@ -71,8 +72,17 @@ impl Asking {
 async fn decide(approver: &Arc<dyn Approver>, asked: &Undecided) -> Decision {
     let mut task = JoinSet::new();
     let (asks, question) = (Arc::clone(approver), asked.clone());
-    task.spawn(async move { asks.decide(&question).await });
-    let decision = match task.join_next().await {
+    let Undecided {
+        call,
+        session,
+        turn,
+        ..
+    } = asked;
+    let span = tracing::warn_span!("approver", %session, %turn, %call);
+    task.spawn(async move { asks.decide(&question).await }.instrument(span.clone()));
+    let joined = task.join_next().await;
+    let _within = span.entered();
+    let decision = match joined {
         Some(Ok(decision)) => decision,
         Some(Err(_)) | None => Decision::failed(approver.name(), "it crashed"),
     };
@@ -109,8 +119,8 @@ async fn deliver(shared: &Shared, by: &str, asked: &Undecided, decision: Decisio
     let by = format!("the approver {by}").into();
     // Whoever was first has answered; that is told to those who ask.
     if let Err(error) = shared.journal.deliver(&asked.session, id, by, body).await {
-        let error = chain(&error);
-        tracing::warn!(%error, "the answer of an approver cannot be delivered; the question stays open");
+        let (error, Undecided { session, turn, .. }) = (chain(&error), asked);
+        tracing::warn!(%session, %turn, %error, "the answer of an approver cannot be delivered; the question stays open");
         // Nobody would answer it: a person is asked, who is told if it was delivered all the same.
         return true;
     }

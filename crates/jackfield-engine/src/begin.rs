@@ -162,6 +162,7 @@ impl Engine {
             progress: busy.progress.subscribe(),
             turn: id,
         };
+        let of = (session.clone(), opening.turn.clone());
         let engine = self.clone();
         let parts = Box::new((turn, owned, loaded, speaker));
         // In a box, as a task moves what it is given several times on its way, and once more when it is over.
@@ -187,7 +188,8 @@ impl Engine {
                 }
                 Some(Err(error)) => {
                     let why = chain(&error);
-                    tracing::warn!(error = %why, "a turn in the background could not be driven on");
+                    let (session, turn) = of;
+                    tracing::warn!(%session, %turn, error = %why, "a turn in the background could not be driven on");
                     shared.noticed.let_go();
                     Err(error)
                 }

@@ -22,11 +22,11 @@ use jackfield_ports::delta_sink::DeltaSink;
 use crate::crash;
 use crate::engine::Shared;
 use crate::events::Event;
-use crate::perform::chain;
+use crate::perform::{Of, chain};
 
 /// The call that is under way, if one is, and what came of it that nobody took yet. Dropping it drops the call.
-#[derive(Default)]
 pub(crate) struct Calling {
+    of: Of,
     pieces: Pieces,
     under_way: Option<(ModelAttempt, Reply)>,
 }
@@ -35,6 +35,15 @@ pub(crate) struct Calling {
 type Reply = Pin<Box<dyn Future<Output = Input> + Send>>;
 
 impl Calling {
+    /// What calls the model of this turn.
+    pub(crate) fn new(of: &Of) -> Self {
+        Self {
+            of: of.clone(),
+            pieces: Pieces::default(),
+            under_way: None,
+        }
+    }
+
     /// Calls the model, once somebody waits for what comes.
     pub(crate) fn begin(
         &mut self,
@@ -46,10 +55,12 @@ impl Calling {
             attempt,
             pieces: self.pieces.clone(),
         };
-        let call = async move { call_model(&shared, &mut sink, attempt, request).await };
+        let of = self.of.clone();
+        let call = async move { call_model(&shared, &of, &mut sink, attempt, request).await };
         // An adapter that crashes is not to take the turn along.
         let call = AssertUnwindSafe(call).catch_unwind();
-        let call = call.map(move |ended| ended.unwrap_or_else(|why| crashed(attempt, &*why)));
+        let of = self.of.clone();
+        let call = call.map(move |ended| ended.unwrap_or_else(|why| crashed(&of, attempt, &*why)));
         self.under_way = Some((attempt, Box::pin(call)));
     }
 
@@ -108,6 +119,7 @@ impl Calling {
 /// Calls the model once.
 async fn call_model(
     shared: &Shared,
+    Of { session, turn }: &Of,
     sink: &mut Sink,
     attempt: ModelAttempt,
     request: Box<ModelRequest>,
@@ -115,7 +127,8 @@ async fn call_model(
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
         Some(model) => model.reply(&request, sink).await.map_err(|error| {
-            tracing::debug!(error = %chain(&error), "a model call failed");
+            let error_chain = chain(&error);
+            tracing::debug!(%session, %turn, error = %error_chain, "a model call failed");
             error.failure
         }),
         None => Err(ModelFailure::new(
@@ -137,10 +150,11 @@ async fn call_model(
 }
 
 /// How a call ends whose adapter crashed.
-fn crashed(attempt: ModelAttempt, why: &(dyn Any + Send)) -> Input {
+fn crashed(Of { session, turn }: &Of, attempt: ModelAttempt, why: &(dyn Any + Send)) -> Input {
     let text = why.downcast_ref::<String>().map(String::as_str);
     let why = text.or_else(|| why.downcast_ref::<&str>().copied());
-    tracing::error!(?attempt, "an adapter crashed: {}", why.unwrap_or("unknown"));
+    let why = why.unwrap_or("unknown");
+    tracing::error!(%session, %turn, ?attempt, "an adapter crashed: {why}");
     let kind = ModelFailureKind::ProtocolViolation;
     let failure = ModelFailure::new(kind, Phase::MidReply, "the adapter crashed");
     Input::ReplyFailed { attempt, failure }

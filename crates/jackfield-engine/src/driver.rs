@@ -69,8 +69,7 @@ impl<'o> Driver<'o> {
     ) -> Self {
         let shared = Arc::clone(shared);
         let ledger = Ledger::new(&shared, turn.session(), owned, loaded);
-        let catalog = Arc::clone(&turn.turn().setup().catalog);
-        let workers = Workers::new(Arc::clone(&shared), turn.session(), catalog);
+        let workers = Workers::new(Arc::clone(&shared), &turn);
         Self {
             alarm: Alarm::default(),
             inbox: None,
@@ -423,8 +422,7 @@ impl<'o> Driver<'o> {
         refusal: Option<Refusal>,
         why: Arc<str>,
     ) -> Result<Batch, EngineError> {
-        let catalog = Arc::clone(&self.turn.turn().setup().catalog);
-        let workers = Workers::new(Arc::clone(&self.shared), self.turn.session(), catalog);
+        let workers = Workers::new(Arc::clone(&self.shared), &self.turn);
         std::mem::replace(&mut self.workers, workers).stop().await;
         self.inbox = None;
         self.woken = None;

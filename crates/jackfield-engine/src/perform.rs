@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
-use jackfield_domain::ids::{IdempotencyKey, SessionId, ToolAttempt, ToolCallId, ToolboxId};
+use jackfield_domain::ids::{
+    IdempotencyKey, SessionId, ToolAttempt, ToolCallId, ToolboxId, TurnId,
+};
 use jackfield_domain::limits::Limits;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::{Attempt, ToolRun};
@@ -35,22 +37,35 @@ pub(crate) struct Workers {
     crashes: VecDeque<Event>,
     events: mpsc::Receiver<Event>,
     late: LateTo,
+    of: Of,
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<Event>,
     shared: Arc<Shared>,
     tasks: JoinSet<()>,
 }
 
+/// The turn that they work for, as the log names it.
+#[derive(Clone)]
+pub(crate) struct Of {
+    pub(crate) session: SessionId,
+    pub(crate) turn: TurnId,
+}
+
 impl Workers {
-    pub(crate) fn new(shared: Arc<Shared>, session: &SessionId, catalog: Arc<Catalog>) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, turn: &ToolLoop) -> Self {
         let (sender, events) = mpsc::channel(QUEUE);
+        let of = Of {
+            session: turn.session().clone(),
+            turn: turn.turn().id().clone(),
+        };
         Self {
             asking: Asking::new(),
-            calling: Calling::default(),
-            catalog,
+            calling: Calling::new(&of),
+            catalog: Arc::clone(&turn.turn().setup().catalog),
             crashes: VecDeque::new(),
             events,
-            late: LateTo::new(&shared, session),
+            late: LateTo::new(&shared, turn.session()),
+            of,
             running: HashMap::new(),
             sender,
             shared,
@@ -162,6 +177,7 @@ impl Workers {
             } => {
                 let of = attempt.clone();
                 let (entry, late) = (self.entry(&tool), self.late.clone());
+                let about = self.of.clone();
                 let task = self.tasks.spawn(async move {
                     let mut events = Events {
                         attempt: attempt.clone(),
@@ -176,13 +192,14 @@ impl Workers {
                         }
                     };
                     let ended = checked(&shared, entry.as_ref(), ended, LONGEST_LAST_CHECK).await;
-                    send(&sender, ended_input(attempt, ended)).await;
+                    send(&sender, ended_input(&about, attempt, ended)).await;
                 });
                 (of, task)
             }
             Action::RunTool(run) => {
                 let of = run.attempt.clone();
                 let (tool, late) = (self.entry(&run.tool), self.late.clone());
+                let about = self.of.clone();
                 let task = self.tasks.spawn(async move {
                     let attempt = run.attempt.clone();
                     let mut events = Events {
@@ -191,7 +208,7 @@ impl Workers {
                         sender: sender.clone(),
                     };
                     let ended = run_tool(&shared, tool.as_ref(), &run, &mut events).await;
-                    send(&sender, ended_input(attempt, ended)).await;
+                    send(&sender, ended_input(&about, attempt, ended)).await;
                 });
                 (of, task)
             }
@@ -230,7 +247,8 @@ impl Workers {
         };
         let (attempt, _) = self.running.remove(&id)?;
         let crashed = joined.err().filter(JoinError::is_panic)?;
-        tracing::error!(?attempt, "an adapter crashed: {crashed}");
+        let Of { session, turn } = &self.of;
+        tracing::error!(%session, %turn, call = %attempt.call, "an adapter crashed: {crashed}");
         let failure = ToolFailure::unknown(ToolFailureKind::Crashed, "the tool crashed");
         Some(Event::input(Input::ToolFailed { attempt, failure }))
     }
@@ -362,7 +380,7 @@ fn toolbox<'a>(shared: &'a Shared, id: &ToolboxId) -> Result<&'a Arc<dyn Toolbox
     })
 }
 
-fn ended_input(attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
+fn ended_input(of: &Of, attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input {
     match ended {
         Ok(ToolEnd::Asked { handle, question }) => Input::ToolAsked {
             attempt,
@@ -371,7 +389,9 @@ fn ended_input(attempt: ToolAttempt, ended: Result<ToolEnd, ToolError>) -> Input
         },
         Ok(ToolEnd::Finished(result)) => Input::ToolFinished { attempt, result },
         Err(error) => {
-            tracing::debug!(error = %chain(&error), "a tool call failed");
+            let (Of { session, turn }, call) = (of, &attempt.call);
+            let causes = chain(&error);
+            tracing::debug!(%session, %turn, %call, error = %causes, "a tool call failed");
             Input::ToolFailed {
                 attempt,
                 failure: error.failure,

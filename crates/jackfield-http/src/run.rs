@@ -8,7 +8,9 @@ use std::time::Duration;
 use jackfield_assembly::{
     Config, ConfigError, Environment, JournalError, OpenJournal, Registry, Server,
 };
-use jackfield_engine::{Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention};
+use jackfield_engine::{
+    Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention,
+};
 use thiserror::Error;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -174,7 +176,15 @@ fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
     engine.keep(KeeperOptions::new(policy), |kept| {
         let Kept { driven, session } = kept;
         match driven {
-            Ok(_) => tracing::info!(%session, "a turn was taken up"),
+            Ok(driven) => {
+                let turn = match &driven {
+                    Driven::Over(report) => &report.turn,
+                    Driven::Waits(waiting) => &waiting.turn,
+                };
+                tracing::info!(%session, %turn, "a turn was taken up");
+            }
+            // It goes on at the next start, which is said once for all of them.
+            Err(EngineError::Draining) => {}
             // Somebody else was quicker, such as the client of the turn: it goes on all the same.
             Err(error @ EngineError::Busy { .. }) => {
                 tracing::debug!(%error, "a turn was taken up by somebody else");
