@@ -221,3 +221,27 @@ async fn a_token_of_the_gateway_that_cannot_be_had_fails() {
         .await;
     assert_eq!(ran.code, Some(0), "{}\n{}", ran.out, ran.err);
 }
+
+#[tokio::test]
+async fn one_token_under_two_names_is_refused_by_the_doctor_and_by_the_gateway() {
+    let claude = ScriptedClaude::start([]).await;
+    let more =
+        "[serve.tokens.ops]\nenv = \"OPS\"\nadmin = true\n[serve.tokens.web]\nenv = \"WEB\"\n";
+    for arguments in [
+        &["doctor", "--offline"][..],
+        &["serve", "--bind", "127.0.0.1:0"],
+    ] {
+        let run = jackfield([])
+            .more(arguments)
+            .at_with(&claude.base_url(), more);
+        let run = run.env("OPS", "the-same-0123456789");
+        let ran = run.env("WEB", " the-same-0123456789\n").run().await;
+        assert_eq!(ran.code, Some(3), "{}\n{}", ran.out, ran.err);
+        let said = ran.out + &ran.err;
+        assert!(
+            said.contains("serve.tokens.web") && said.contains("that of `ops`, too"),
+            "{said}"
+        );
+        assert!(!said.contains("the-same"), "{said}");
+    }
+}

@@ -184,6 +184,25 @@ impl Default for ServeLimits {
 }
 
 impl ServeConfig {
+    /// The digest of each token, in the order of their names, or why there is none. One that another one is,
+    /// too, is none: nobody could say whose a request with it is.
+    pub fn digests(&self, environment: &Environment) -> Vec<(&Arc<str>, Result<Digest, Problem>)> {
+        let mut known: Vec<(&Arc<str>, Digest)> = Vec::new();
+        let had = self.tokens.iter().map(|(name, token)| {
+            let had = token.digest(environment).and_then(|digest| {
+                if let Some((other, _)) = known.iter().find(|(_, known)| *known == digest) {
+                    let message = format!("the token is that of `{other}`, too");
+                    let help = "give each a token of its own, or leave one of them out";
+                    return Err(Problem::new(token.place.clone(), message).with_help(help));
+                }
+                known.push((name, digest));
+                Ok(digest)
+            });
+            (name, had)
+        });
+        had.collect()
+    }
+
     /// Makes the paths of the tokens' files absolute.
     pub(crate) fn resolve(&mut self, resolve: impl Fn(&str) -> PathBuf) {
         for token in self.tokens.values_mut() {
@@ -202,7 +221,7 @@ impl TokenConfig {
     /// # Errors
     ///
     /// Why there is none: the variable or the file is not there, or too little stands in it.
-    pub fn digest(&self, environment: &Environment) -> Result<Digest, Problem> {
+    fn digest(&self, environment: &Environment) -> Result<Digest, Problem> {
         let problem = |message: String| Problem::new(self.place.clone(), message);
         let secret = match &self.source {
             Some(TokenSource::Sha256(digest)) => return Ok(*digest),

@@ -51,7 +51,8 @@ impl Tokens {
     /// [`ConfigError`] for one that cannot be had.
     pub(crate) fn of(config: &ServeConfig, environment: &Environment) -> Result<Self, ConfigError> {
         let mut known = Vec::new();
-        for (name, token) in &config.tokens {
+        let digests = config.digests(environment).into_iter();
+        for ((name, token), (_, digest)) in config.tokens.iter().zip(digests) {
             let principal = token.principal.as_ref().unwrap_or(name);
             let asker = Asker {
                 admin: token.admin,
@@ -59,7 +60,7 @@ impl Tokens {
                 principal: Arc::clone(principal),
                 tools: token.tools.as_ref().unwrap_or(&config.tools).clone(),
             };
-            known.push((token.digest(environment)?, Arc::new(asker)));
+            known.push((digest?, Arc::new(asker)));
         }
         let anybody = known.is_empty().then(|| {
             Arc::new(Asker {

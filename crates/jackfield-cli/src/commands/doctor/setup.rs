@@ -38,8 +38,8 @@ pub(super) fn files(config: &Config) -> Vec<Check> {
 
 /// The tokens of the gateway: without one of them `serve` does not start.
 pub(super) fn tokens(config: &Config, environment: &Environment) -> Vec<Check> {
-    let tokens = config.serve.tokens.iter();
-    let checks = tokens.map(|(name, token)| match token.digest(environment) {
+    let tokens = config.serve.digests(environment).into_iter();
+    let checks = tokens.map(|(name, digest)| match digest {
         Ok(_) => Check::fine(Area::Configuration, format!("the token `{name}` is there")),
         Err(problem) => {
             let says = format!("`jackfield serve` does not start: {problem}");
