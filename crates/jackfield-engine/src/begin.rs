@@ -49,6 +49,8 @@ pub struct Begun {
 pub(crate) struct Telling {
     pub(crate) disconnect: Disconnect,
     pub(crate) segment: u32,
+    /// Whether replies are asked for as they are written, whatever the turn was set up with.
+    pub(crate) streams: bool,
 }
 
 impl Engine {
@@ -92,6 +94,7 @@ impl Engine {
         let telling = Telling {
             disconnect: message.options.disconnect,
             segment: 0,
+            streams: false,
         };
         let begins = self.prepare(message).await?;
         self.drive_on(begins, InputKind::Began, telling, under_way, held)
@@ -108,6 +111,7 @@ impl Engine {
         let telling = Telling {
             disconnect: Disconnect::Finish,
             segment: 0,
+            streams: false,
         };
         // To own a session makes it: one that does not exist must not begin by being resumed.
         if !self.shared.journal.exists(&resume.session).await? {
@@ -171,6 +175,7 @@ impl Engine {
             let mut nobody = ();
             let driven = {
                 let mut driver = driver(&shared, parts, &mut nobody, &busy);
+                driver.workers.streams = telling.streams;
                 let driven = pin!(driver.run(step, input, now, false));
                 shared.going.unless_stopped(driven).await
             };

@@ -40,6 +40,8 @@ pub struct AnswerCalls {
     pub results: Vec<(ToolCallId, ToolResult)>,
     /// The session.
     pub session: SessionId,
+    /// Whether somebody reads along from here on, wherever replies of the turn were asked for in one piece.
+    pub streams: bool,
     /// The turn.
     pub turn: TurnId,
 }
@@ -86,6 +88,7 @@ impl Engine {
             policy,
             results,
             session,
+            streams,
             turn,
         } = answers;
         // Of two at once with different results, one gets all its own in, and the other none.
@@ -113,6 +116,7 @@ impl Engine {
         let telling = Telling {
             disconnect,
             segment,
+            streams,
         };
         // What is answered and not heard yet is nobody's, unless somebody drives the turn.
         let is_unheard = !already

@@ -44,7 +44,7 @@ pub(crate) struct Driver<'o> {
     wake: Option<MonoTime>,
     /// The instant for which it was woken last.
     woken: Option<MonoTime>,
-    workers: Workers,
+    pub(crate) workers: Workers,
 }
 
 /// The deliveries that come next.

@@ -41,6 +41,8 @@ pub(crate) struct Workers {
     running: HashMap<Id, (ToolAttempt, AbortHandle)>,
     sender: mpsc::Sender<Event>,
     shared: Arc<Shared>,
+    /// Whether replies are asked for as they are written, whatever the turn was set up with.
+    pub(crate) streams: bool,
     tasks: JoinSet<()>,
 }
 
@@ -69,6 +71,7 @@ impl Workers {
             running: HashMap::new(),
             sender,
             shared,
+            streams: false,
             tasks: JoinSet::new(),
         }
     }
@@ -164,7 +167,11 @@ impl Workers {
     fn start(&mut self, action: Action) {
         let (shared, sender) = (Arc::clone(&self.shared), self.sender.clone());
         let (attempt, handle) = match action {
-            Action::CallModel { attempt, request } => {
+            Action::CallModel {
+                attempt,
+                mut request,
+            } => {
+                request.whole &= !self.streams;
                 self.calling.begin(shared, attempt, request);
                 crash::point("between-actions");
                 return;

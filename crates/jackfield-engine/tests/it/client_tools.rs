@@ -121,17 +121,7 @@ impl Scene {
         begun: &Begun,
         results: &[(&ToolCallId, &str)],
     ) -> impl Future<Output = Said> + use<> {
-        let results = results.iter();
-        let answer = AnswerCalls {
-            by: "the client".into(),
-            disconnect: Disconnect::Finish,
-            policy: options().policy,
-            results: results
-                .map(|(call, text)| (ToolCallId::clone(call), ToolResult::text(*text)))
-                .collect(),
-            session: begun.session.clone(),
-            turn: begun.turn.clone(),
-        };
+        let answer = answer(begun, results);
         let engine = self.engine.clone();
         async move { engine.answer(answer).await }
     }
@@ -148,6 +138,21 @@ impl Scene {
     async fn deliveries(&self) -> usize {
         let loaded = self.journal.load(&session()).await.expect("a session");
         loaded.deliveries.len()
+    }
+}
+
+fn answer(begun: &Begun, results: &[(&ToolCallId, &str)]) -> AnswerCalls {
+    let results = results.iter();
+    AnswerCalls {
+        by: "the client".into(),
+        disconnect: Disconnect::Finish,
+        policy: options().policy,
+        results: results
+            .map(|(call, text)| (ToolCallId::clone(call), ToolResult::text(*text)))
+            .collect(),
+        session: begun.session.clone(),
+        streams: false,
+        turn: begun.turn.clone(),
     }
 }
 
@@ -194,6 +199,24 @@ async fn the_turn_waits_and_goes_on_with_all_results() {
         _ => None,
     });
     assert_eq!(reply.expect("a call").ran_by, RanBy::Client);
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_reads_along_behind_results_is_told_the_reply_as_it_is_written() {
+    for streams in [false, true] {
+        let scene = scene([two_lookups(), ScriptedReply::text("found")]);
+        let mut options = with_lookup();
+        options.whole = Some(Duration::from_secs(600));
+        let (begun, calls) = scene.left(options).await;
+        let results = [(&calls[0], "A"), (&calls[1], "B")];
+        let mut answers = answer(&begun, &results);
+        answers.streams = streams;
+        let answered = scene.engine.answer(answers).await;
+        to_the_end(&mut answered.expect("taken").begun.watcher).await;
+        let whole = scene.model.requests().into_iter();
+        let whole: Vec<bool> = whole.map(|request| request.whole).collect();
+        assert_eq!(whole, [true, !streams]);
+    }
 }
 
 #[tokio::test(start_paused = true)]

@@ -144,6 +144,7 @@ pub(crate) async fn results(
         policy: gateway.policy().clone(),
         results,
         session: own.session.clone(),
+        streams: true,
         turn: turn.clone(),
     });
     let begun = answered.await?.begun;

@@ -297,6 +297,7 @@ impl Opens<'_> {
             policy: self.asked.options.policy.clone(),
             results: results.collect(),
             session,
+            streams: self.asked.incoming.stream,
             turn,
         };
         let answered = self.engine.answer(answers).await;
