@@ -44,7 +44,7 @@ async fn bodies_that_are_none_are_refused_in_the_form_of_their_way_in() {
 #[tokio::test]
 async fn what_a_body_says_wrong_is_named() {
     let hostile = Hostile::hurried().await;
-    let cases: [(&str, Way, Value, &str); 19] = [
+    let cases: [(&str, Way, Value, &str); 24] = [
         (
             "role",
             Way::Chat,
@@ -118,6 +118,36 @@ async fn what_a_body_says_wrong_is_named() {
             Way::Responses,
             Way::Responses.says(responses_calls("c1", "c1")),
             "input",
+        ),
+        (
+            "array message",
+            Way::Chat,
+            Way::Chat.says(json!([["user", "x"]])),
+            "messages",
+        ),
+        (
+            "array message",
+            Way::Claude,
+            Way::Claude.says(json!([["user", "x"]])),
+            "messages",
+        ),
+        (
+            "the model last",
+            Way::Chat,
+            Way::Chat.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
+            "messages: the last",
+        ),
+        (
+            "the model last",
+            Way::Claude,
+            Way::Claude.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
+            "messages: the last",
+        ),
+        (
+            "the model last",
+            Way::Responses,
+            Way::Responses.says(json!([{ "role": "user", "content": "x" }, { "role": "assistant", "content": "y" }])),
+            "input: the last",
         ),
         (
             "no call",

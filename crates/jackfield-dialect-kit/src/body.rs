@@ -1,8 +1,13 @@
 //! Bodies: JSON read into a wire form, and where it is broken.
 
 use std::cell::Cell;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::de::DeserializeOwned;
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 use serde_path_to_error::Segment;
 
 use crate::incoming::Invalid;
@@ -32,7 +37,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
         }
         told = traced.inner().to_string();
     }
-    path.extend(missing(&told).map(str::to_owned));
+    path.extend(at_fault(&told).map(str::to_owned));
     let path = if path.is_empty() {
         "body".to_owned()
     } else {
@@ -59,10 +64,88 @@ fn searched<T>(read: impl FnOnce() -> T) -> T {
     read
 }
 
-/// The field that a fault says is not there: it is no part of the path.
-fn missing(told: &str) -> Option<&str> {
-    let (field, _) = told.strip_prefix("missing field `")?.split_once('`')?;
-    Some(field)
+/// The field that a fault says is not there, or there twice: it is no part of the path.
+fn at_fault(told: &str) -> Option<&str> {
+    let field = ["missing field `", "duplicate field `"]
+        .iter()
+        .find_map(|begin| told.strip_prefix(begin))?;
+    Some(field.split_once('`')?.0)
+}
+
+/// Reads a body whose fields are looked at one by one.
+///
+/// # Errors
+///
+/// [`Invalid`] if it is no object, or says a field twice.
+pub fn fields(body: &[u8]) -> Result<Map<String, Value>, Invalid> {
+    parse(body).map(|Fields(fields)| fields)
+}
+
+/// Reads a list of objects. An array in the place of one would be read as its fields, by their place.
+///
+/// # Errors
+///
+/// Those of the reader.
+pub fn objects<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    let objects = Vec::<Object<T>>::deserialize(deserializer)?;
+    Ok(objects.into_iter().map(|Object(object)| object).collect())
+}
+
+/// The fields of an object, each of them once.
+struct Fields(Map<String, Value>);
+
+impl<'de> Deserialize<'de> for Fields {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Once;
+
+        impl<'de> Visitor<'de> for Once {
+            type Value = Fields;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields, A::Error> {
+                let mut fields = Map::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    if fields.contains_key(&key) {
+                        return Err(A::Error::custom(format_args!("duplicate field `{key}`")));
+                    }
+                    fields.insert(key, map.next_value()?);
+                }
+                Ok(Fields(fields))
+            }
+        }
+
+        deserializer.deserialize_map(Once)
+    }
+}
+
+/// What is read of an object and of nothing else.
+struct Object<T>(T);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Only<T>(PhantomData<T>);
+
+        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
+            type Value = Object<T>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
+                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
+            }
+        }
+
+        deserializer.deserialize_map(Only(PhantomData))
+    }
 }
 
 /// A client's own words stand in some faults, however many there are.

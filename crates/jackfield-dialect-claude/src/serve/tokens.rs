@@ -4,14 +4,14 @@ use jackfield_dialect_kit::body;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::estimate;
 use jackfield_domain::note::{Note, NoteEffect};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::request::{Incoming, Invalid};
 use crate::wire;
 
 /// Reads a body that need not say how long a reply may be.
 pub(super) fn body(text: &[u8]) -> Result<wire::Request, Invalid> {
-    let mut fields: Map<String, Value> = body::parse(text)?;
+    let mut fields = body::fields(text)?;
     fields.entry("max_tokens").or_insert_with(|| json!(0));
     body::parse(Value::Object(fields).to_string().as_bytes())
 }

@@ -1,5 +1,6 @@
 //! The body of `POST /v1/messages`.
 
+use jackfield_dialect_kit::body::objects;
 use jackfield_dialect_kit::brought::{Brought, WireTool};
 use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Serialize};
@@ -24,6 +25,7 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// The conversation.
+    #[serde(deserialize_with = "objects")]
     pub messages: Vec<InputMessage>,
     /// Texts that end the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]

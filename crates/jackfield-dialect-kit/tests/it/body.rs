@@ -1,6 +1,6 @@
 //! Bodies that are broken, and where they say that they are.
 
-use jackfield_dialect_kit::body::parse;
+use jackfield_dialect_kit::body::{fields, objects, parse};
 use proptest::prelude::*;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 struct Body {
     #[serde(rename = "model")]
     _model: String,
-    #[serde(rename = "messages")]
+    #[serde(rename = "messages", deserialize_with = "objects")]
     _messages: Vec<Said>,
     #[serde(flatten)]
     _extra: Map<String, Value>,
@@ -53,6 +53,16 @@ fn the_field_is_named() {
             "messages.0.role",
             "missing field",
         ),
+        (
+            "{\"model\":\"m\",\"messages\":[{\"role\":\"user\"},[\"user\"]]}",
+            "messages.1",
+            "invalid type: sequence, expected an object",
+        ),
+        (
+            "{\"model\":\"m\",\"messages\":[],\"model\":\"n\"}",
+            "model",
+            "duplicate field",
+        ),
         ("", "body", "EOF"),
         ("[1]", "body", "invalid type"),
         ("{\"model\":\"m\",\"messages\":[", "messages", "EOF"),
@@ -61,6 +71,20 @@ fn the_field_is_named() {
         assert_eq!(told, path, "{body}");
         assert!(why.contains(reason), "{body}: {why}");
     }
+}
+
+#[test]
+fn a_field_that_is_said_twice_is_refused_whatever_it_says() {
+    let invalid = fields(b"{\"input\":\"a\",\"other\":1,\"input\":\"a\"}").expect_err("twice");
+    assert_eq!(invalid.path, "input");
+    assert!(invalid.reason.starts_with("duplicate field `input`"));
+    let invalid = fields(b"[1]").expect_err("no object");
+    assert_eq!(invalid.path, "body");
+    let read = fields(b" {\"b\":[1.50],\"a\":{\"b\":null}}").expect("an object");
+    assert_eq!(
+        Value::Object(read).to_string(),
+        "{\"b\":[1.5],\"a\":{\"b\":null}}"
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_domain::block::RanBy;
 use jackfield_domain::caller::{Caller, Display};
 use jackfield_domain::digest::Digest;
@@ -12,6 +12,7 @@ use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
 use jackfield_domain::locate::{self, Located, Refused, Traces};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::ToolOutcome;
+use jackfield_domain::rules::RuleViolation;
 use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::system_prompt::PartOrigin;
 use jackfield_domain::tool::CatalogEntry;
@@ -23,6 +24,7 @@ use serde_json::Value;
 
 use super::asked::Asked;
 use super::{previous, tools};
+use crate::dialects::RESPONSES;
 use crate::failures::{self, of_engine};
 use crate::gateway::Gateway;
 use crate::ids;
@@ -256,7 +258,21 @@ impl Opens<'_> {
                     call: result.call.clone(),
                 })
             }
-            Some(_) | None => ServeError::new(ServeErrorKind::Invalid, error.to_string()),
+            Some(_) | None => {
+                let is_input = self.asked.dialect == RESPONSES.name();
+                let field = if is_input { "input" } else { "messages" };
+                let ends_wrongly = matches!(
+                    error,
+                    RuleViolation::EndsWithAssistant | RuleViolation::NoMessage
+                );
+                let help = if ends_wrongly {
+                    "; end with a message of the user's, or with what came of calls"
+                } else {
+                    ""
+                };
+                let message = format!("{field}: {error}{help}");
+                ServeError::new(ServeErrorKind::Invalid, message).at(field)
+            }
         })
     }
 

@@ -1,5 +1,6 @@
 //! The body of `POST /v1/chat/completions`.
 
+use jackfield_dialect_kit::body::objects;
 use jackfield_dialect_kit::brought::Brought;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
@@ -13,6 +14,7 @@ pub struct Request {
     /// The model.
     pub model: String,
     /// The conversation, with the system prompt at its beginning.
+    #[serde(deserialize_with = "objects")]
     pub messages: Vec<Message>,
     /// The tools; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::body::parse;
+use jackfield_dialect_kit::body::{self, parse};
 use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
@@ -18,7 +18,7 @@ pub(super) fn read(
     body: &[u8],
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
-    let fields: Map<String, Value> = parse(body)?;
+    let fields = body::fields(body)?;
     input(fields.get("input"))?;
     refusing::fields(&fields)?;
     metadata(fields.get("metadata"))?;
