@@ -357,6 +357,8 @@ async fn health_needs_no_token_and_the_document_describes_every_path() {
     for (method, path, status) in [
         ("GET", "/api/v1/turns", 404),
         ("PATCH", "/api/v1/sessions", 405),
+        ("POST", "/healthz", 405),
+        ("DELETE", "/readyz", 405),
     ] {
         let problem = gateway.raw(method, path).answered().await.is(status);
         let detail = problem["detail"].as_str().expect("a detail");

@@ -91,6 +91,7 @@ pub(crate) fn router() -> Router<Gateway> {
     Router::new()
         .route("/healthz", get(health::alive))
         .route("/readyz", get(health::ready))
+        .method_not_allowed_fallback(wrong_method_of_health)
         .nest(document::ROOT, api)
 }
 
@@ -103,5 +104,10 @@ async fn no_such_address(uri: Uri) -> Response {
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
     let detail = format!("{}{} does not take {method}", document::ROOT, uri.path());
+    Problem::new(Kind::MethodNotAllowed, detail).into_response()
+}
+
+async fn wrong_method_of_health(method: Method, uri: Uri) -> Response {
+    let detail = format!("{} does not take {method}", uri.path());
     Problem::new(Kind::MethodNotAllowed, detail).into_response()
 }

@@ -65,7 +65,7 @@ async fn serve() -> ExitCode {
         Ok(config) => config,
         Err(error) => {
             start_log(jackfield_assembly::LogFormat::default());
-            tracing::error!("{error}");
+            tracing::error!("{}", jackfield_http::told(&error));
             return ExitCode::from(WRONG);
         }
     };

@@ -25,6 +25,18 @@ fn it_says_how_it_is_configured() {
 }
 
 #[test]
+fn a_configuration_that_cannot_be_read_is_told_with_the_reason() {
+    let mut program = Command::new(env!("CARGO_BIN_EXE_jackfield-http"));
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/nowhere/jackfield.toml");
+    let said = program.env("JACKFIELD_CONFIG", file).output();
+    let said = said.expect("it runs");
+    assert_eq!(said.status.code(), Some(3), "{said:?}");
+    let error = String::from_utf8(said.stderr).expect("text");
+    assert!(error.contains(file), "{error}");
+    assert!(error.contains("No such file"), "{error}");
+}
+
+#[test]
 fn what_it_does_not_know_is_refused_and_nothing_is_served() {
     let said = run("--bind");
     assert_eq!(said.status.code(), Some(2), "{said:?}");
