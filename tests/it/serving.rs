@@ -144,6 +144,37 @@ async fn what_the_log_says_of_a_turn_has_its_id_and_that_of_its_session() {
     kept(&claude);
 }
 
+#[tokio::test]
+async fn what_was_written_while_it_ended_is_owed_to_nobody_at_the_next_start() {
+    let gate = Gate::new();
+    let claude = ScriptedClaude::start([
+        Turn::text("Written to its end.").pause_after(400, &gate),
+        Turn::text("Asked anew."),
+    ])
+    .await;
+    let sessions = Kept::new();
+    // The head of a stream comes with its first piece, or after this.
+    let more = "serve.keep_alive = \"100ms\"\n";
+    let serve = || sessions.gateway().at_with(&claude.base_url(), more);
+    let mut gateway = Gateway::listening(serve().start()).await;
+    let mut streamed = asks("Hello");
+    streamed["stream"] = json!(true);
+    let mut reading = gateway.post(MESSAGES, &streamed).sent().await;
+    gate.reached().await;
+    reading.until("message_start").await;
+    gateway.running.terminate();
+    gateway.running.err.until("ending").await;
+    gate.open();
+    reading.until("message_stop").await;
+    let ran = gateway.running.end().await;
+    assert_eq!(ran.code, Some(0), "{}", ran.err);
+    let gateway = Gateway::listening(serve().start()).await;
+    let answer = gateway.post(MESSAGES, &streamed).answered().await;
+    assert!(answer.body.contains("Asked"), "{answer:?}");
+    gateway.end().await;
+    kept(&claude);
+}
+
 /// The first line of a log of JSON with this message.
 fn line(log: &str, message: &str) -> Value {
     let lines = log.lines().filter(|line| line.starts_with('{'));

@@ -15,6 +15,8 @@ use crate::error::EngineError;
 #[derive(Debug, Default)]
 pub(crate) struct Going {
     is_draining: AtomicBool,
+    /// What is still to be kept of answers that were written whole.
+    pub(crate) receipts: TaskTracker,
     stop: CancellationToken,
     turns: TaskTracker,
 }
@@ -73,6 +75,14 @@ impl Engine {
         // What they have in hand is aborted when they are dropped, which takes no time by itself.
         let _stays = tokio::time::timeout(STOPPING, going.turns.wait()).await;
         Drained { stopped }
+    }
+
+    /// Waits until the journal knows of every answer that it was written whole: before it is closed, as such an
+    /// answer would be owed again.
+    pub async fn settle(&self) {
+        let receipts = &self.shared.going.receipts;
+        receipts.close();
+        receipts.wait().await;
     }
 
     /// How many turns are under way here: driven, and not only waiting.

@@ -264,7 +264,9 @@ impl Drop for Connection {
             runtime.spawn(async move { engine.cancel_unheard(&session, &turn, after).await });
         } else if self.is_written && passing.is_none() {
             let segment = self.segment;
-            runtime.spawn(async move { engine.record_written(&session, &turn, segment).await });
+            let receipts = self.engine.shared.going.receipts.clone();
+            let record = async move { engine.record_written(&session, &turn, segment).await };
+            receipts.spawn_on(record, &runtime);
         }
     }
 }

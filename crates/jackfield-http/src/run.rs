@@ -145,6 +145,7 @@ impl Running {
         } = self;
         server::serve(listener, gateway.clone(), shutdown, at_once).await;
         drop((keepers, pruner));
+        let _late = tokio::time::timeout(FAREWELL, gateway.engine().settle()).await;
         stop(&gateway.shared.servers).await;
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
         tracing::info!("ended");
