@@ -79,6 +79,11 @@ async fn a_question_of_a_dead_process_is_asked_again_and_answered() {
     terminal.shows("answer:").await;
     terminal.kill().await;
     assert_eq!(shared.states().await, [state("sums", "waits")]);
+    let shown = shared.run(&["sessions", "show", "sums"]).run().await;
+    let open = shared.run(&["approvals", "list"]).run().await;
+    let id = open.out.split_whitespace().next().expect("a question");
+    let asked = format!("may calculator run? `jackfield approvals allow {id}`, or `deny`");
+    assert!(shown.out.contains(&asked), "{}", shown.out);
     let mut terminal = shared.chat(&claude, "sums", USUAL);
     terminal.shows("which was left open").await;
     terminal

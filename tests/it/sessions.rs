@@ -331,3 +331,39 @@ async fn prune_says_first_and_deletes_then_what_is_too_much() {
     assert_eq!(done["sessions"], json!(["first", "second"]));
     assert!(file.list().await.is_empty());
 }
+
+#[tokio::test]
+async fn an_empty_name_names_no_session_though_every_id_begins_with_it() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    ask(&file, &claude, "only", "Hi.").await.answers("Hello.\n");
+    for arguments in [
+        &["sessions", "delete", "--yes", ""][..],
+        &["sessions", "export", ""],
+        &["sessions", "fork", ""],
+        &["sessions", "show", ""],
+        &["sessions", "watch", "", "--until-done"],
+        &["audit", ""],
+        &["replay", ""],
+        &["usage", ""],
+    ] {
+        let ran = file.run([]).more(arguments).run().await;
+        ran.fails(2, "an empty name names no session", "sessions list");
+    }
+    assert_eq!(file.list().await.len(), 1);
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn an_export_is_json_for_those_who_say_so_and_goes_to_standard_output_by_its_sign() {
+    let file = File::new();
+    let claude = ScriptedClaude::start([Turn::text("Hello.")]).await;
+    ask(&file, &claude, "trip", "Hi.").await.answers("Hello.\n");
+    let said = file.json(["sessions", "export", "trip"]).await;
+    assert_eq!(said["format"], "jackfield.session", "{said:#}");
+    let signed = file
+        .json(["sessions", "export", "trip", "--output", "-"])
+        .await;
+    assert_eq!(signed, said);
+    kept(&claude);
+}

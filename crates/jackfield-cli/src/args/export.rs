@@ -25,7 +25,10 @@ pub struct Export {
     /// clear.
     #[arg(long, conflicts_with = "format")]
     pub facts: bool,
-    /// Write this file, which only you can read, instead of standard output.
+    /// Print JSON, which is what it prints if no other format is named.
+    #[arg(long, conflicts_with_all = ["format", "facts"])]
+    pub json: bool,
+    /// Write this file, which only you can read, instead of standard output, which is `-`.
     #[arg(short, long, value_name = "FILE")]
     pub output: Option<PathBuf>,
     /// Leave out what tools were given and gave back, files, reasoning, and what looks like a key.

@@ -1,6 +1,6 @@
 //! What can be asked of `jackfield sessions`.
 
-use clap::Subcommand;
+use clap::{ArgGroup, Subcommand};
 
 use super::{Export, Setup, Source, Watch, with_exit_codes};
 
@@ -59,10 +59,13 @@ pub enum Sessions {
         json: bool,
     },
     /// Delete sessions that are old, or more than there is to be room for.
-    #[command(after_help = PRUNE_EXAMPLES)]
+    #[command(
+        after_help = PRUNE_EXAMPLES,
+        group = ArgGroup::new("what").args(["older_than", "over"]).required(true).multiple(true)
+    )]
     Prune {
         /// Those that nobody has gone on with for so long, such as 30d.
-        #[arg(long, value_name = "TIME", required_unless_present = "over")]
+        #[arg(long, value_name = "TIME")]
         older_than: Option<String>,
         /// Those that were gone on with the longest time ago, until no more than this is left, such as 1GiB.
         #[arg(long, value_name = "SIZE")]

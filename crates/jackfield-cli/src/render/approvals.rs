@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use jackfield_domain::ids::WaitId;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
@@ -29,7 +30,7 @@ pub fn list(out: &mut impl Write, asked: &[Asked], now: WallTime, as_json: bool)
         writeln!(
             out,
             "{NAME}{}{NAME:#}  {}  {DIM}session {} · {}{DIM:#}",
-            short(one),
+            short(&one.wait.id),
             label(one, words::arguments),
             one.session,
             left(one, now),
@@ -124,8 +125,8 @@ pub fn said(
 }
 
 /// As much of an id as people have to type.
-fn short(asked: &Asked) -> String {
-    let id = asked.wait.id.as_str();
+pub(crate) fn short(id: &WaitId) -> String {
+    let id = id.as_str();
     let id = id.strip_prefix("wait_").unwrap_or(id);
     id.chars().take(SHORT).collect()
 }

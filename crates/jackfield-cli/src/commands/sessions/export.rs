@@ -39,7 +39,7 @@ pub(super) async fn run(
             asked.redact,
         )
     };
-    let Some(file) = &asked.output else {
+    let Some(file) = asked.output.as_ref().filter(|file| file.as_os_str() != "-") else {
         let mut out = io::stdout().lock();
         let written = out
             .write_all(document.as_bytes())

@@ -14,6 +14,11 @@ use crate::render::words;
 ///
 /// A [`Fault`] if there is none, or more than one.
 pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault> {
+    if name.is_empty() {
+        // Every id begins with nothing: a variable that is not set would mean the only session there is.
+        let fault = Fault::new(Exit::Usage, "an empty name names no session");
+        return Err(fault.with_help(LISTED));
+    }
     let mut found: Vec<SessionRow> = Vec::new();
     let is_last = name == LAST;
     let mut last: Option<SessionRow> = None;
@@ -145,8 +150,7 @@ fn none(name: &str) -> Fault {
     } else {
         format!("there is no session `{name}`")
     };
-    let help = "`jackfield sessions list` shows those that there are";
-    Fault::new(Exit::Usage, message).with_help(help)
+    Fault::new(Exit::Usage, message).with_help(LISTED)
 }
 
 /// What a session is called that cannot be gone on with, as an error of the command line.
@@ -160,6 +164,9 @@ pub(crate) fn in_use(error: jackfield_engine::EngineError, session: &SessionId) 
 
 /// What the session is called that was changed last.
 pub(crate) const LAST: &str = "last";
+
+/// What to do where no session is meant.
+const LISTED: &str = "`jackfield sessions list` shows those that there are";
 
 /// What the id of a turn begins with.
 const TURN: &str = "turn_";

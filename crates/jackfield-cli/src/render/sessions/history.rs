@@ -7,11 +7,12 @@ use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
 use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
-use jackfield_domain::wait::WaitKind;
+use jackfield_domain::wait::{Wait, WaitKind};
 use jackfield_engine::SessionRow;
 
 use super::document::whole;
 use super::{State, age, now, place, size, time, title};
+use crate::render::approvals::short;
 use crate::render::json;
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
@@ -160,9 +161,8 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
         None if turn.waits.is_empty() => writeln!(out, "{WARM}…{WARM:#} not over")?,
         None => {
             for wait in &turn.waits {
-                let what = asked(&wait.kind);
-                let until = time(wait.deadline);
-                writeln!(out, "{WARM}?{WARM:#} waits for {what} until {until}")?;
+                let (what, until) = (asked(turn, wait), time(wait.deadline));
+                writeln!(out, "{WARM}?{WARM:#} {what} (until {until})")?;
             }
         }
         Some((end, _)) => {
@@ -249,12 +249,33 @@ fn ended(end: &TurnEnd) -> Option<(String, bool)> {
     }
 }
 
-/// What is asked of somebody.
-const fn asked(kind: &WaitKind) -> &'static str {
-    match kind {
-        WaitKind::Approval { .. } => "an approval",
-        WaitKind::ClientResult => "the result of a tool of the caller",
-        WaitKind::Elicitation { .. } => "an answer to a tool's question",
-        WaitKind::UnknownOutcome => "a word on a call whose outcome nobody knows",
+/// What is asked of somebody, and where it is answered.
+fn asked(turn: &PastTurn, wait: &Wait) -> String {
+    let replies = turn.entries.iter().filter_map(|entry| {
+        if let Entry::Reply { reply, .. } = entry {
+            Some(&reply.message)
+        } else {
+            None
+        }
+    });
+    let call = replies
+        .flat_map(|message| message.calls())
+        .find(|call| call.id == wait.call);
+    let name = call.map_or_else(
+        || "a call".into(),
+        |call| words::one_line(call.name.as_str()),
+    );
+    let id = short(&wait.id);
+    match &wait.kind {
+        WaitKind::Approval { .. } => {
+            format!("may {name} run? `jackfield approvals allow {id}`, or `deny`")
+        }
+        WaitKind::ClientResult => format!("{name}: the caller is to bring its result"),
+        WaitKind::Elicitation { question, .. } => {
+            format!("{name} asks: {}", words::one_line(&question.message))
+        }
+        WaitKind::UnknownOutcome => format!(
+            "nobody knows whether {name} took effect: `jackfield approvals allow {id}` runs it again, `deny` does not"
+        ),
     }
 }
