@@ -121,6 +121,54 @@ async fn a_context_that_is_too_long_is_told_by_how_much() {
     ran.fails(4, "250000 tokens > 200000 maximum", help);
 }
 
+#[tokio::test]
+async fn s4_02_the_way_out_of_a_session_that_is_too_long_is_named_and_leads_out() {
+    let refusal = "prompt is too long: 250000 tokens > 200000 maximum";
+    let too_long = || Turn::status(400, &error("invalid_request_error", refusal));
+    let claude = ScriptedClaude::start([
+        Turn::text("Hello."),
+        too_long(),
+        too_long(),
+        Turn::text("Short.").when("Shorter?"),
+    ])
+    .await;
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let run = |arguments: &[&str]| {
+        let run = jackfield([]).more(arguments);
+        let run = run.env("JACKFIELD_DB", folder.path().join("kept.db"));
+        run.at(&claude.base_url()).run()
+    };
+    let ran = run(&["ask", "--session", "trip", "Hi."]).await;
+    ran.answers("Hello.\n");
+    // What was too long is sent again with a shorter question, so the place is the same.
+    for question in ["A long question.", "A shorter one."] {
+        let ran = run(&["ask", "--session", "trip", question]).await;
+        let help = "session trip keeps what is too long: `jackfield sessions fork trip --at 1`";
+        ran.fails(4, "250000 tokens > 200000 maximum", help);
+    }
+    let forked = run(&["sessions", "fork", "trip", "--at", "1"]).await;
+    let ran = run(&["ask", "--session", forked.out.trim(), "Shorter?"]).await;
+    ran.answers("Short.\n");
+    let sent = claude.requests()[3]["messages"].to_string();
+    assert!(
+        sent.contains("Hi.") && !sent.contains("question."),
+        "{sent}"
+    );
+    kept(&claude);
+}
+
+#[tokio::test]
+async fn a_session_of_which_nothing_fits_is_left_for_another_one() {
+    let refusal = "prompt is too long: 250000 tokens > 200000 maximum";
+    let too_long = Turn::status(400, &error("invalid_request_error", refusal));
+    let claude = ScriptedClaude::start([too_long]).await;
+    let chat = jackfield(["chat"]).stdin("A long question.\n");
+    let ran = chat.at(&claude.base_url()).run().await;
+    let help = "keeps what is too long: /clear begins another one";
+    ran.fails(4, "250000 tokens > 200000 maximum", help);
+    kept(&claude);
+}
+
 /// The model calls wrongly, is told so, calls again and answers.
 async fn check_corrected(wrong: Turn, told: &str) {
     let claude = ScriptedClaude::start([

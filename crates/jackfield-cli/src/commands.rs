@@ -23,6 +23,7 @@ pub mod serve;
 mod servers;
 pub mod sessions;
 pub(crate) mod since;
+mod too_long;
 pub mod tools;
 pub mod usage;
 

@@ -15,12 +15,12 @@ use jackfield_domain::message::Message;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
-use jackfield_engine::{AnswerFit, SendMessage, ServerTools, TurnReport, Waiting};
+use jackfield_engine::{AnswerFit, Engine, SendMessage, ServerTools, TurnReport, Waiting};
 
 use crate::approval::Terminal;
 use crate::args::{Ask, Bounds, Form, Output, Setup, Source};
 use crate::commands::sessions::find;
-use crate::commands::{attach, kept, patterns, servers};
+use crate::commands::{attach, kept, patterns, servers, too_long};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::Person;
@@ -143,7 +143,9 @@ pub async fn converse(
         // Whoever read the answer went away with what they wanted.
         Ended::Unread => Ok(Exit::Answered),
         Ended::Waits(waiting) => Ok(waits(&waiting)),
-        Ended::With { fit, report } => exit_of(*report, fit, &model, strict.is_some()),
+        Ended::With { fit, report } => {
+            exit_of(&engine, *report, fit, &model, strict.is_some()).await
+        }
     }
 }
 
@@ -175,13 +177,15 @@ async fn usable(format: &ResponseFormat) -> Result<(), Fault> {
 /// # Errors
 ///
 /// A [`Fault`] if the turn failed, or came to no answer that it should have come to.
-pub fn exit_of(
+pub async fn exit_of(
+    engine: &Engine,
     report: TurnReport,
     fit: AnswerFit,
     model: &ModelRef,
     strict: bool,
 ) -> Result<Exit, Fault> {
     let silent = report.answer().trim().is_empty();
+    let way_out = too_long::way_out(engine, &report).await;
     let TurnReport { end, .. } = report;
     let exit = Exit::of(&end);
     match end {
@@ -208,8 +212,9 @@ pub fn exit_of(
         },
         TurnEnd::ClientExpired => Err(Fault::new(exit, "a tool of the caller was not answered")),
         TurnEnd::Failed(failure) => {
-            let fault =
+            let mut fault =
                 Fault::new(exit, failure.message.clone()).with_help(words::help(&failure, model));
+            fault.help.extend(way_out);
             if strict && failure.kind == ModelFailureKind::Unsupported {
                 return Err(fault.with_help(STRICT));
             }

@@ -21,7 +21,7 @@ use jackfield_engine::SendMessage;
 use self::slash::{COMMANDS, Typed};
 use crate::args;
 use crate::commands::sessions::find;
-use crate::commands::{ask, kept, patterns, servers, tools};
+use crate::commands::{ask, kept, patterns, servers, too_long, tools};
 use crate::editor::LineEditor;
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -217,7 +217,7 @@ impl Conversation {
             Typed::Help => self.print(|out| show::help(out, COMMANDS)),
             Typed::Message(text) => {
                 let ended = self.send(&text).await;
-                self.after(ended)?;
+                self.after(ended).await?;
             }
             Typed::Model(Some(name)) => self.switch(&name),
             Typed::Model(None) => self.models(),
@@ -258,7 +258,7 @@ impl Conversation {
     }
 
     /// Looks at how a turn ended. The conversation goes on, whatever became of it.
-    fn after(&mut self, ended: Result<Ended, Fault>) -> Result<(), Fault> {
+    async fn after(&mut self, ended: Result<Ended, Fault>) -> Result<(), Fault> {
         let model = self.assembled.options.model.clone();
         let exit = match ended {
             Ok(Ended::BeforeItBegan) => {
@@ -275,13 +275,16 @@ impl Conversation {
                 self.used
                     .push((model.clone(), report.usage, report.cost.clone()));
                 let strict = self.assembled.options.strict.is_some();
-                ask::exit_of(*report, fit, &model, strict)
+                let engine = &self.assembled.engine;
+                ask::exit_of(engine, *report, fit, &model, strict).await
             }
             Err(fault) => Err(fault),
         };
         let exit = exit.unwrap_or_else(|mut fault| {
             for help in &mut fault.help {
-                *help = help.replace("--model", "/model");
+                *help = help
+                    .replace("--model", "/model")
+                    .replace(too_long::ANOTHER, "/clear begins another one");
             }
             render::fault(&fault)
         });

@@ -196,7 +196,7 @@ fn described(row: &SessionRow) -> Value {
     })
 }
 
-fn place(ordinal: u32, round: Option<u32>) -> String {
+pub(crate) fn place(ordinal: u32, round: Option<u32>) -> String {
     match round {
         Some(round) => format!("{ordinal}.{round}"),
         None => ordinal.to_string(),

@@ -231,8 +231,7 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
                 .map(|by| format!(" by at least {by} tokens"))
                 .unwrap_or_default();
             format!(
-                "shorten the question or what is piped in{by}, or take a model with a longer context; \
-                 where it is what was said before, `jackfield sessions fork ID --at TURN` goes on from an earlier turn"
+                "shorten the question or what is piped in{by}, or take a model with a longer context"
             )
         }
         ModelFailureKind::Forbidden => {

@@ -33,7 +33,7 @@ impl Conversation {
         };
         self.print(|out| render::sessions::opening(out, open));
         let ended = self.take_up().await;
-        self.after(ended)
+        self.after(ended).await
     }
 
     /// Goes on with the turn that was left open.

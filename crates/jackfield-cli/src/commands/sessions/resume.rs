@@ -92,7 +92,7 @@ async fn one(
         Ended::Waits(waiting) => Ok(ask::waits(&waiting)),
         Ended::With { fit, report } => {
             let model = options.model.clone();
-            ask::exit_of(*report, fit, &model, false)
+            ask::exit_of(engine, *report, fit, &model, false).await
         }
     }
 }

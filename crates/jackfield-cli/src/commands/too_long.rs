@@ -1,0 +1,50 @@
+//! The way out of a conversation that is too long for its model.
+
+use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::failure::ModelFailureKind;
+use jackfield_domain::history::History;
+use jackfield_engine::{Engine, TurnReport};
+
+use crate::render::sessions::place;
+
+/// What to do about a session whose last turn was too long for the model; none if it was not.
+///
+/// What was too long is kept and is sent again with every further question, so that a shorter one helps
+/// nobody in this session.
+pub(crate) async fn way_out(engine: &Engine, report: &TurnReport) -> Option<String> {
+    if !is_too_long(&report.end) {
+        return None;
+    }
+    let session = &report.session;
+    let loaded = engine.load(session).await.ok()?;
+    let history = History::of(&loaded.steps, &loaded.deliveries);
+    let fits = history
+        .turns
+        .iter()
+        .rfind(|turn| matches!(&turn.end, Some((end, _)) if !is_too_long(end)));
+    let from = match (fits, &history.forked) {
+        (Some(turn), _) => Some((session, place(turn.ordinal, None))),
+        (None, Some(forked)) => {
+            let at = place(forked.at.ordinal, forked.at.round);
+            Some((&forked.from, at))
+        }
+        (None, None) => None,
+    };
+    let stays = format!("session {session} keeps what is too long");
+    Some(match from {
+        None => format!("{stays}: {ANOTHER}"),
+        Some((from, at)) => format!(
+            "{stays}: `jackfield sessions fork {from} --at {at}` begins one without it; take an earlier place if that is too long, too"
+        ),
+    })
+}
+
+fn is_too_long(end: &TurnEnd) -> bool {
+    let (TurnEnd::Failed(failure) | TurnEnd::Interrupted(failure)) = end else {
+        return false;
+    };
+    matches!(failure.kind, ModelFailureKind::ContextTooLong { .. })
+}
+
+/// What to do where nothing of the session fits.
+pub(crate) const ANOTHER: &str = "begin another one";
