@@ -132,7 +132,8 @@ impl World {
     pub(crate) fn process(&self, command: &str) -> u32 {
         let all = self.processes();
         let mut found = all.iter().filter(|process| {
-            process.command.contains(command) && !process.command.contains("jackfield")
+            // The checkout may be called as the program is.
+            process.command.contains(command) && !process.command.contains(" __mcp-guard ")
         });
         let process = found.next();
         process
