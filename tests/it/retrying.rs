@@ -77,7 +77,8 @@ async fn a_server_that_wants_more_patience_than_is_allowed_is_not_waited_for() {
         .at(&claude.base_url())
         .run()
         .await;
-    ran.fails(4, "exceeded your rate limit", "wait and ask again");
+    let help = "wait 60 min, as the provider says, and ask again";
+    ran.fails(4, "exceeded your rate limit", help);
     assert_eq!(claude.requests().len(), 1);
     kept(&claude);
 }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
+use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
 use jackfield_domain::late::LateOutcome;
 use jackfield_domain::note::{Note, NoteKind};
 use jackfield_domain::outcome::ToolResult;
@@ -251,16 +251,21 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
                 model.model
             )
         }
-        ModelFailureKind::Overloaded => {
-            "wait a little and ask again, or take another model with --model".to_owned()
-        }
+        ModelFailureKind::Overloaded => format!(
+            "wait {} and ask again, or take another model with --model",
+            said_pause(failure).as_deref().unwrap_or("a little")
+        ),
         ModelFailureKind::ProtocolViolation => {
             format!(
                 "look at `base_url` under [providers.{provider}]: something else than the provider may answer there"
             )
         }
         ModelFailureKind::RateLimited => {
-            "wait and ask again, or raise the limit of the account".to_owned()
+            let pause = said_pause(failure).map(|pause| format!(" {pause}"));
+            format!(
+                "wait{} and ask again, or raise the limit of the account",
+                pause.unwrap_or_default()
+            )
         }
         ModelFailureKind::Timeout => "ask again, or raise `model_idle` under [limits]".to_owned(),
         ModelFailureKind::Transport => {
@@ -277,6 +282,20 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
             "take another model with --model, or leave out what it cannot do".to_owned()
         }
     }
+}
+
+/// How long a provider wants to be left alone, if it says so.
+fn said_pause(failure: &ModelFailure) -> Option<String> {
+    let RetryAdvice::After(pause) = failure.advice else {
+        return None;
+    };
+    let seconds = pause.as_secs_f64().ceil();
+    let (many, unit) = match seconds {
+        0.0..=120.0 => (seconds, "s"),
+        120.0..=7_200.0 => ((seconds / 60.0).ceil(), "min"),
+        _ => ((seconds / 3_600.0).ceil(), "h"),
+    };
+    Some(format!("{many} {unit}, as the provider says,"))
 }
 
 /// Whether a provider says that it, or the model, takes no tools; there is no code for that.
