@@ -81,6 +81,14 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "approvers::whatever_goes_wrong_with_an_approver_is_a_no",
     },
     Mutant {
+        name: "an-end-does-not-wait-for-what-was-written",
+        file: "crates/jackfield-engine/src/listening.rs",
+        from: "receipts.spawn_on(record, &runtime);",
+        to: "drop((receipts, runtime.spawn(record)));",
+        package: "jackfield-engine",
+        test: "unheard::whoever_ends_in_order_knows_of_every_answer_that_it_was_written",
+    },
+    Mutant {
         name: "an-asking-tool-has-all-the-time",
         file: "crates/jackfield-engine/src/approver.rs",
         from: "tokio::time::timeout(self.limit, self.ask(asked))",

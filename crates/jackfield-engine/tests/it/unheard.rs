@@ -6,6 +6,7 @@ use jackfield_domain::fact::TurnEnd;
 use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_engine::Disconnect;
+use jackfield_ports::journal::Journal as _;
 use jackfield_testkit::fakes::{Gate, ScriptedReply};
 
 use crate::background::to_the_end;
@@ -44,4 +45,23 @@ async fn what_was_cancelled_because_nobody_listened_is_tried_again_if_nothing_wa
         let owed = scene.owed(&request("a", "hi", key, true)).await;
         assert_eq!(owed, by_somebody.then(|| "one".to_owned()), "{key:?}");
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn whoever_ends_in_order_knows_of_every_answer_that_it_was_written() {
+    let scene = scene([ScriptedReply::text("hello")]);
+    let mut begun = scene.begin("one", "a", None).await;
+    to_the_end(&mut begun.watcher).await;
+    begun.connection.written();
+    scene.engine.settle().await;
+    let loaded = scene.journal.load(&named("one")).await;
+    let deliveries = loaded.expect("a session").deliveries;
+    let written = DeliveryBody::Written {
+        segment: 0,
+        turn: begun.turn,
+    };
+    assert!(
+        deliveries.iter().any(|delivery| delivery.body == written),
+        "{deliveries:?}"
+    );
 }
