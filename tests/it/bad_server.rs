@@ -125,9 +125,11 @@ async fn a_context_that_is_too_long_is_told_by_how_much() {
 async fn s4_02_the_way_out_of_a_session_that_is_too_long_is_named_and_leads_out() {
     let refusal = "prompt is too long: 250000 tokens > 200000 maximum";
     let too_long = || Turn::status(400, &error("invalid_request_error", refusal));
+    let other = error("invalid_request_error", "no such setting");
     let claude = ScriptedClaude::start([
         Turn::text("Hello."),
         too_long(),
+        Turn::status(400, &other),
         too_long(),
         Turn::text("Short.").when("Shorter?"),
     ])
@@ -141,15 +143,28 @@ async fn s4_02_the_way_out_of_a_session_that_is_too_long_is_named_and_leads_out(
     let ran = run(&["ask", "--session", "trip", "Hi."]).await;
     ran.answers("Hello.\n");
     // What was too long is sent again with a shorter question, so the place is the same.
-    for question in ["A long question.", "A shorter one."] {
+    let way_out = "session trip keeps what is too long: `jackfield sessions fork trip --at 1`";
+    for (question, why, help) in [
+        (
+            "A long question.",
+            "250000 tokens > 200000 maximum",
+            way_out,
+        ),
+        // That fails in another way, which proves nothing.
+        ("Another question.", "no such setting", "look at [settings]"),
+        (
+            "A shorter question.",
+            "250000 tokens > 200000 maximum",
+            way_out,
+        ),
+    ] {
         let ran = run(&["ask", "--session", "trip", question]).await;
-        let help = "session trip keeps what is too long: `jackfield sessions fork trip --at 1`";
-        ran.fails(4, "250000 tokens > 200000 maximum", help);
+        ran.fails(4, why, help);
     }
     let forked = run(&["sessions", "fork", "trip", "--at", "1"]).await;
     let ran = run(&["ask", "--session", forked.out.trim(), "Shorter?"]).await;
     ran.answers("Short.\n");
-    let sent = claude.requests()[3]["messages"].to_string();
+    let sent = claude.requests()[4]["messages"].to_string();
     assert!(
         sent.contains("Hi.") && !sent.contains("question."),
         "{sent}"

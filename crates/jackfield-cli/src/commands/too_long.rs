@@ -21,7 +21,8 @@ pub(crate) async fn way_out(engine: &Engine, report: &TurnReport) -> Option<Stri
     let fits = history
         .turns
         .iter()
-        .rfind(|turn| matches!(&turn.end, Some((end, _)) if !is_too_long(end)));
+        // One that was cancelled, or failed in another way, proves nothing.
+        .rfind(|turn| matches!(turn.end, Some((TurnEnd::Answered(_), _))));
     let from = match (fits, &history.forked) {
         (Some(turn), _) => Some((session, place(turn.ordinal, None))),
         (None, Some(forked)) => {
