@@ -56,11 +56,12 @@ impl Calling {
             pieces: self.pieces.clone(),
         };
         let of = self.of.clone();
-        let call = async move { call_model(&shared, &of, &mut sink, attempt, request).await };
-        // An adapter that crashes is not to take the turn along.
-        let call = AssertUnwindSafe(call).catch_unwind();
-        let of = self.of.clone();
-        let call = call.map(move |ended| ended.unwrap_or_else(|why| crashed(&of, attempt, &*why)));
+        let call = async move {
+            let call = call_model(&shared, &of, &mut sink, attempt, request);
+            // An adapter that crashes is not to take the turn along.
+            let ended = AssertUnwindSafe(call).catch_unwind().await;
+            ended.unwrap_or_else(|why| crashed(&of, attempt, &*why))
+        };
         self.under_way = Some((attempt, Box::pin(call)));
     }
 
@@ -127,8 +128,8 @@ async fn call_model(
     crash::point("before-model");
     let replied = match shared.models.get(&request.model.provider) {
         Some(model) => model.reply(&request, sink).await.map_err(|error| {
-            let error_chain = chain(&error);
-            tracing::debug!(%session, %turn, error = %error_chain, "a model call failed");
+            let why = chain(&error);
+            tracing::debug!(%session, %turn, error = %why, "a model call failed");
             error.failure
         }),
         None => Err(ModelFailure::new(

@@ -103,11 +103,14 @@ async fn no_such_address(uri: Uri) -> Response {
 }
 
 async fn wrong_method(method: Method, uri: Uri) -> Response {
-    let detail = format!("{}{} does not take {method}", document::ROOT, uri.path());
-    Problem::new(Kind::MethodNotAllowed, detail).into_response()
+    not_taken(&method, &format!("{}{}", document::ROOT, uri.path()))
 }
 
 async fn wrong_method_of_health(method: Method, uri: Uri) -> Response {
-    let detail = format!("{} does not take {method}", uri.path());
+    not_taken(&method, uri.path())
+}
+
+fn not_taken(method: &Method, path: &str) -> Response {
+    let detail = format!("{path} does not take {method}");
     Problem::new(Kind::MethodNotAllowed, detail).into_response()
 }

@@ -303,15 +303,6 @@ pub(crate) fn of_beginnings(result: &ToolResult) -> Vec<Digest> {
     parts.iter().map(after).collect()
 }
 
-/// What a result says without the words that it ends with; `None` if nothing is left.
-pub(crate) fn of_own(result: &ToolResult, words: usize) -> Option<Digest> {
-    let own = result.content.len().checked_sub(words)?;
-    let own = result.content.get(..own).filter(|own| !own.is_empty())?;
-    let mut said = Said::default();
-    own.iter().for_each(|part| said.part(part));
-    Some(said.digest())
-}
-
 /// How many of the words that a result ends with were said when it was brought, if it differs from what was
 /// brought in the others alone: the most of them that may have been.
 pub(crate) fn said_before(result: &ToolResult, words: usize, brought: Digest) -> Option<usize> {

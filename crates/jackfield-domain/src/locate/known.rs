@@ -7,7 +7,7 @@ use crate::digest::Digest;
 use crate::fact::{Envelope, Fact, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{SessionId, ToolCallId, TurnId, WaitId};
-use crate::locate::key::{of_beginnings, of_own, of_result, said_before};
+use crate::locate::key::{of_beginnings, of_result, said_before};
 use crate::locate::{Brings, Located, Refused};
 use crate::message::{Message, Role};
 use crate::outcome::ToolOutcome;
@@ -337,10 +337,13 @@ impl Known {
                         let id = || result.call.clone();
                         let known = said_before(&result.result, words, *content);
                         let at = self.closed(call);
-                        let own = of_own(&result.result, words);
+                        // What stands before the words, if anything does.
+                        let own = result.result.content.len().checked_sub(words + 1);
+                        let own =
+                            own.and_then(|last| of_beginnings(&result.result).get(last).copied());
                         more = Some(match (known, at) {
                             (Some(known), Some(at)) if words > 0 => Weighed::More { at, known },
-                            _ if words > 0 && own.is_some_and(|own| beginnings.contains(&own)) => {
+                            _ if own.is_some_and(|own| beginnings.contains(&own)) => {
                                 Weighed::Edited(id())
                             }
                             _ => return Err(Refused::Conflict { call: id() }),

@@ -83,12 +83,7 @@ fn of_a_reason_no_more_is_kept_than_anybody_reads() {
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_does_not_decide_in_time_has_said_no() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let mut asked = OneTool::new(&log, |_| std::future::pending());
     asked.id = ToolboxId::parse("asked").expect("a valid id");
     let approving = ToolOrigin {

@@ -29,12 +29,7 @@ async fn with_faults(
     Vec<Logged>,
 ) {
     let log = Log::default();
-    let model = Rounds {
-        calls: 2,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 2);
     let tool = OneTool::new(&log, |_| async { ToolResult::text("done") });
     let journal = Arc::new(Watched::new(&log, MemoryJournal::default()));
     *journal.faults.lock().expect("no panic under the lock") = faults;
@@ -167,12 +162,7 @@ impl Observer for Waits {
 async fn an_unread_answer_beats_the_expiry_that_was_about_to_be_committed() {
     let log = Log::default();
     let ran = Arc::new(AtomicU32::new(0));
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let counter = Arc::clone(&ran);
     let tool = OneTool::new(&log, move |_| {
         counter.fetch_add(1, Ordering::SeqCst);

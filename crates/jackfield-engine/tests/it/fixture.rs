@@ -62,6 +62,18 @@ pub(crate) struct Rounds {
     pub(crate) tool: &'static str,
 }
 
+impl Rounds {
+    /// Calls the tool of [`OneTool`] so often in one round.
+    pub(crate) fn once(log: &Log, calls: u32) -> Self {
+        Self {
+            calls,
+            log: log.clone(),
+            rounds: 1,
+            tool: "box__act",
+        }
+    }
+}
+
 #[async_trait]
 impl ChatModel for Rounds {
     fn capabilities(&self) -> Capabilities {

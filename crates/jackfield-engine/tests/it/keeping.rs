@@ -27,12 +27,7 @@ use crate::fixture::{Log, OneTool, Paused, Rounds, message, options, session};
 use crate::vast::Vast;
 
 fn model(log: &Log) -> Rounds {
-    Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    }
+    Rounds::once(log, 1)
 }
 
 fn engine(journal: Arc<dyn Journal>, tool: impl Toolbox + 'static) -> Engine {

@@ -18,12 +18,7 @@ use crate::fixture::{Log, OneTool, Rounds, engine, message, options, session};
 /// An engine whose tool is at work for ever, and what tells that it is.
 fn at_work_for_ever(journal: Arc<dyn Journal>) -> (Engine, Arc<Notify>) {
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let called = Arc::new(Notify::new());
     let at_work = Arc::clone(&called);
     let mut tool = OneTool::new(&log, move |_| {

@@ -27,12 +27,7 @@ use crate::fixture::{
 
 /// A model that calls two tools in one round, then answers with their outcomes.
 fn model(log: &Log) -> Rounds {
-    Rounds {
-        calls: 2,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    }
+    Rounds::once(log, 2)
 }
 
 /// Runs a turn until its first tool call is at work, and loses the process there.

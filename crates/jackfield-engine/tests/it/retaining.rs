@@ -21,12 +21,7 @@ fn by_one_clock() -> (Arc<MemoryJournal>, Engine) {
     let now = Arc::clone(&clock);
     let journal = Arc::new(MemoryJournal::with_clock(move || now.wall()));
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let engine = Engine::builder(Arc::clone(&journal) as Arc<dyn Journal>)
         .clock(clock)
         .model("provider", Arc::new(model))

@@ -20,12 +20,7 @@ use crate::fixture::{Log, OneTool, Rounds, engine, message, options, session};
 #[tokio::test(start_paused = true)]
 async fn calls_run_at_once_up_to_the_limit_and_no_further() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 8,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 8);
     let (now, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     // Four have to meet before any of them goes on: a turn that ran fewer would time out.
     let meeting = Arc::new(Barrier::new(4));
@@ -58,12 +53,7 @@ async fn calls_run_at_once_up_to_the_limit_and_no_further() {
 #[tokio::test(start_paused = true)]
 async fn outcomes_stand_in_call_order_when_the_last_call_finishes_first() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 5,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 5);
     let tool = OneTool::new(&log, |run| async move {
         let n = run
             .arguments()
@@ -126,12 +116,7 @@ impl Drop for Dropped {
 #[tokio::test(start_paused = true)]
 async fn a_cancel_stops_the_tool_ends_the_turn_and_leaves_the_session_usable() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let (called, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tool = endless(&log, &called, &dropped);
     let engine = engine(model, tool, Arc::new(MemoryJournal::default()));
@@ -179,12 +164,7 @@ async fn a_cancel_stops_the_tool_ends_the_turn_and_leaves_the_session_usable() {
 #[tokio::test(start_paused = true)]
 async fn dropping_the_turn_aborts_what_runs_and_leaves_it_open_in_the_journal() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let (called, dropped) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let tool = endless(&log, &called, &dropped);
     let engine = engine(model, tool, Arc::new(MemoryJournal::default()));
@@ -204,12 +184,7 @@ async fn dropping_the_turn_aborts_what_runs_and_leaves_it_open_in_the_journal() 
 #[tokio::test(start_paused = true)]
 async fn a_tool_that_takes_too_long_is_stopped_and_its_outcome_is_unknown() {
     let log = Log::default();
-    let model = Rounds {
-        calls: 1,
-        log: log.clone(),
-        rounds: 1,
-        tool: "box__act",
-    };
+    let model = Rounds::once(&log, 1);
     let tool = OneTool::new(&log, |_| std::future::pending::<ToolResult>());
     let engine = engine(model, tool, Arc::new(MemoryJournal::default()));
     let report = engine

@@ -26,12 +26,7 @@ struct Bench {
 impl Bench {
     fn new() -> Self {
         let log = Log::default();
-        let model = Rounds {
-            calls: 1,
-            log: log.clone(),
-            rounds: 1,
-            tool: "box__act",
-        };
+        let model = Rounds::once(&log, 1);
         let (called, gate) = (Arc::new(Notify::new()), Arc::new(Semaphore::new(0)));
         let (at_work, opened) = (Arc::clone(&called), Arc::clone(&gate));
         let tool = OneTool::new(&log, move |_| {

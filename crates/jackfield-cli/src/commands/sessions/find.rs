@@ -44,16 +44,7 @@ pub(crate) async fn one(engine: &Engine, name: &str) -> Result<SessionId, Fault>
     match found.as_slice() {
         [row] => Ok(row.session.clone()),
         [] => Err(none(name)),
-        many => {
-            let message = format!("{} sessions begin with `{name}`", many.len());
-            let shown = many.iter().take(MOST_SHOWN).map(|row| {
-                let title = words::shortened(&row.title, TITLE_WIDTH);
-                format!("{}  {title}", row.session)
-            });
-            let mut fault = Fault::new(Exit::Usage, message);
-            fault.causes.extend(shown);
-            Err(fault.with_help("say more of the id"))
-        }
+        many => Err(several("sessions", name, many.iter().map(shown))),
     }
 }
 
@@ -93,14 +84,10 @@ pub(crate) async fn turn(
         [] => Ok(None),
         [(row, turn)] => Ok(Some((row.session.clone(), turn.clone()))),
         many => {
-            let shown = many.iter().take(MOST_SHOWN).map(|(row, turn)| {
-                let title = words::shortened(&row.title, TITLE_WIDTH);
-                format!("{turn}  {}  {title}", row.session)
-            });
-            let message = format!("{} turns begin with `{name}`", many.len());
-            let mut fault = Fault::new(Exit::Usage, message);
-            fault.causes.extend(shown);
-            Err(fault.with_help("say more of the id"))
+            let shown = many
+                .iter()
+                .map(|(row, turn)| format!("{turn}  {}", shown(row)));
+            Err(several("turns", name, shown))
         }
     }
 }
@@ -141,6 +128,20 @@ pub(crate) async fn row(engine: &Engine, session: &SessionId) -> Result<Option<S
 /// Whether nothing was ever said in it: it was made for a turn that was given up before it began.
 fn is_empty(row: &SessionRow) -> bool {
     row.steps == 0 && row.unreadable.is_none()
+}
+
+/// A session that may be meant, in a line.
+fn shown(row: &SessionRow) -> String {
+    let title = words::shortened(&row.title, TITLE_WIDTH);
+    format!("{}  {title}", row.session)
+}
+
+/// More than one of these is called so.
+fn several(what: &str, name: &str, all: impl ExactSizeIterator<Item = String>) -> Fault {
+    let message = format!("{} {what} begin with `{name}`", all.len());
+    let mut fault = Fault::new(Exit::Usage, message);
+    fault.causes.extend(all.take(MOST_SHOWN));
+    fault.with_help("say more of the id")
 }
 
 /// There is no such session.
