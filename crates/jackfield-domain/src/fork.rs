@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::fact::Fact;
 use crate::ids::{SessionId, TurnId};
-use crate::message::Message;
+use crate::message::{Message, Messages};
 use crate::session::Session;
 
 /// A place at which a session can be forked.
@@ -18,52 +18,75 @@ pub struct ForkPlace {
     pub turn: TurnId,
 }
 
-/// A place at which a session can be forked, and what was said until then.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Forkable {
-    /// The messages, which a next message can follow for every provider.
-    pub messages: Arc<Vec<Arc<Message>>>,
-    /// The place.
-    pub place: ForkPlace,
-}
-
 /// Every place at which the session of these facts can be forked, in order.
 ///
 /// A round that is not closed is none: its calls have no outcomes yet.
-pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Vec<Forkable> {
-    let mut places = Vec::new();
-    let mut session = Session::new(session);
-    for fact in facts {
-        session.apply(fact);
-        let round = match fact {
-            Fact::CallClosed { .. } | Fact::ReplyReceived { .. } => session
-                .open_turn()
-                .filter(|turn| turn.is_between_rounds())
-                .map(|turn| Some(turn.rounds())),
-            Fact::TurnEnded { .. } => Some(None),
-            Fact::CallAccepted { .. }
-            | Fact::CallLost { .. }
-            | Fact::CallStarted { .. }
-            | Fact::Late(_)
-            | Fact::ModelCallEnded { .. }
-            | Fact::ModelCallStarted { .. }
-            | Fact::SessionForked { .. }
-            | Fact::TurnOpened { .. }
-            | Fact::TurnResumed { .. }
-            | Fact::WaitClosed { .. }
-            | Fact::WaitOpened { .. } => None,
-        };
-        let (Some(round), Some(turn)) = (round, session.last_turn()) else {
-            continue;
-        };
-        places.push(Forkable {
-            messages: turn.messages_for_model().join(),
-            place: ForkPlace {
-                ordinal: turn.ordinal(),
-                round,
-                turn: turn.id().clone(),
-            },
-        });
+pub fn places<'a>(session: SessionId, facts: impl IntoIterator<Item = &'a Fact>) -> Vec<ForkPlace> {
+    Walk::new(session, facts.into_iter())
+        .map(|(place, _)| place)
+        .collect()
+}
+
+/// What was said in the session of these facts up to a place: messages that a next message can follow for
+/// every provider. `None` if it cannot be forked there.
+pub fn said_until<'a>(
+    session: SessionId,
+    facts: impl IntoIterator<Item = &'a Fact>,
+    at: &ForkPlace,
+) -> Option<Arc<Vec<Arc<Message>>>> {
+    let mut walk = Walk::new(session, facts.into_iter());
+    let (_, said) = walk.find(|(place, _)| place == at)?;
+    Some(said.join())
+}
+
+/// Goes through a session from one place at which it can be forked to the next.
+struct Walk<I> {
+    facts: I,
+    session: Session,
+}
+
+impl<I> Walk<I> {
+    fn new(session: SessionId, facts: I) -> Self {
+        let session = Session::new(session);
+        Self { facts, session }
     }
-    places
+}
+
+impl<'a, I: Iterator<Item = &'a Fact>> Iterator for Walk<I> {
+    /// The place, and what was said until there.
+    type Item = (ForkPlace, Messages);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        loop {
+            let fact = self.facts.next()?;
+            self.session.apply(fact);
+            let round = match fact {
+                Fact::CallClosed { .. } | Fact::ReplyReceived { .. } => self
+                    .session
+                    .open_turn()
+                    .filter(|turn| turn.is_between_rounds())
+                    .map(|turn| Some(turn.rounds())),
+                Fact::TurnEnded { .. } => Some(None),
+                Fact::CallAccepted { .. }
+                | Fact::CallLost { .. }
+                | Fact::CallStarted { .. }
+                | Fact::Late(_)
+                | Fact::ModelCallEnded { .. }
+                | Fact::ModelCallStarted { .. }
+                | Fact::SessionForked { .. }
+                | Fact::TurnOpened { .. }
+                | Fact::TurnResumed { .. }
+                | Fact::WaitClosed { .. }
+                | Fact::WaitOpened { .. } => None,
+            };
+            if let (Some(round), Some(turn)) = (round, self.session.last_turn()) {
+                let place = ForkPlace {
+                    ordinal: turn.ordinal(),
+                    round,
+                    turn: turn.id().clone(),
+                };
+                return Some((place, turn.messages_for_model().clone()));
+            }
+        }
+    }
 }

@@ -144,6 +144,20 @@ impl Messages {
         }
         Arc::new(self.iter().cloned().collect())
     }
+
+    /// The same, without a copy of those before the turn where nobody else has them.
+    pub(crate) fn into_joined(self) -> Arc<Vec<Arc<Message>>> {
+        let Self { mut before, turn } = self;
+        if !turn.is_empty() {
+            Arc::make_mut(&mut before).extend_from_slice(&turn);
+        }
+        before
+    }
+
+    /// Those before the turn.
+    pub(crate) fn of_before(&self) -> &[Arc<Message>] {
+        &self.before
+    }
 }
 
 impl FromIterator<Message> for Messages {

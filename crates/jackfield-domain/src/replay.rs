@@ -172,7 +172,7 @@ impl<'a> Replay<'a> {
             Rebuilt::Began { opening, setup } => {
                 let base = Base {
                     grants: self.session.grants().clone(),
-                    messages: Arc::clone(self.session.messages()),
+                    messages: self.session.messages(),
                     ordinal: self.session.turns().saturating_add(1),
                     session: session.clone(),
                 };

@@ -12,10 +12,11 @@ use crate::turn::Turn;
 /// A conversation, as its facts tell it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Session {
+    /// What the turn stands on that began last.
+    before: Arc<Vec<Arc<Message>>>,
     forked: Option<(SessionId, ForkPlace)>,
     grants: Grants,
     id: SessionId,
-    messages: Arc<Vec<Arc<Message>>>,
     turn: Option<Turn>,
     turns: u32,
 }
@@ -25,10 +26,10 @@ impl Session {
     #[must_use]
     pub fn new(id: SessionId) -> Self {
         Self {
+            before: Arc::default(),
             forked: None,
             grants: Grants::default(),
             id,
-            messages: Arc::default(),
             turn: None,
             turns: 0,
         }
@@ -50,7 +51,8 @@ impl Session {
             turn,
         } = fact
         {
-            let turn = Turn::open(turn.clone(), *ordinal, &self.messages, opening, setup);
+            self.before = self.take_messages();
+            let turn = Turn::open(turn.clone(), *ordinal, &self.before, opening, setup);
             self.grants.end_changed(&setup.catalog);
             self.turns = *ordinal;
             self.turn = Some(turn);
@@ -58,15 +60,12 @@ impl Session {
             // It is how a session begins: later, what was said stands.
             if self.turns == 0 {
                 self.forked = Some((from.clone(), at.clone()));
-                self.messages = Arc::clone(messages);
+                self.before = Arc::clone(messages);
             }
         } else if let Some(turn) = &mut self.turn {
             turn.apply(fact);
             if matches!(fact, Fact::WaitClosed { .. }) {
                 self.grants.extend(turn.grants());
-            }
-            if matches!(fact, Fact::TurnEnded { .. }) {
-                self.messages = turn.messages_for_model().join();
             }
         }
     }
@@ -91,8 +90,25 @@ impl Session {
 
     /// The messages that the next turn stands on: those of all turns that have ended.
     #[must_use]
-    pub const fn messages(&self) -> &Arc<Vec<Arc<Message>>> {
-        &self.messages
+    pub fn messages(&self) -> Arc<Vec<Arc<Message>>> {
+        match self.ended_turn() {
+            Some(turn) => turn.messages_for_model().join(),
+            None => Arc::clone(&self.before),
+        }
+    }
+
+    /// The same, for a turn that takes the place of the last one: what was said in that one is added to what
+    /// it began with, and nothing is copied unless somebody else has that, too. So a fold costs no more for
+    /// a turn that stands far behind in a session.
+    fn take_messages(&mut self) -> Arc<Vec<Arc<Message>>> {
+        let before = std::mem::take(&mut self.before);
+        match self.turn.take() {
+            Some(turn) if turn.end().is_some() => {
+                drop(before);
+                turn.messages.into_joined()
+            }
+            Some(_) | None => before,
+        }
     }
 
     /// How many turns have begun.
@@ -105,6 +121,10 @@ impl Session {
     #[must_use]
     pub const fn last_turn(&self) -> Option<&Turn> {
         self.turn.as_ref()
+    }
+
+    fn ended_turn(&self) -> Option<&Turn> {
+        self.turn.as_ref().filter(|turn| turn.end().is_some())
     }
 
     /// The turn that has not ended, if there is one.

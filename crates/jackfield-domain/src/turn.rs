@@ -29,7 +29,7 @@ mod waits;
 
 use self::batch::same_again;
 pub(crate) use self::batch::{Batch, Call, CallState, Granted, Running};
-use self::opening::{definitions, with_client_results};
+use self::opening::{Definitions, definitions, with_client_results};
 
 /// The durable state of a turn. Changed by [`Turn::apply`] alone, live and on recovery alike.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +63,7 @@ pub struct Turn {
     pub(crate) stage: Stage,
     /// The round within which a reply to its client ended last; 0 if none has.
     pub(crate) told: u32,
-    pub(crate) tools: Arc<Vec<Arc<ToolDefinition>>>,
+    tools: Definitions,
     pub(crate) tool_use: ToolUse,
     /// What each model call used, as far as that is known.
     pub(crate) used: BTreeMap<ModelAttempt, Usage>,
@@ -138,7 +138,7 @@ impl Turn {
             setup: Arc::clone(setup),
             stage: Stage::Ready,
             told: 0,
-            tools: Arc::new(definitions(setup, &messages)),
+            tools: Definitions::default(),
             tool_use: ToolUse::Allowed,
             used: BTreeMap::new(),
             weighed: 0,
@@ -200,6 +200,11 @@ impl Turn {
     #[must_use]
     pub const fn messages_for_model(&self) -> &Messages {
         &self.messages
+    }
+
+    /// The definitions that a model is sent.
+    pub(crate) fn tools(&self) -> &Arc<Vec<Arc<ToolDefinition>>> {
+        self.tools.get(&self.setup, self.messages.of_before())
     }
 
     /// All open questions to somebody outside, in the order of their calls.
@@ -415,9 +420,9 @@ impl Turn {
         let reply = Arc::clone(&batch.message);
         self.messages.push(reply);
         self.messages.push(Arc::new(outcomes));
-        if self.tools.is_empty() {
+        if self.setup.catalog.is_empty() && self.tools().is_empty() {
             // A call by a model that was sent no tools: from here on the history has one.
-            self.tools = Arc::new(definitions(&self.setup, &self.messages));
+            self.tools = definitions(&self.setup, self.messages.iter()).into();
         }
         self.stage = Stage::Ready;
     }

@@ -196,8 +196,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
     };
     let (before, setup) = match at {
         Some(at) => {
-            let places = fork::places(session, facts());
-            let forked = places.into_iter().find(|place| place.place == *at);
+            let said = fork::said_until(session, facts(), at);
             let opened = facts().find_map(|fact| {
                 if let Fact::TurnOpened { setup, turn, .. } = fact
                     && *turn == at.turn
@@ -207,7 +206,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
                     None
                 }
             });
-            (forked.map(|forked| forked.messages), opened)
+            (said, opened)
         }
         None => {
             let last = folded.last_turn();
@@ -215,7 +214,7 @@ fn place(session: SessionId, loaded: &Loaded, located: Located) -> Place {
         }
     };
     Place {
-        before: before.unwrap_or_else(|| Arc::clone(folded.messages())),
+        before: before.unwrap_or_else(|| folded.messages()),
         located,
         setup,
     }

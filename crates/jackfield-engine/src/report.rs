@@ -57,29 +57,21 @@ impl TurnReport {
 pub fn reports(session: &SessionId, steps: &[Envelope]) -> Vec<TurnReport> {
     let mut reports = Vec::new();
     let mut folded = Session::new(session.clone());
-    let mut open: Option<(Turn, Reporter)> = None;
+    let mut open: Option<Reporter> = None;
     for (fact, now) in steps
         .iter()
         .flat_map(|step| step.facts.iter().map(|fact| (fact, step.now)))
     {
-        if let Fact::TurnOpened {
-            opening,
-            ordinal,
-            setup,
-            turn,
-        } = fact
-        {
-            let turn = Turn::open(turn.clone(), *ordinal, folded.messages(), opening, setup);
-            open = Some((turn, Reporter::default()));
-        } else if let Some((turn, reporter)) = &mut open {
-            turn.apply(fact);
+        folded.apply(fact);
+        if matches!(fact, Fact::TurnOpened { .. }) {
+            open = Some(Reporter::default());
+        } else if let Some(reporter) = &mut open {
             reporter.see(fact, now);
         }
-        folded.apply(fact);
         if let Fact::TurnEnded { end, .. } = fact
-            && let Some((turn, reporter)) = open.take()
+            && let (Some(reporter), Some(turn)) = (open.take(), folded.last_turn())
         {
-            reports.push(reporter.finish(session.clone(), &turn, end.clone()));
+            reports.push(reporter.finish(session.clone(), turn, end.clone()));
         }
     }
     reports

@@ -111,7 +111,7 @@ impl Engine {
         }
         let base = Base {
             grants: folded.grants().clone(),
-            messages: Arc::clone(folded.messages()),
+            messages: folded.messages(),
             ordinal: folded.turns() + 1,
             session,
         };

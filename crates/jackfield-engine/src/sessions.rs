@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
-use jackfield_domain::fork::{self, ForkPlace, Forkable};
+use jackfield_domain::fork::{self, ForkPlace};
 use jackfield_domain::ids::{SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
@@ -153,7 +153,7 @@ impl Engine {
     /// # Errors
     ///
     /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
-    pub async fn fork_places(&self, session: &SessionId) -> Result<Vec<Forkable>, EngineError> {
+    pub async fn fork_places(&self, session: &SessionId) -> Result<Vec<ForkPlace>, EngineError> {
         let loaded = self.load(session).await?;
         Ok(fork::places(session.clone(), facts(&loaded)))
     }
@@ -171,12 +171,13 @@ impl Engine {
         at: &ForkPlace,
         to: &SessionId,
     ) -> Result<(), EngineError> {
-        let places = self.fork_places(from).await?;
-        let Some(forkable) = places.into_iter().find(|place| place.place == *at) else {
+        let loaded = self.load(from).await?;
+        let Some(messages) = fork::said_until(from.clone(), facts(&loaded), at) else {
             return Err(EngineError::NoSuchPlace {
                 session: from.clone(),
             });
         };
+        drop(loaded);
         let journal = &self.shared.journal;
         let exists = || EngineError::Exists {
             session: to.clone(),
@@ -192,9 +193,9 @@ impl Engine {
             return Err(exists());
         }
         let forked = Fact::SessionForked {
-            at: forkable.place,
+            at: at.clone(),
             from: from.clone(),
-            messages: forkable.messages,
+            messages,
         };
         let append = Append {
             epoch: owned.epoch(),

@@ -85,7 +85,7 @@ impl Decider<'_> {
         let choice = match (tools, &setup.choice) {
             (ToolUse::FirstRoundOnly | ToolUse::LastRound(_), _) => ToolChoice::Forbidden,
             // Stubs are not to be called.
-            (ToolUse::Allowed, _) if setup.catalog.is_empty() && !self.turn.tools.is_empty() => {
+            (ToolUse::Allowed, _) if setup.catalog.is_empty() && !self.turn.tools().is_empty() => {
                 ToolChoice::Forbidden
             }
             (ToolUse::Allowed, choice) if attempt.round == 1 => choice.clone(),
@@ -106,7 +106,7 @@ impl Decider<'_> {
             settings: std::sync::Arc::clone(&setup.settings),
             strict: setup.strict,
             system: std::sync::Arc::clone(&setup.system),
-            tools: std::sync::Arc::clone(&self.turn.tools),
+            tools: std::sync::Arc::clone(self.turn.tools()),
             whole: setup.whole.is_some(),
         };
         self.actions.push(Action::CallModel {

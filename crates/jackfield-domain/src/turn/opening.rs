@@ -1,7 +1,7 @@
 //! What a turn stands on: the messages it begins with, and the definitions that go with them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::json;
 
@@ -12,10 +12,44 @@ use crate::outcome::ToolOutcome;
 use crate::setup::Setup;
 use crate::tool::{InputFormat, ToolDefinition};
 
+/// The [definitions] of a turn, made out when somebody asks for them: that looks at every message before the
+/// turn, and of all the turns that a session is folded of, only the last one is asked.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Definitions(OnceLock<Arc<Vec<Arc<ToolDefinition>>>>);
+
+impl Definitions {
+    /// Those of a turn that this is set up with and that begins behind these messages.
+    pub(super) fn get(
+        &self,
+        setup: &Setup,
+        before: &[Arc<Message>],
+    ) -> &Arc<Vec<Arc<ToolDefinition>>> {
+        self.0
+            .get_or_init(|| Arc::new(definitions(setup, before.iter())))
+    }
+}
+
+impl From<Vec<Arc<ToolDefinition>>> for Definitions {
+    fn from(definitions: Vec<Arc<ToolDefinition>>) -> Self {
+        Self(OnceLock::from(Arc::new(definitions)))
+    }
+}
+
+impl PartialEq for Definitions {
+    /// What has not been made out yet follows from the rest of the turn.
+    fn eq(&self, other: &Self) -> bool {
+        let made_out = self.0.get().zip(other.0.get());
+        made_out.is_none_or(|(one, other)| one == other)
+    }
+}
+
 /// The definitions that a model is sent: the catalog's, and a stub for each tool that only the history knows.
 ///
 /// Never none if the history has calls, which some providers refuse.
-pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDefinition>> {
+pub(super) fn definitions<'a>(
+    setup: &Setup,
+    messages: impl Iterator<Item = &'a Arc<Message>>,
+) -> Vec<Arc<ToolDefinition>> {
     let mut definitions: Vec<Arc<ToolDefinition>> = setup
         .catalog
         .iter()
@@ -23,7 +57,7 @@ pub(super) fn definitions(setup: &Setup, messages: &Messages) -> Vec<Arc<ToolDef
         .collect();
     let mut gone: BTreeSet<ToolName> = BTreeSet::new();
     let mut nameless = false;
-    for call in messages.iter().flat_map(|message| message.calls()) {
+    for call in messages.flat_map(|message| message.calls()) {
         if call.ran_by != RanBy::Provider && setup.catalog.tool(call.name.as_str()).is_none() {
             match ToolName::parse(call.name.as_str()) {
                 Ok(name) => _ = gone.insert(name),

@@ -45,7 +45,7 @@ impl Turn {
         if self.weighed > 0 {
             return all.fold(self.last_usage.total(), u64::saturating_add);
         }
-        let tools = self.tools.iter().map(|tool| &**tool);
+        let tools = self.tools().iter().map(|tool| &**tool);
         let preamble = estimate::preamble(&self.setup.system, tools);
         all.fold(preamble, u64::saturating_add)
     }

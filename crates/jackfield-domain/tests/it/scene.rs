@@ -69,7 +69,7 @@ impl Scene {
         };
         let base = Base {
             grants: session.grants().clone(),
-            messages: Arc::clone(session.messages()),
+            messages: session.messages(),
             ordinal: session.turns() + 1,
             session: session.id().clone(),
         };

@@ -197,11 +197,7 @@ fn check(outcome: &Outcome, script: &Script) {
         })
         .collect();
     assert_eq!(ends, [&report.end], "{script:#?}");
-    assert_eq!(
-        *folded.messages(),
-        Arc::new(report.messages.clone()),
-        "{script:#?}"
-    );
+    assert_eq!(*folded.messages(), report.messages, "{script:#?}");
     let mut last = BTreeMap::new();
     for (attempt, usage) in told.iter().filter_map(Fact::usage) {
         // A count that comes late takes the place of its estimate.

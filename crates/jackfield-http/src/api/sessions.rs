@@ -194,8 +194,7 @@ pub(crate) async fn fork(
     }
     let engine = gateway.engine();
     let places = engine.fork_places(&own.session).await?;
-    let mut places = places.into_iter().rev().map(|forkable| forkable.place);
-    let place = places.find(|place| match turn {
+    let place = places.into_iter().rev().find(|place| match turn {
         Some(turn) => place.ordinal == turn && place.round == round,
         None => place.round.is_none(),
     });

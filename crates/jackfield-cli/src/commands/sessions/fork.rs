@@ -1,6 +1,6 @@
 //! `jackfield sessions fork`: a new session with what was said in another one.
 
-use jackfield_domain::fork::{ForkPlace, Forkable};
+use jackfield_domain::fork::ForkPlace;
 use jackfield_engine::Engine;
 use serde_json::json;
 
@@ -31,16 +31,13 @@ pub(super) async fn run(
 }
 
 /// The place that is meant: the end of the last turn, if nothing is said.
-fn chosen<'p>(places: &'p [Forkable], at: Option<&str>) -> Result<&'p ForkPlace, Fault> {
+fn chosen<'p>(places: &'p [ForkPlace], at: Option<&str>) -> Result<&'p ForkPlace, Fault> {
     let found = match at {
-        None => places
-            .iter()
-            .rev()
-            .find(|place| place.place.round.is_none()),
-        Some(at) => places.iter().find(|place| words(&place.place) == at.trim()),
+        None => places.iter().rev().find(|place| place.round.is_none()),
+        Some(at) => places.iter().find(|place| words(place) == at.trim()),
     };
     if let Some(found) = found {
-        return Ok(&found.place);
+        return Ok(found);
     }
     let message = match at {
         None => "no turn of this session is over".to_owned(),
@@ -54,8 +51,8 @@ fn chosen<'p>(places: &'p [Forkable], at: Option<&str>) -> Result<&'p ForkPlace,
 }
 
 /// All places, in short: those of each turn side by side.
-fn all(places: &[Forkable]) -> String {
-    let shown: Vec<String> = places.iter().map(|place| words(&place.place)).collect();
+fn all(places: &[ForkPlace]) -> String {
+    let shown: Vec<String> = places.iter().map(words).collect();
     match shown.as_slice() {
         [first @ .., last] if first.len() > MOST_SHOWN => {
             let first: Vec<&str> = first.iter().take(MOST_SHOWN).map(|one| &**one).collect();

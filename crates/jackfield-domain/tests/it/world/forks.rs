@@ -26,31 +26,33 @@ impl World {
         let facts: Vec<Fact> = self.committed.iter().chain(&step.facts).cloned().collect();
         let from = self.session().clone();
         let places = fork::places(from.clone(), &facts);
-        let rounds = places.iter().filter_map(|forkable| forkable.place.round);
+        let rounds = places.iter().filter_map(|place| place.round);
         let rounds: Vec<u32> = rounds.collect();
         let distinct: BTreeSet<u32> = rounds.iter().copied().collect();
-        let ends = places.iter().filter(|place| place.place.round.is_none());
+        let ends = places.iter().filter(|place| place.round.is_none());
         if distinct.len() != rounds.len() || ends.count() != 1 {
             self.violate(Property::ForksAreValid, format!("{rounds:?}"));
         }
-        for forkable in places {
-            if forkable.messages.last().map(|last| last.role) == Some(Role::Tool) {
+        for at in places {
+            let messages = fork::said_until(from.clone(), &facts, &at).expect("a place");
+            if messages.last().map(|last| last.role) == Some(Role::Tool) {
                 self.classes.insert(Class::ForkAfterOutcomes);
             }
             let forked = Fact::SessionForked {
-                at: forkable.place.clone(),
+                at: at.clone(),
                 from: from.clone(),
-                messages: Arc::clone(&forkable.messages),
+                messages: Arc::clone(&messages),
             };
             let fork = SessionId::parse("fork").expect("an id");
             let session = Session::fold(fork, [&forked]);
             let next = Arc::new(Message::user("And then?"));
-            let request = session.messages().iter().chain([&next]);
+            let said = session.messages();
+            let request = said.iter().chain([&next]);
             if let Err(violation) = rules::check_request(request) {
-                let detail = format!("{:?}: {violation}", forkable.place);
+                let detail = format!("{at:?}: {violation}");
                 self.violate(Property::ForksAreValid, detail);
             }
-            if *session.messages() != forkable.messages || session.turns() != 0 {
+            if said != messages || session.turns() != 0 {
                 self.violate(Property::ForksAreValid, "another conversation".to_owned());
             }
         }
