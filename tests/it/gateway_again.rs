@@ -146,3 +146,85 @@ async fn a_response_that_is_not_stored_is_neither_looked_at_nor_gone_on_from() {
     }
     gateway.end().await;
 }
+
+#[tokio::test]
+async fn a_response_to_results_repeats_its_own_request_also_after_a_restart() {
+    let look = || Turn::call("look", &json!({}));
+    let script = [look(), look(), look(), Turn::text("Done.")];
+    let claude = ScriptedClaude::start(script).await;
+    let sessions = Kept::new();
+    let gateway_now = gateway(&claude, &sessions).await;
+    let said = |response: &Value| {
+        let fields = [
+            "background",
+            "instructions",
+            "metadata",
+            "model",
+            "previous_response_id",
+            "store",
+        ];
+        fields.map(|field| response[field].clone())
+    };
+    let asked = json!({
+        "model": MODEL, "input": "hi", "instructions": "first", "metadata": { "n": "1" },
+        "tools": [{
+            "type": "function", "name": "look", "parameters": { "type": "object" }, "strict": false,
+        }],
+    });
+    let answer = gateway_now.post("/v1/responses", &asked).answered().await;
+    let mut responses = vec![answer.is(200)];
+    let also = [
+        // It says nothing of what the first one said.
+        json!({}),
+        json!({ "instructions": "third", "metadata": { "n": "3" }, "store": false }),
+        json!({ "background": true, "metadata": { "n": "4" }, "model": format!("claude/{MODEL}") }),
+    ];
+    for more in also {
+        let before = responses.last().expect("one before it");
+        let call = &before["output"][0]["call_id"];
+        let mut asked = json!({
+            "model": MODEL,
+            "input": [{ "type": "function_call_output", "call_id": call, "output": "seen" }],
+        });
+        if before["store"] == json!(true) {
+            asked["previous_response_id"] = before["id"].clone();
+        } else {
+            let input = asked["input"].as_array_mut().expect("a list");
+            input.insert(0, before["output"][0].clone());
+            input.insert(0, json!({ "role": "user", "content": "hi" }));
+        }
+        let fields = asked.as_object_mut().expect("an object");
+        fields.extend(more.as_object().expect("an object").clone());
+        let answer = gateway_now.post("/v1/responses", &asked).answered().await;
+        responses.push(answer.is(200));
+    }
+    assert_eq!(responses[1]["instructions"], Value::Null);
+    let last = responses[3]["id"].as_str().expect("an id");
+    over(&gateway_now, last).await;
+    let again = async |gateway: &Gateway| {
+        for response in &responses {
+            let id = response["id"].as_str().expect("an id");
+            let answer = gateway.get(&format!("/v1/responses/{id}")).answered().await;
+            if response["store"] == json!(false) {
+                assert_eq!(answer.status, 404, "{answer:?}");
+            } else {
+                assert_eq!(said(&answer.is(200)), said(response));
+            }
+        }
+        // Of these, only the last one was asked for in the background.
+        for (place, status) in [(1, 400), (3, 200)] {
+            let id = responses[place]["id"].as_str().expect("an id");
+            let cancel = format!("/v1/responses/{id}/cancel");
+            gateway
+                .post(&cancel, &json!({}))
+                .answered()
+                .await
+                .is(status);
+        }
+    };
+    again(&gateway_now).await;
+    gateway_now.end().await;
+    let gateway_then = gateway(&claude, &sessions).await;
+    again(&gateway_then).await;
+    gateway_then.end().await;
+}

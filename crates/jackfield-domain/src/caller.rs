@@ -30,6 +30,16 @@ pub struct Caller {
     pub view: Option<Digest>,
 }
 
+/// What a reply repeats of a request that goes on with a turn: the request that began it stands in the turn's
+/// [`Caller`].
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Repeats {
+    /// What it repeats, as JSON; only the dialect reads it.
+    pub echo: Arc<str>,
+    /// The model, by the client's name for it.
+    pub model: Arc<str>,
+}
+
 /// How a turn is shown to a client.
 #[derive(Clone, Copy, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Display {

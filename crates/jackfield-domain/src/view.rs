@@ -29,7 +29,7 @@ use self::batch::Batch;
 pub use self::gather::Gather;
 use self::live::Live;
 pub(crate) use self::segments::told;
-pub use self::segments::{Segments, facts_before};
+pub use self::segments::{Segments, facts_before, repeats};
 
 /// What a client is shown.
 #[derive(Clone, Debug, PartialEq)]

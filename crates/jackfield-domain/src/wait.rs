@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+use crate::caller::Repeats;
 use crate::digest::Digest;
 use crate::ids::{DeliveryId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use crate::outcome::ToolResult;
@@ -150,11 +151,30 @@ pub enum Answer {
     /// To an approval.
     Approval(Approval),
     /// To a client's tool call.
-    ClientResult(ToolResult),
+    ClientResult(ClientResult),
     /// To a tool's question.
     Elicitation(ElicitationAnswer),
     /// To an unknown outcome.
     UnknownOutcome(UnknownAnswer),
+}
+
+/// What a client brings of a call of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ClientResult {
+    /// What the reply repeats of the request that brought it. Of several results that one request brings,
+    /// one has it.
+    pub repeats: Option<Arc<Repeats>>,
+    /// The result.
+    pub result: ToolResult,
+}
+
+impl From<ToolResult> for ClientResult {
+    fn from(result: ToolResult) -> Self {
+        Self {
+            repeats: None,
+            result,
+        }
+    }
 }
 
 /// An answer to an approval.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use jackfield_domain::block::RanBy;
+use jackfield_domain::caller::Repeats;
 use jackfield_domain::digest::{Digest, canonical_json};
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{DeliveryId, SessionId, ToolCallId, ToolboxId, TurnId, WaitId};
@@ -14,7 +15,7 @@ use jackfield_domain::setup::Setup;
 use jackfield_domain::tool::{
     Catalog, CatalogEntry, Safety, ToolDefinition, ToolOrigin, ToolSpec, UnknownPolicy,
 };
-use jackfield_domain::wait::{Answer, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
+use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEndKind, WaitKind};
 use jackfield_ports::journal::{Delivered, Loaded};
 
 use crate::begin::{Begun, Telling};
@@ -36,6 +37,8 @@ pub struct AnswerCalls {
     pub disconnect: Disconnect,
     /// What may run today. It can only take away from what the turn was set up with.
     pub policy: Policy,
+    /// What the reply to them repeats of the request that brings them.
+    pub repeats: Option<Arc<Repeats>>,
     /// The results: of all calls that one reply left to the caller.
     pub results: Vec<(ToolCallId, ToolResult)>,
     /// The session.
@@ -86,6 +89,7 @@ impl Engine {
             by,
             disconnect,
             policy,
+            mut repeats,
             results,
             session,
             streams,
@@ -100,7 +104,11 @@ impl Engine {
         let already = new.is_empty();
         for (call, wait, id, result) in new {
             let body = DeliveryBody::Answer {
-                answer: Answer::ClientResult(result),
+                // Once is enough.
+                answer: Answer::ClientResult(ClientResult {
+                    repeats: repeats.take(),
+                    result,
+                }),
                 wait,
             };
             let how = match self.deliver(&session, id, Arc::clone(&by), body).await? {

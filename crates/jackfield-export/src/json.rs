@@ -275,7 +275,7 @@ fn answer(answer: &Answer) -> Value {
         Answer::Approval(Approval::Granted { edited, .. }) => {
             json!({ "answer": "granted", "edited_arguments": edited.as_deref() })
         }
-        Answer::ClientResult(given) => with(json!({ "answer": "result" }), result(given)),
+        Answer::ClientResult(given) => with(json!({ "answer": "result" }), result(&given.result)),
         Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
             json!({ "answer": "accepted", "value": &**value })
         }

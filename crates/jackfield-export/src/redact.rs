@@ -105,9 +105,8 @@ fn wait_end(end: &mut WaitEnd) {
                 Arc::new(only)
             });
         }
-        Answer::ClientResult(given) | Answer::UnknownOutcome(UnknownAnswer::Landed(given)) => {
-            *given = result(given);
-        }
+        Answer::ClientResult(given) => *given = result(&given.result).into(),
+        Answer::UnknownOutcome(UnknownAnswer::Landed(given)) => *given = result(given),
         Answer::Elicitation(ElicitationAnswer::Accepted(value)) => {
             *value = Arc::new(Value::from(&*hidden(value.to_string().len())));
         }

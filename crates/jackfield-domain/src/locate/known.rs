@@ -264,11 +264,11 @@ impl Known {
                 if let Some(call) = calls.find(|call| call.wait == *wait) {
                     call.state = match end {
                         WaitEnd::Answered {
-                            answer: Answer::ClientResult(result),
+                            answer: Answer::ClientResult(given),
                             ..
                         } => State::Brought {
-                            beginnings: of_beginnings(result),
-                            content: of_result(result),
+                            beginnings: of_beginnings(&given.result),
+                            content: of_result(&given.result),
                             segment,
                         },
                         WaitEnd::Answered { .. }

@@ -83,8 +83,8 @@ impl Decider<'_> {
                 for_session: true, ..
             }) => self.grant_others(delivery),
             Answer::Approval(Approval::Granted { .. }) => {}
-            Answer::ClientResult(result) => {
-                self.close(&wait.call, CallEnd::ByClient, result.clone());
+            Answer::ClientResult(given) => {
+                self.close(&wait.call, CallEnd::ByClient, given.result.clone());
             }
             Answer::Elicitation(_) => self.resume_answered(&wait.call),
             Answer::UnknownOutcome(UnknownAnswer::Landed(result)) => {

@@ -35,8 +35,8 @@ impl Turn {
                 call.state = CallState::Lost;
                 return;
             };
-            if let Answer::ClientResult(result) = answer {
-                let brought = Some(key::of_result(result));
+            if let Answer::ClientResult(given) = answer {
+                let brought = Some(key::of_result(&given.result));
                 self.handed_over.insert(call.call.id.clone(), brought);
             }
             let tool = self.setup.catalog.tool(call.call.name.as_str());

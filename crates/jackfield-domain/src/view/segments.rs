@@ -1,9 +1,13 @@
 //! Segments: the parts of a turn that one reply to a client tells each.
 
+use std::sync::Arc;
+
+use crate::caller::Repeats;
 use crate::fact::{Envelope, Fact};
 use crate::ids::TurnId;
 use crate::telling::News;
 use crate::turn::Turn;
+use crate::wait::{Answer, ClientResult, WaitEnd};
 
 /// Where one reply to a client ends and the next one begins, from the facts of a turn.
 ///
@@ -33,7 +37,7 @@ impl Segments {
         else {
             return None;
         };
-        let before = std::sync::Arc::default();
+        let before = Arc::default();
         Some(Self {
             ended_in: 0,
             now: 0,
@@ -75,6 +79,40 @@ pub fn facts_before(steps: &[Envelope], turn: &TurnId) -> Option<u64> {
     let opens = |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: of, .. } if of == turn);
     let place = facts.into_iter().position(opens)?;
     u64::try_from(place).ok()
+}
+
+/// What a reply repeats of its request: of the one that began the turn, or of the one that brought the results
+/// behind which the reply begins. `None` if there is no such reply, or if that was not kept.
+#[must_use]
+pub fn repeats(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Arc<Repeats>> {
+    let opens = |fact: &Fact| matches!(fact, Fact::TurnOpened { turn: of, .. } if of == turn);
+    let facts = steps.iter().flat_map(told);
+    let mut facts = facts.skip_while(|(fact, _)| !opens(fact));
+    let mut segments = Segments::open(facts.next()?.0)?;
+    if segment == 0 {
+        let caller = segments.turn().setup().caller.as_ref()?;
+        return Some(Arc::new(Repeats {
+            echo: Arc::clone(caller.echo.as_ref()?),
+            model: Arc::clone(&caller.model),
+        }));
+    }
+    for (fact, is_last) in facts {
+        if matches!(fact, Fact::TurnOpened { .. }) || segments.now() > segment {
+            break;
+        }
+        if segments.now() == segment
+            && let Fact::WaitClosed { end, .. } = fact
+            && let WaitEnd::Answered { answer, .. } = end
+            && let Answer::ClientResult(ClientResult {
+                repeats: Some(repeats),
+                ..
+            }) = answer
+        {
+            return Some(Arc::clone(repeats));
+        }
+        segments.apply(fact, is_last);
+    }
+    None
 }
 
 /// The facts of a step of which something is told, each with whether it is the last one.

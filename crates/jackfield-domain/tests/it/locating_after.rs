@@ -135,7 +135,7 @@ fn a_reply_that_asked_the_client_wants_its_results() {
         ),
         Some(Located::Refused(Refused::Unknown { call: unknown }))
     );
-    let mine = Answer::ClientResult(ToolResult::text("mine"));
+    let mine = Answer::ClientResult(ToolResult::text("mine").into());
     drop(scene.play(answer("client", mine)));
     drop(scene.play(says("done")));
     // It was answered: another message does not follow it, but the reply that came of that.

@@ -57,9 +57,9 @@ fn words_beside_results_that_were_brought_before_go_on_behind_the_results() {
     for fact in talk.steps.iter_mut().flat_map(|step| &mut step.facts) {
         if let Fact::WaitClosed { end, .. } = fact
             && let WaitEnd::Answered { answer, .. } = end
-            && let Answer::ClientResult(result) = answer
+            && let Answer::ClientResult(given) = answer
         {
-            *result = brought.result.clone();
+            given.result = brought.result.clone();
         }
     }
     let one = |words: &[&str]| {

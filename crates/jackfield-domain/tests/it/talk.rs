@@ -109,7 +109,7 @@ impl Talk {
         let folded = Session::fold(self.session.clone(), facts);
         let base = Base {
             grants: folded.grants().clone(),
-            messages: Arc::clone(folded.messages()),
+            messages: folded.messages(),
             ordinal: folded.turns() + 1,
             session: self.session.clone(),
         };
@@ -183,7 +183,7 @@ impl Talk {
             let delivery = Delivery {
                 at: self.now.wall,
                 body: DeliveryBody::Answer {
-                    answer: Answer::ClientResult(brought.result.clone()),
+                    answer: Answer::ClientResult(brought.result.clone().into()),
                     wait,
                 },
                 by: ANN.into(),

@@ -34,7 +34,12 @@ fn granted() -> Answer {
 #[test]
 fn a_server_tool_runs_at_once_beside_a_client_tool_and_the_model_is_called_when_both_are_there() {
     for client_first in [true, false] {
-        let client = || answer("client", Answer::ClientResult(ToolResult::text("mine")));
+        let client = || {
+            answer(
+                "client",
+                Answer::ClientResult(ToolResult::text("mine").into()),
+            )
+        };
         let begun: crate::scene::Row<'_> = (
             calls(&["client", "write"]),
             &["wait for result of client", "run write"],
@@ -256,7 +261,7 @@ fn an_answer_to_another_question_answers_nothing() {
         vec![
             (calls(&["ask"]), &["wait for approval of ask"]),
             (
-                answer("ask", Answer::ClientResult(ToolResult::text("hm"))),
+                answer("ask", Answer::ClientResult(ToolResult::text("hm").into())),
                 &[],
             ),
         ],

@@ -147,6 +147,7 @@ fn answer(begun: &Begun, results: &[(&ToolCallId, &str)]) -> AnswerCalls {
         by: "the client".into(),
         disconnect: Disconnect::Finish,
         policy: options().policy,
+        repeats: None,
         results: results
             .map(|(call, text)| (ToolCallId::clone(call), ToolResult::text(*text)))
             .collect(),

@@ -142,6 +142,7 @@ pub(crate) async fn results(
         by: Arc::clone(&own.asker.principal),
         disconnect: disconnect(&gateway, mode),
         policy: gateway.policy().clone(),
+        repeats: None,
         results,
         session: own.session.clone(),
         streams: true,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_domain::block::RanBy;
-use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::caller::{Caller, Display, Repeats};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fork::ForkPlace;
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
@@ -307,10 +307,13 @@ impl Opens<'_> {
         let results = results
             .iter()
             .map(|outcome| (outcome.call.clone(), outcome.result.clone()));
+        // No other language has replies that are asked for once more.
+        let is_told_later = self.asked.dialect == RESPONSES.name();
         let answers = AnswerCalls {
             by: Arc::clone(&self.asked.principal),
             disconnect: self.asked.options.disconnect,
             policy: self.asked.options.policy.clone(),
+            repeats: is_told_later.then(|| Arc::new(self.repeats())),
             results: results.collect(),
             session,
             streams: self.asked.incoming.stream,
@@ -338,9 +341,17 @@ impl Opens<'_> {
         Ok(fork)
     }
 
+    fn repeats(&self) -> Repeats {
+        Repeats {
+            echo: Value::Object(self.asked.about.echo.clone())
+                .to_string()
+                .into(),
+            model: Arc::clone(&self.asked.incoming.model),
+        }
+    }
+
     fn caller(&self) -> Caller {
         let Asked {
-            about,
             body,
             calls_as_written,
             dialect,
@@ -350,6 +361,7 @@ impl Opens<'_> {
             shows_tools,
             ..
         } = self.asked;
+        let Repeats { echo, model } = self.repeats();
         let keeps_history = incoming.previous.is_none();
         Caller {
             body: Some(*body),
@@ -358,9 +370,9 @@ impl Opens<'_> {
                 calls_as_written: *calls_as_written,
                 server_tools: *shows_tools,
             },
-            echo: Some(Value::Object(about.echo.clone()).to_string().into()),
+            echo: Some(echo),
             key: key.clone(),
-            model: Arc::clone(&incoming.model),
+            model,
             principal: Arc::clone(principal),
             view: self.view.filter(|_| keeps_history),
         }

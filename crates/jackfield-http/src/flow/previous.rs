@@ -1,11 +1,14 @@
 //! Replies by their ids: gone on from, looked at, withdrawn.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::DIALECT;
 use jackfield_dialect_openai::responses::serve::about_id;
-use jackfield_domain::caller::Caller;
+use jackfield_domain::caller::Repeats;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::view;
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_engine::{Engine, Loaded, Mark, Place};
 use serde_json::{Map, Value};
@@ -15,7 +18,11 @@ use crate::failures::of_engine;
 
 /// A reply that was found by its id.
 pub(crate) struct Told {
+    /// What it repeats of its request.
+    pub(crate) echo: Map<String, Value>,
     pub(crate) loaded: Loaded,
+    /// The model, by its client's name for it.
+    pub(crate) model: Arc<str>,
     pub(crate) segment: u32,
     pub(crate) session: SessionId,
     pub(crate) turn: TurnId,
@@ -43,20 +50,25 @@ pub(crate) async fn find(engine: &Engine, principal: &str, id: &str) -> Result<T
     let is_withdrawn = loaded.deliveries.iter().any(|delivery| {
         matches!(&delivery.body, DeliveryBody::Withdrawn { turn } if *turn == found.turn)
     });
-    if is_withdrawn || !is_kept(&loaded, &found.turn) {
-        return Err(none());
-    }
+    let repeats = repeated(&loaded, &found.turn, segment).filter(|_| !is_withdrawn);
+    let (echo, model) = repeats.ok_or_else(none)?;
     Ok(Told {
+        echo,
         loaded,
+        model,
         segment,
         session: found.session,
         turn: found.turn,
     })
 }
 
-/// Whether the replies of a turn were told as responses that are kept: a turn may be in the journal because of
-/// its tools, and its client may have said that nothing of it is to be found.
-fn is_kept(loaded: &Loaded, turn: &TurnId) -> bool {
+/// What a response repeats of its request, with the name of its model. `None` unless it is one that is kept: a turn
+/// may be in the journal because of its tools, and its client may have said that nothing of it is to be found.
+fn repeated(
+    loaded: &Loaded,
+    turn: &TurnId,
+    segment: u32,
+) -> Option<(Map<String, Value>, Arc<str>)> {
     let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);
     let caller = facts.find_map(|fact| {
         if let Fact::TurnOpened {
@@ -70,12 +82,27 @@ fn is_kept(loaded: &Loaded, turn: &TurnId) -> bool {
         } else {
             None
         }
-    });
-    let store = |caller: &Caller| {
-        let echo: Map<String, Value> = serde_json::from_str(caller.echo.as_deref()?).ok()?;
-        echo.get("store")?.as_bool()
+    })?;
+    if *caller.dialect != *DIALECT {
+        return None;
+    }
+    let read = |repeats: &Repeats| -> Map<String, Value> {
+        serde_json::from_str(&repeats.echo).unwrap_or_default()
     };
-    caller.is_some_and(|caller| *caller.dialect == *DIALECT && store(caller) != Some(false))
+    let own = view::repeats(&loaded.steps, turn, segment);
+    let (echo, model) = if let Some(own) = own {
+        (read(&own), Arc::clone(&own.model))
+    } else {
+        // What was kept of the request that began the turn is the nearest to it.
+        let first = view::repeats(&loaded.steps, turn, 0);
+        let mut echo = first.as_deref().map(read).unwrap_or_default();
+        if let Some(before) = segment.checked_sub(1) {
+            let before = format!("resp_{turn}_{before}");
+            echo.insert("previous_response_id".to_owned(), before.into());
+        }
+        (echo, Arc::clone(&caller.model))
+    };
+    (echo.get("store") != Some(&Value::Bool(false))).then_some((echo, model))
 }
 
 /// There is no such reply.

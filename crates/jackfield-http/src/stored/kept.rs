@@ -50,7 +50,7 @@ pub(super) async fn find(
 ) -> Result<KeptResponse, ServeError> {
     let found = previous::find(gateway.engine(), principal, id).await?;
     let reading = Reading::of(found.loaded.steps, &found.turn, found.segment);
-    let about = about(gateway, &reading);
+    let about = about(gateway, &reading, found.echo, &found.model);
     let about = about.ok_or_else(|| previous::none(id))?;
     Ok(KeptResponse {
         about,
@@ -105,18 +105,14 @@ fn opened_with(opening: &Opening) -> Vec<Message> {
 }
 
 /// What a response says of itself; `None` if the turn has none of this place.
-fn about(gateway: &Gateway, reading: &Reading) -> Option<About> {
+fn about(
+    gateway: &Gateway,
+    reading: &Reading,
+    echo: Map<String, Value>,
+    model: &str,
+) -> Option<About> {
     let begun = reading.begun?;
     let setup = reading.segments.as_ref()?.turn().setup();
-    let caller = setup.caller.as_ref()?;
-    let (turn, segment) = (&reading.turn, reading.segment);
-    let echo = caller.echo.as_deref().map(serde_json::from_str);
-    let mut echo: Map<String, Value> = echo.and_then(Result::ok).unwrap_or_default();
-    if let Some(before) = segment.checked_sub(1) {
-        // What it was asked with was the results of the calls that the one before it made.
-        let before = format!("resp_{turn}_{before}");
-        echo.insert("previous_response_id".to_owned(), before.into());
-    }
     let owner = gateway
         .engine()
         .state_owner(&setup.model.provider, &setup.model.model);
@@ -124,8 +120,8 @@ fn about(gateway: &Gateway, reading: &Reading) -> Option<About> {
         created: u64::try_from(begun).unwrap_or_default(),
         dialect: owner.map(|owner| owner.dialect),
         echo,
-        id: format!("{turn}_{segment}"),
-        model: caller.model.to_string(),
+        id: format!("{}_{}", reading.turn, reading.segment),
+        model: model.to_owned(),
     })
 }
 
@@ -207,7 +203,7 @@ impl Reading {
         // A later segment begins with what its client brings.
         if let Fact::WaitClosed { end, wait, .. } = &**fact
             && let WaitEnd::Answered { answer, .. } = end
-            && let Answer::ClientResult(result) = answer
+            && let Answer::ClientResult(given) = answer
             && self.segment > 0
             && segments.now() == self.segment
         {
@@ -217,7 +213,7 @@ impl Reading {
                 let outcome = Content::ToolOutcome(Arc::new(ToolOutcome {
                     call: open.call.clone(),
                     opaque: Vec::new(),
-                    result: result.clone(),
+                    result: given.result.clone(),
                 }));
                 let message = Message::new(Role::Tool, vec![outcome.into()]);
                 self.asked.push(message);

@@ -2,25 +2,19 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::caller::Repeats;
 use jackfield_domain::digest::Digest;
 use jackfield_domain::ids::{DeliveryId, ToolAttempt, ToolCallId, TurnId, WaitId};
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::wait::{
-    Answer, Approval, CancelCause, Delivery, DeliveryBody, ElicitationAnswer, JobHandle, Question,
-    UnknownAnswer, Wait, WaitEnd, WaitKind,
+    Answer, Approval, CancelCause, ClientResult, Delivery, DeliveryBody, ElicitationAnswer,
+    JobHandle, Question, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::stored::{Invalid, Stored};
-
-stored_enum! { Answer as AnswerForm {
-    Approval(approval: Approval),
-    ClientResult(result: ToolResult),
-    Elicitation(answer: ElicitationAnswer),
-    UnknownOutcome(answer: UnknownAnswer),
-} }
 
 stored_enum! { Approval as ApprovalForm {
     Denied { reason: Arc<str> },
@@ -49,6 +43,8 @@ stored_enum! { ElicitationAnswer as ElicitationAnswerForm {
 
 stored_struct! { Question as QuestionForm { message: Arc<str>; maybe schema: Arc<Value> } }
 
+stored_struct! { Repeats as RepeatsForm { echo: Arc<str>, model: Arc<str> } }
+
 stored_enum! { UnknownAnswer as UnknownAnswerForm { Landed(result: ToolResult), Report, Retry } }
 
 stored_struct! { Wait as WaitForm {
@@ -61,6 +57,52 @@ stored_enum! { WaitEnd as WaitEndForm {
     Expired,
     Superseded,
 } }
+
+/// The form of an answer. Of a result of the first records it is not known what the reply to it repeats.
+#[derive(Deserialize, Serialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(crate) enum AnswerForm {
+    Approval(<Approval as Stored>::Form),
+    ClientResult(<ToolResult as Stored>::Form),
+    ClientResultOf {
+        repeats: <Arc<Repeats> as Stored>::Form,
+        result: <ToolResult as Stored>::Form,
+    },
+    Elicitation(<ElicitationAnswer as Stored>::Form),
+    UnknownOutcome(<UnknownAnswer as Stored>::Form),
+}
+
+impl Stored for Answer {
+    type Form = AnswerForm;
+
+    fn form(&self) -> AnswerForm {
+        match self {
+            Self::Approval(approval) => AnswerForm::Approval(approval.form()),
+            Self::ClientResult(ClientResult { repeats, result }) => match repeats {
+                None => AnswerForm::ClientResult(result.form()),
+                Some(repeats) => AnswerForm::ClientResultOf {
+                    repeats: repeats.form(),
+                    result: result.form(),
+                },
+            },
+            Self::Elicitation(answer) => AnswerForm::Elicitation(answer.form()),
+            Self::UnknownOutcome(answer) => AnswerForm::UnknownOutcome(answer.form()),
+        }
+    }
+
+    fn of(form: AnswerForm) -> Result<Self, Invalid> {
+        Ok(match form {
+            AnswerForm::Approval(approval) => Self::Approval(Approval::of(approval)?),
+            AnswerForm::ClientResult(result) => Self::ClientResult(ToolResult::of(result)?.into()),
+            AnswerForm::ClientResultOf { repeats, result } => Self::ClientResult(ClientResult {
+                repeats: Some(Stored::of(repeats)?),
+                result: ToolResult::of(result)?,
+            }),
+            AnswerForm::Elicitation(answer) => Self::Elicitation(ElicitationAnswer::of(answer)?),
+            AnswerForm::UnknownOutcome(answer) => Self::UnknownOutcome(UnknownAnswer::of(answer)?),
+        })
+    }
+}
 
 /// The form of a wait's kind. An approval of the first records is bound to nothing but its call.
 #[derive(Deserialize, Serialize)]

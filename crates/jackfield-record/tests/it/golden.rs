@@ -52,6 +52,7 @@ fn additions() -> Vec<(&'static str, Envelope)> {
             "turn_resumed_restricted",
             samples::turn_resumed_restricted(),
         ),
+        ("wait_closed_brought", samples::wait_closed_brought()),
         ("wait_closed_granted", samples::wait_closed_granted()),
         ("wait_opened_approval", samples::wait_opened_approval()),
     ]
@@ -63,6 +64,7 @@ fn deliveries() -> Vec<(&'static str, Delivery)> {
         ("delivery_cancel", samples::delivered_cancel()),
         ("delivery_grant", samples::delivered_grant()),
         ("delivery_late", samples::delivered_late()),
+        ("delivery_result", samples::delivered_result()),
         ("delivery_withdrawn", samples::delivered_withdrawn()),
         ("delivery_written", samples::delivered_written()),
     ]

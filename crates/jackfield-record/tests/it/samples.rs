@@ -36,8 +36,8 @@ pub(crate) use self::approval::{
     wait_opened_approval,
 };
 pub(crate) use self::caller::{
-    delivered_late, delivered_withdrawn, delivered_written, turn_ended_viewed, turn_opened_called,
-    turn_opened_streamed,
+    delivered_late, delivered_result, delivered_withdrawn, delivered_written, turn_ended_viewed,
+    turn_opened_called, turn_opened_streamed, wait_closed_brought,
 };
 pub(crate) use self::conversation::{reply_received, tool_result};
 pub(crate) use self::turn::{turn_opened, turn_opened_priced, turn_opened_strict};
@@ -335,7 +335,7 @@ fn answers() -> Vec<Answer> {
         Answer::Approval(Approval::Denied {
             reason: "不行".into(),
         }),
-        Answer::ClientResult(tool_result()),
+        Answer::ClientResult(tool_result().into()),
         Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(
             json!({ "city": "东京" }),
         ))),

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use jackfield_domain::caller::Repeats;
 use jackfield_domain::ids::{DeliveryId, WaitId};
 use jackfield_domain::wait::{
-    Answer, Approval, CancelCause, Delivery, DeliveryBody, ElicitationAnswer, JobHandle, Question,
-    UnknownAnswer, Wait, WaitEnd, WaitKind,
+    Answer, Approval, CancelCause, ClientResult, Delivery, DeliveryBody, ElicitationAnswer,
+    JobHandle, Question, UnknownAnswer, Wait, WaitEnd, WaitKind,
 };
 use proptest::option;
 use proptest::prelude::*;
@@ -60,7 +61,7 @@ pub fn answer() -> impl Strategy<Value = Answer> + Clone {
                 for_session,
             })
         }),
-        tool_result().prop_map(Answer::ClientResult),
+        client_result().prop_map(Answer::ClientResult),
         json().prop_map(|json| Answer::Elicitation(ElicitationAnswer::Accepted(Arc::new(json)))),
         Just(Answer::Elicitation(ElicitationAnswer::Declined)),
         Just(Answer::Elicitation(ElicitationAnswer::Dismissed)),
@@ -69,6 +70,13 @@ pub fn answer() -> impl Strategy<Value = Answer> + Clone {
         Just(Answer::UnknownOutcome(UnknownAnswer::Retry)),
     ]
     .boxed()
+}
+
+fn client_result() -> impl Strategy<Value = ClientResult> + Clone {
+    let repeats = (text(), text()).prop_map(|(echo, model)| Arc::new(Repeats { echo, model }));
+    (option::of(repeats), tool_result())
+        .prop_map(|(repeats, result)| ClientResult { repeats, result })
+        .boxed()
 }
 
 /// What a delivery may say.

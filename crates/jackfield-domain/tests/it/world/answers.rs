@@ -278,7 +278,9 @@ pub(crate) fn to_wait(wait: &Wait, variant: u16) -> Answer {
         (WaitKind::Approval { .. }, _) => Answer::Approval(Approval::Denied {
             reason: "no".into(),
         }),
-        (WaitKind::ClientResult, _) => Answer::ClientResult(ToolResult::text("from the client")),
+        (WaitKind::ClientResult, _) => {
+            Answer::ClientResult(ToolResult::text("from the client").into())
+        }
         (WaitKind::Elicitation { .. }, 0 | 1) => Answer::Elicitation(ElicitationAnswer::Accepted(
             Arc::new(serde_json::json!("that")),
         )),

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::caller::{Caller, Display};
+use jackfield_domain::caller::{Caller, Display, Repeats};
 use jackfield_domain::digest::Digest;
 use jackfield_domain::fact::{Envelope, Fact, InputKind, TurnEnd};
+use jackfield_domain::ids::DeliveryId;
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_domain::wait::{Answer, ClientResult, Delivery, DeliveryBody, WaitEnd};
 
-use super::{delivery, step, tool_attempt, turn_id, turn_opened};
+use super::{delivery, id, step, tool_attempt, turn_id, turn_opened, wait_id};
 
 /// A turn for a client of which everything is known, and one for a client that keeps nothing.
 pub(crate) fn turn_opened_called() -> Envelope {
@@ -57,6 +59,39 @@ pub(crate) fn turn_opened_streamed() -> Envelope {
         }
     }
     envelope
+}
+
+/// A result with what the reply to its request repeats of that.
+fn brought() -> Answer {
+    let repeats = Repeats {
+        echo: r#"{"metadata":{"user":"мария"},"store":true}"#.into(),
+        model: "custom-claude-4-sonnet".into(),
+    };
+    Answer::ClientResult(ClientResult {
+        repeats: Some(Arc::new(repeats)),
+        result: ToolResult::text("18 °C"),
+    })
+}
+
+pub(crate) fn wait_closed_brought() -> Envelope {
+    let end = WaitEnd::Answered {
+        answer: brought(),
+        by: "ci/мария".into(),
+        delivery: id(DeliveryId::parse("result-1")),
+    };
+    let closed = Fact::WaitClosed {
+        end,
+        subject: None,
+        wait: wait_id(),
+    };
+    step(InputKind::Delivered, vec![closed])
+}
+
+pub(crate) fn delivered_result() -> Delivery {
+    delivery(DeliveryBody::Answer {
+        answer: brought(),
+        wait: wait_id(),
+    })
 }
 
 /// The end of a turn whose client keeps the conversation.

@@ -175,7 +175,7 @@ pub(super) async fn an_answer_of_another_kind_finds_no_wait<H: JournalHarness>()
             .await;
         assert_eq!(delivered, Delivered::NoSuchWait);
     }
-    let right = Answer::ClientResult(ToolResult::text("done"));
+    let right = Answer::ClientResult(ToolResult::text("done").into());
     let delivered = scene
         .deliver("d", "somebody", answer_to(&client, right))
         .await;

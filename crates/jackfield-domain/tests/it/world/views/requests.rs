@@ -91,12 +91,11 @@ impl World {
         last.blocks.push(Block::text("and more"));
         let located = self.locate(&more, self.steps.len());
         let facts = self.steps.iter().flat_map(|step| &step.facts);
-        let places = fork::places(self.session().clone(), facts);
         let last_result = locate::results(history).pop();
         let follows = |at: &ForkPlace| {
-            let mut places = places.iter().filter(|known| known.place == *at);
-            let said = places.next().and_then(|known| known.messages.last());
-            let mut blocks = said.into_iter().flat_map(|message| &message.blocks);
+            let said = fork::said_until(self.session().clone(), facts.clone(), at);
+            let last = said.iter().filter_map(|said| said.last());
+            let mut blocks = last.flat_map(|message| &message.blocks);
             blocks.any(|block| match (&block.content, &last_result) {
                 (Content::ToolOutcome(said), Some(brought)) => said.call == brought.call,
                 _ => false,

@@ -103,14 +103,14 @@ impl World {
                 Fact::WaitClosed {
                     end:
                         WaitEnd::Answered {
-                            answer: Answer::ClientResult(result),
+                            answer: Answer::ClientResult(given),
                             ..
                         },
                     wait,
                     ..
                 } => {
                     let wait = waits.iter().find(|known| known.id == *wait)?;
-                    Some(outcome(&wait.call, result.clone()))
+                    Some(outcome(&wait.call, given.result.clone()))
                 }
                 _ => None,
             })
