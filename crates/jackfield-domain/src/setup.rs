@@ -54,6 +54,19 @@ impl Setup {
     pub fn model_idle(&self) -> Duration {
         self.whole.unwrap_or(self.limits.model_idle)
     }
+
+    /// Takes over what is equal in another one, so that it is there once for both.
+    pub fn share(&mut self, other: &Self) {
+        share(&mut self.catalog, &other.catalog);
+        share(&mut self.settings, &other.settings);
+        share(&mut self.system, &other.system);
+    }
+}
+
+fn share<T: PartialEq>(own: &mut Arc<T>, other: &Arc<T>) {
+    if own == other {
+        *own = Arc::clone(other);
+    }
 }
 
 /// What a turn begins with.

@@ -4,7 +4,7 @@
 //! has to be kept to find them by, and whatever is appended goes to the end of the table, whoever appends it.
 
 use rusqlite::types::Type;
-use rusqlite::{Connection, params};
+use rusqlite::{Connection, OptionalExtension as _, params};
 
 use crate::requests::Appending;
 use crate::rows::damaged;
@@ -132,6 +132,12 @@ pub(crate) fn each<E>(
         }
     }
     Ok(Ok(()))
+}
+
+/// Under which epoch the step of this number was written, if there is one.
+pub(crate) fn epoch(connection: &Connection, number: i64) -> rusqlite::Result<Option<u64>> {
+    let mut query = connection.prepare_cached("SELECT epoch FROM steps WHERE number = ?1")?;
+    query.query_row([number], |row| row.get(0)).optional()
 }
 
 /// Deletes the steps of a session, and what is searched of them.

@@ -35,6 +35,7 @@ use crate::options::{Clock, Options};
 use crate::owned::Sessions;
 use crate::owners::{FormLock, Incarnation};
 use crate::readers::Readers;
+use crate::recent::Recent;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::rows::{self, SessionRow};
@@ -52,6 +53,7 @@ pub struct SqliteJournal {
     owned: Sessions,
     path: PathBuf,
     readers: Arc<Readers>,
+    recent: Arc<Recent>,
     us: Mutex<Option<Arc<Incarnation>>>,
     watcher: Mutex<Option<JoinHandle<()>>>,
     writer: Writer,
@@ -89,6 +91,7 @@ impl SqliteJournal {
             _form: form,
             owned: Sessions::default(),
             readers: Readers::new(path.clone()),
+            recent: Arc::new(Recent::new(options.recent_bytes)),
             path,
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
@@ -269,16 +272,14 @@ impl Journal for SqliteJournal {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        let read = self.read_of(session, |connection, row| {
+        let (id, recent) = (session.clone(), Arc::clone(&self.recent));
+        let read = self.read_of(session, move |connection, row| {
             if let Some(newer) = derived::newer(row) {
                 return Ok(Err(newer));
             }
-            let steps = steps(connection, row, 0)?;
-            let deliveries = deliveries(connection, row, 0)?;
-            Ok(steps.and_then(|steps| Ok((steps, deliveries?))))
+            recent.load(connection, &id, row)
         });
-        let (steps, deliveries) = read.await?.map_err(|error| unreadable(session, error))?;
-        Ok(Loaded { steps, deliveries })
+        read.await?.map_err(|error| unreadable(session, error))
     }
 
     async fn append(&self, append: &Append) -> Appended {
@@ -394,6 +395,7 @@ impl Journal for SqliteJournal {
             .await
             .map_err(|failed| self.unreachable(failed.fault))?;
         deleted.map_err(|why| not_had(session, why))?;
+        self.recent.forget(session);
         self.arrivals.tell(session, For::Deliveries);
         self.arrivals.tell(session, For::Steps);
         Ok(())

@@ -31,6 +31,7 @@ mod owned;
 mod owners;
 mod parts;
 mod readers;
+mod recent;
 mod records;
 mod requests;
 mod rows;

@@ -27,6 +27,9 @@ pub struct Options {
     pub most_bytes: Option<u64>,
     /// How long a write waits while another process writes.
     pub patience: Duration,
+    /// Of the long sessions that were read last, so many bytes of records, decoded, are kept in memory: who
+    /// reads such a session again reads what came since. With nothing, none are.
+    pub recent_bytes: u64,
 }
 
 impl Options {
@@ -48,6 +51,7 @@ impl Default for Options {
             clock: Arc::new(system_time),
             most_bytes: None,
             patience: schema::PATIENCE,
+            recent_bytes: RECENT_BYTES,
         }
     }
 }
@@ -64,6 +68,8 @@ fn system_time() -> WallTime {
     WallTime::from_millis(0).after(since.unwrap_or_default())
 }
 
+/// Enough for some thousand turns.
+const RECENT_BYTES: u64 = 16 * 1024 * 1024;
 /// The bytes of a page, as SQLite has them unless it is told otherwise.
 const PAGE: u64 = 4096;
 /// The most pages that SQLite can count.

@@ -1,6 +1,9 @@
 //! The records of a session, read.
 
-use jackfield_domain::fact::Envelope;
+use std::sync::Arc;
+
+use jackfield_domain::fact::{Envelope, Fact};
+use jackfield_domain::setup::Setup;
 use jackfield_domain::wait::Delivery;
 use jackfield_record::DecodeError;
 use rusqlite::{Connection, params};
@@ -16,11 +19,46 @@ pub(crate) fn steps(
     from: u64,
 ) -> rusqlite::Result<Result<Vec<Envelope>, DecodeError>> {
     let mut steps = Vec::new();
+    let mut sharing = Sharing::default();
     let read = chain::each(connection, &row.end(), from, |_, record| {
         let step = parts::step(connection, row.number, record)?;
-        Ok(step.map(|step| steps.push(step)))
+        Ok(step.map(|mut step| {
+            sharing.share(&mut step);
+            steps.push(step);
+        }))
     })?;
     Ok(read.map(|()| steps))
+}
+
+/// Has a turn and the one before it share what is equal of what they were set up with, which is mostly all
+/// of the catalog: it is the largest part of a session that is only talked in.
+#[derive(Default)]
+pub(crate) struct Sharing(Option<Arc<Setup>>);
+
+impl Sharing {
+    /// Goes on behind these steps.
+    pub(crate) fn behind(steps: &[Envelope]) -> Self {
+        let facts = steps.iter().rev().flat_map(|step| step.facts.iter().rev());
+        let mut setups = facts.filter_map(|fact| {
+            if let Fact::TurnOpened { setup, .. } = fact {
+                Some(Arc::clone(setup))
+            } else {
+                None
+            }
+        });
+        Self(setups.next())
+    }
+
+    pub(crate) fn share(&mut self, step: &mut Envelope) {
+        for fact in &mut step.facts {
+            if let Fact::TurnOpened { setup, .. } = fact {
+                if let (Some(before), Some(setup)) = (&self.0, Arc::get_mut(setup)) {
+                    setup.share(before);
+                }
+                self.0 = Some(Arc::clone(setup));
+            }
+        }
+    }
 }
 
 /// The deliveries of a session from this place on.

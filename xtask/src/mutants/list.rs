@@ -424,4 +424,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-domain",
         test: "locating::a_clients_own_history_goes_on",
     },
+    Mutant {
+        name: "a-session-is-known-by-its-numbers-alone",
+        file: "crates/jackfield-store-sqlite/src/recent.rs",
+        from: "&& chain::epoch(connection, end.last)? == Some(end.epoch);",
+        to: "&& chain::epoch(connection, end.last)?.is_some();",
+        package: "jackfield-store-sqlite",
+        test: "recent::a_session_of_the_same_name_is_another_one",
+    },
 ];

@@ -17,4 +17,5 @@ mod newer;
 mod other_process;
 mod parts;
 mod processes;
+mod recent;
 mod writing;

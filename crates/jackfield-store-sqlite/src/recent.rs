@@ -1,0 +1,264 @@
+//! The long sessions that were read last, as they were decoded.
+//!
+//! A session is read whole with every message to it, and to decode a long one takes longer than everything
+//! else that a turn begins with. But steps and deliveries are only ever added to a session, or deleted with
+//! all of it: so whoever reads it again goes on from what is known, and reads what came since.
+//!
+//! Whether what is known is what the file has is seen by the last step that is known. It has to stand in the
+//! session's chain under the number, at the place and with the epoch that it had: a number may come again
+//! after a session was deleted, and an epoch never does.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use hashlink::LruCache;
+use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::Loaded;
+use jackfield_record::DecodeError;
+use rusqlite::Connection;
+
+use crate::records::{Sharing, deliveries, steps};
+use crate::rows::SessionRow;
+use crate::{chain, parts};
+
+/// What is known of the sessions that were read last.
+pub(crate) struct Recent {
+    kept: Mutex<Kept>,
+    /// How large they may be together, as their rows say.
+    most: u64,
+}
+
+struct Kept {
+    bytes: u64,
+    sessions: LruCache<SessionId, Known>,
+}
+
+/// What is known of a session.
+#[derive(Clone)]
+struct Known {
+    /// How large the session was then.
+    bytes: u64,
+    end: End,
+    /// At least one step.
+    loaded: Arc<Loaded>,
+}
+
+/// Where that ends.
+#[derive(Clone, Copy, Eq, PartialEq)]
+struct End {
+    deliveries: usize,
+    /// The epoch under which the last step was written.
+    epoch: u64,
+    /// The number of the last step.
+    last: i64,
+    /// The number of the session.
+    session: i64,
+}
+
+/// What came to a session since.
+struct Added {
+    /// Where it begins, if not at the session's beginning.
+    behind: Option<End>,
+    end: End,
+    loaded: Loaded,
+}
+
+/// Why it was not read.
+enum Unread {
+    /// What was known is of a session that is no more.
+    Stale,
+    /// A step or a delivery cannot be read.
+    Unreadable(DecodeError),
+}
+
+impl Recent {
+    pub(crate) fn new(most: u64) -> Self {
+        let kept = Kept {
+            bytes: 0,
+            sessions: LruCache::new_unbounded(),
+        };
+        Self {
+            kept: Mutex::new(kept),
+            most,
+        }
+    }
+
+    /// Everything of a session; of a long one, what is known is not read again. One that alone is too much is
+    /// not kept.
+    pub(crate) fn load(
+        &self,
+        connection: &Connection,
+        session: &SessionId,
+        row: &SessionRow,
+    ) -> rusqlite::Result<Result<Loaded, DecodeError>> {
+        if row.is_short() {
+            return whole(connection, row);
+        }
+        if row.bytes > self.most {
+            self.forget(session);
+            return whole(connection, row);
+        }
+        let mut known = self.kept().sessions.get(session).cloned();
+        loop {
+            match since(connection, row, known.as_ref())? {
+                Ok(added) => {
+                    let loaded = added.loaded_behind(known.as_ref());
+                    drop(known);
+                    self.keep(session, row.bytes, added);
+                    return Ok(Ok(loaded));
+                }
+                Err(unread) => {
+                    self.forget(session);
+                    if let Unread::Unreadable(error) = unread {
+                        return Ok(Err(error));
+                    }
+                    // Once again, from the beginning.
+                    known = None;
+                }
+            }
+        }
+    }
+
+    /// Forgets a session.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        drop(self.kept().forget(session));
+    }
+
+    /// Keeps what was read of a session, and lets go of those that nobody has asked for the longest.
+    fn keep(&self, session: &SessionId, bytes: u64, added: Added) {
+        let mut kept = self.kept();
+        let known = kept.forget(session);
+        let Some((end, loaded)) = added.behind_what(known) else {
+            return;
+        };
+        if loaded.steps.is_empty() {
+            return;
+        }
+        kept.bytes += bytes;
+        let known = Known { bytes, end, loaded };
+        kept.sessions.insert(session.clone(), known);
+        while kept.bytes > self.most
+            && let Some((_, oldest)) = kept.sessions.remove_lru()
+        {
+            kept.bytes -= oldest.bytes;
+        }
+    }
+
+    fn kept(&self) -> MutexGuard<'_, Kept> {
+        self.kept.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reads all of a session.
+fn whole(
+    connection: &Connection,
+    row: &SessionRow,
+) -> rusqlite::Result<Result<Loaded, DecodeError>> {
+    let (steps, deliveries) = (steps(connection, row, 0)?, deliveries(connection, row, 0)?);
+    Ok(steps.and_then(|steps| {
+        Ok(Loaded {
+            deliveries: deliveries?,
+            steps,
+        })
+    }))
+}
+
+/// Reads what came to a session since this was known of it.
+fn since(
+    connection: &Connection,
+    row: &SessionRow,
+    known: Option<&Known>,
+) -> rusqlite::Result<Result<Added, Unread>> {
+    if let Some(Known { end, loaded, .. }) = known {
+        let is_its = end.session == row.number
+            && loaded.steps.len() as u64 <= row.steps
+            && end.deliveries as u64 <= row.deliveries
+            && chain::epoch(connection, end.last)? == Some(end.epoch);
+        if !is_its {
+            return Ok(Err(Unread::Stale));
+        }
+    }
+    let before = known.map_or(&[][..], |known| &known.loaded.steps);
+    let behind = known.map(|known| known.end);
+    let mut sharing = Sharing::behind(before);
+    let (mut last, mut steps) = (None, Vec::new());
+    // The last one that is known is looked at once more, to see that the others follow it.
+    let mut expected = behind.map(|end| end.last);
+    let from = (before.len() as u64).saturating_sub(1);
+    let read = chain::each(connection, &row.end(), from, |number, record| {
+        last = Some(number);
+        if let Some(expected) = expected.take() {
+            let is_it = expected == number;
+            return Ok(is_it.then_some(()).ok_or(Unread::Stale));
+        }
+        let step = parts::step(connection, row.number, record)?;
+        Ok(step.map_err(Unread::Unreadable).map(|mut step| {
+            sharing.share(&mut step);
+            steps.push(step);
+        }))
+    })?;
+    if let Err(unread) = read {
+        return Ok(Err(unread));
+    }
+    let heard = behind.map_or(0, |end| end.deliveries);
+    let deliveries = match deliveries(connection, row, heard as u64)? {
+        Ok(deliveries) => deliveries,
+        Err(error) => return Ok(Err(Unread::Unreadable(error))),
+    };
+    let last = last.unwrap_or_default();
+    let end = End {
+        deliveries: heard + deliveries.len(),
+        epoch: chain::epoch(connection, last)?.unwrap_or_default(),
+        last,
+        session: row.number,
+    };
+    Ok(Ok(Added {
+        behind,
+        end,
+        loaded: Loaded { deliveries, steps },
+    }))
+}
+
+impl Added {
+    /// Everything, with what was known before.
+    fn loaded_behind(&self, known: Option<&Known>) -> Loaded {
+        let Loaded { deliveries, steps } = &self.loaded;
+        let before = known.map(|known| &known.loaded);
+        let (heard, said) = before.map_or((&[][..], &[][..]), |before| {
+            (&before.deliveries, &before.steps)
+        });
+        Loaded {
+            deliveries: heard.iter().chain(deliveries).cloned().collect(),
+            steps: said.iter().chain(steps).cloned().collect(),
+        }
+    }
+
+    /// What is known now, where this was known; nothing, if it does not begin behind that: somebody else has
+    /// read the session meanwhile.
+    fn behind_what(self, known: Option<Known>) -> Option<(End, Arc<Loaded>)> {
+        if self.behind.is_none() {
+            return Some((self.end, Arc::new(self.loaded)));
+        }
+        let known = known.filter(|known| Some(known.end) == self.behind)?;
+        let mut loaded = known.loaded;
+        // Copied only if somebody reads it at this moment.
+        let all = Arc::make_mut(&mut loaded);
+        all.deliveries.extend(self.loaded.deliveries);
+        all.steps.extend(self.loaded.steps);
+        Some((self.end, loaded))
+    }
+}
+
+impl Kept {
+    fn forget(&mut self, session: &SessionId) -> Option<Known> {
+        let known = self.sessions.remove(session)?;
+        self.bytes -= known.bytes;
+        Some(known)
+    }
+}
+
+impl fmt::Debug for Recent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Recent").finish_non_exhaustive()
+    }
+}
