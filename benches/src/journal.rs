@@ -2,6 +2,7 @@
 
 pub mod appends;
 pub mod counting;
+pub mod long;
 pub mod recovery;
 pub mod turns;
 pub mod waiting;

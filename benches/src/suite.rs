@@ -67,6 +67,7 @@ const CASES: &[(&str, Case)] = &[
     ("catalog", catalog),
     ("journal", in_a_file),
     ("appends", appends),
+    ("long", long),
     ("recovery", recovery),
     ("cold", cold),
     ("slow", slow),
@@ -249,6 +250,26 @@ fn appends(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
         "Appends, each synced before it is answered, against one writer of rows into a plain SQLite table with the same durability on the same disk.",
         ["", "ratio", "aim", "a second"],
         &rows,
+    );
+    Ok(())
+}
+
+fn long(amount: Amount, report: &mut Report) -> anyhow::Result<()> {
+    let before = [10, 100, 1_000].map(|turns| amount.times(turns));
+    let took = journal::long::measure(&ours()?, &before, amount.times(50))?;
+    let mut table = Vec::new();
+    for long in &took {
+        table.push([
+            long.before.to_string(),
+            shown(long.first.p50()),
+            shown(long.later.wall.p50()),
+            shown(long.later.cpu.p50()),
+        ]);
+    }
+    report.table(
+        "A message to a session that is long, whose journal is in a file: each of its turns has one call. A model is sent all of them with every request, two in a turn.",
+        ["turns before", "the first after a start, p50", "each later one, p50", "CPU of each, p50"],
+        &table,
     );
     Ok(())
 }
