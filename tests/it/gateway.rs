@@ -129,7 +129,7 @@ async fn a_reply_is_asked_for_in_one_piece_where_nobody_reads_along() {
                 .answered()
                 .await;
             assert_eq!(answer.status, 200, "{answer:?}");
-            assert!(answer.body.contains("Yes."), "{answer:?}");
+            assert!(answer.said().contains("Yes."), "{answer:?}");
             let sent = claude.requests().swap_remove(before);
             let streamed = streamed.or(when_whole).map_or(Value::Null, Value::Bool);
             assert_eq!(sent["stream"], streamed, "{sent}");

@@ -310,7 +310,7 @@ async fn it_ends_when_what_is_under_way_has_ended() {
     gate.open();
     let answer = under_way.answered().await;
     assert!(
-        answer.body.contains("Done.") && answer.body.contains("[DONE]"),
+        answer.said().contains("Done.") && answer.body.contains("[DONE]"),
         "{answer:?}"
     );
     let ran = gateway.running.end().await;
@@ -368,11 +368,11 @@ async fn a_client_that_went_away_gets_its_answer_and_nothing_is_begun_twice() {
         .post(CHAT, &body)
         .header("x-stainless-retry-count", "1");
     let answer = again.answered().await;
-    assert!(answer.body.contains("Here it is."), "{answer:?}");
+    assert!(answer.said().contains("Here it is."), "{answer:?}");
     assert_eq!(claude.requests().len(), 1);
     // Once it was whole, the same words are another question.
     let next = gateway.post(CHAT, &body).answered().await;
-    assert!(next.body.contains("Another one."), "{next:?}");
+    assert!(next.said().contains("Another one."), "{next:?}");
     assert_ne!(next.header("x-session-id"), answer.header("x-session-id"));
     gateway.end().await;
     kept(&claude);

@@ -238,17 +238,17 @@ async fn the_same_words_in_another_session_or_later_in_the_same_one_are_another_
     // What broke in one session is not owed to the other, even if that says that it asks again.
     let repeat = ("x-stainless-retry-count", "1");
     let told = client.sends(&go_on, &[other, repeat]).await;
-    assert!(told.body.contains("Of the other."), "{told:?}");
+    assert!(told.said().contains("Of the other."), "{told:?}");
     gate.open();
     until_at_rest(&gateway, one.1).await;
     // It went on otherwise: what broke then is not what the same words ask for now.
     let told = client.sends(&asks("Something else?"), &[one]).await;
-    assert!(told.body.contains("Something else."), "{told:?}");
+    assert!(told.said().contains("Something else."), "{told:?}");
     let told = client.sends(&go_on, &[one]).await;
-    assert!(told.body.contains("Once more."), "{told:?}");
+    assert!(told.said().contains("Once more."), "{told:?}");
     // And where nothing came after it, it is.
     let told = client.sends(&go_on, &[one, repeat]).await;
-    assert!(told.body.contains("Once more."), "{told:?}");
+    assert!(told.said().contains("Once more."), "{told:?}");
     gateway.end().await;
     kept(&claude);
 }

@@ -87,7 +87,7 @@ async fn whoever_breaks_off_the_reply_to_results_goes_on_behind_them_with_other_
         let next = gateway.post(MESSAGES, &next).header(tools.0, tools.1);
         let next = next.answered().await;
         assert_eq!(next.status, 200, "{tools:?}: {next:?}");
-        assert!(next.body.contains("Take a train."), "{next:?}");
+        assert!(next.said().contains("Take a train."), "{next:?}");
         // The model is told what its client has: the result as it was brought, and the words behind it.
         let sent = sent_last(&claude);
         let sent = sent["content"].as_array().expect("blocks");
@@ -199,7 +199,7 @@ async fn a_turn_is_cancelled_with_its_client_if_that_is_set_and_begun_anew_when_
         assert!(ended.is_ok(), "it goes on (stream: {stream})");
         let again = gateway.post(CHAT, &body).answered().await;
         assert_eq!(again.status, 200, "{again:?}");
-        assert!(again.body.contains("Here it is."), "{again:?}");
+        assert!(again.said().contains("Here it is."), "{again:?}");
         gate.open();
         gateway.end().await;
     }

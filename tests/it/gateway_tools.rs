@@ -250,7 +250,7 @@ async fn while_nothing_is_to_be_told_a_stream_says_that_it_lives() {
     gate.open();
     for sent in waiting {
         let answer = sent.answered().await;
-        assert!(answer.body.contains("At last."), "{answer:?}");
+        assert!(answer.said().contains("At last."), "{answer:?}");
     }
     gateway.end().await;
     kept(&claude);

@@ -170,7 +170,7 @@ async fn what_was_written_while_it_ended_is_owed_to_nobody_at_the_next_start() {
     assert_eq!(ran.code, Some(0), "{}", ran.err);
     let gateway = Gateway::listening(serve().start()).await;
     let answer = gateway.post(MESSAGES, &streamed).answered().await;
-    assert!(answer.body.contains("Asked"), "{answer:?}");
+    assert!(answer.said().contains("Asked"), "{answer:?}");
     gateway.end().await;
     kept(&claude);
 }
@@ -314,7 +314,7 @@ async fn a_terminal_that_is_closed_ends_it_in_order_unless_it_was_told_not_to_mi
     }
     gate.open();
     let answer = asked.answered().await;
-    assert!(answer.body.contains("To the end."), "{}", answer.body);
+    assert!(answer.said().contains("To the end."), "{}", answer.body);
     let ran = gateway.running.end().await;
     assert_eq!(ran.code, Some(0), "{}", ran.err);
 

@@ -235,6 +235,25 @@ impl Answer {
         &self.body
     }
 
+    /// The words that it says: those of its events without the seams, as in how many pieces words come is a
+    /// matter of time; without events, its body.
+    #[track_caller]
+    pub(crate) fn said(&self) -> String {
+        let content_type = self.headers.get("content-type");
+        if !content_type.is_some_and(|is| is.starts_with("text/event-stream")) {
+            return self.body.clone();
+        }
+        let events = self.json_events();
+        let pieces = events.iter().filter_map(|event| {
+            let delta = &event["delta"];
+            let chat = &event["choices"][0]["delta"]["content"];
+            [delta, &delta["text"], chat]
+                .into_iter()
+                .find_map(Value::as_str)
+        });
+        pieces.collect()
+    }
+
     /// The value of a header.
     #[track_caller]
     pub(crate) fn header(&self, name: &str) -> &str {
