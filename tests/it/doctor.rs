@@ -1,6 +1,7 @@
 //! The doctor in front of scripted providers and servers: what scenario 2.6 asks for.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 
 use jackfield_testservers::claude::ScriptedClaude;
@@ -129,6 +130,15 @@ async fn a_sound_file_is_said_to_be_sound_and_what_is_damaged_is_named() {
         said.contains(&("ok".to_owned(), sound.to_owned())),
         "{said:?}"
     );
+    assert!(said.iter().all(|(verdict, _)| verdict == "ok"), "{said:?}");
+    // Such as a copy of it has, made by somebody with the usual mask.
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).expect("it is ours");
+    let (said, code) = sessions(&file).await;
+    assert_eq!(code, Some(0), "{said:?}");
+    let is_open = |(verdict, says): &&(String, String)| {
+        verdict == "warning" && says.ends_with("is not for you alone: its mode is 0644")
+    };
+    assert_eq!(said.iter().filter(is_open).count(), 1, "{said:?}");
     let mut bytes = fs::read(&file).expect("it is there");
     let record = b"\"turn_opened\"";
     let at = bytes

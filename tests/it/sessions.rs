@@ -195,6 +195,8 @@ async fn a_file_that_was_named_and_cannot_be_used_is_an_error_before_anybody_is_
     let text = place("text.db", b"Dear diary, this is no database at all.");
     for (path, why) in [
         (Path::new("/proc/nowhere/x.db"), "cannot be opened"),
+        (Path::new("/dev/null"), "/dev/null is a device: name a file"),
+        (folder.path(), "is a folder: name a file"),
         (&damaged, "damaged"),
         (&text, "text.db"),
     ] {
@@ -209,6 +211,32 @@ async fn a_file_that_was_named_and_cannot_be_used_is_an_error_before_anybody_is_
     let diary = std::fs::read_to_string(&text).expect("it is there");
     assert!(diary.starts_with("Dear diary"), "{diary}");
     kept(&claude);
+}
+
+#[tokio::test]
+async fn whoever_looks_for_sessions_in_a_file_that_is_not_there_makes_none() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("tpyo/kept.db");
+    let named = file.display().to_string();
+    let said = format!("--db: there is no file {named}");
+    for looked in [
+        &["sessions", "list"][..],
+        &["sessions", "show", "one"],
+        &["sessions", "resume", "--all"],
+        &["chat", "--session", "one"],
+        &["approvals", "list"],
+        &["audit"],
+        &["usage"],
+        &["replay", "one"],
+    ] {
+        let ran = jackfield([]).more(looked);
+        let ran = ran.more(&["--db", &named]).run().await;
+        ran.fails(3, &said, "jackfield chat --db FILE");
+    }
+    assert!(!folder.path().join("tpyo").exists());
+    // What a configuration or an environment names need not be there yet.
+    let ran = jackfield(["sessions", "list"]).env("JACKFIELD_DB", &file);
+    assert_eq!(ran.run().await.code, Some(0));
 }
 
 #[tokio::test]

@@ -165,7 +165,7 @@ impl Config {
     /// keep nothing in silence.
     fn without(source: OpenError) -> Result<OpenJournal, JournalError> {
         match source {
-            OpenError::Io { .. } | OpenError::Store { .. } => {
+            OpenError::Io { .. } | OpenError::NotAFile { .. } | OpenError::Store { .. } => {
                 Ok(OpenJournal::unkept(chain(&source)))
             }
             OpenError::InUse { .. } | OpenError::Newer { .. } | OpenError::NotOurs { .. } | _ => {

@@ -42,6 +42,14 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// Something else than a file has its name.
+    #[error("{} is {kind}: name a file", path.display())]
+    NotAFile {
+        /// What it is, in words.
+        kind: &'static str,
+        /// Its path.
+        path: PathBuf,
+    },
     /// It is another program's database.
     #[error("{} is a database of another program: name another file", path.display())]
     NotOurs {
@@ -95,7 +103,7 @@ pub(crate) enum Fault {
          what is there now"
     )]
     Gone,
-    #[error("another process has held the file for too long ({0})")]
+    #[error("another process has held the file for too long ({0}): wait until it is done, or end it")]
     Locked(Arc<str>),
     #[error("{0}")]
     Other(Arc<str>),

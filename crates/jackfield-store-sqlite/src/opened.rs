@@ -1,6 +1,6 @@
 //! Opening the file: made if there is none, locked in its form, and brought up to date.
 
-use std::fs::OpenOptions;
+use std::fs::{FileType, OpenOptions};
 use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
@@ -30,9 +30,16 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     {
         make_folder(folder).map_err(io)?;
     }
+    let found = std::fs::metadata(path).ok().map(|found| found.file_type());
+    if let Some(kind) = found.filter(|found| !found.is_file()) {
+        return Err(OpenError::NotAFile {
+            kind: told(kind),
+            path: path.to_owned(),
+        });
+    }
     // One that is there is not opened: to close it again would take SQLite the locks that it has on
     // it in this process.
-    if !path.is_file() {
+    if found.is_none() {
         let mut make = OpenOptions::new();
         make.create(true).truncate(false).write(true).read(true);
         private(&mut make);
@@ -89,6 +96,27 @@ fn ready(path: &Path, connection: &mut Connection, form: &FormLock) -> Result<()
     Err(OpenError::InUse {
         path: path.to_owned(),
     })
+}
+
+/// What something is that is no file.
+fn told(kind: FileType) -> &'static str {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::FileTypeExt as _;
+        if kind.is_block_device() || kind.is_char_device() {
+            return "a device";
+        }
+        if kind.is_fifo() {
+            return "a pipe";
+        }
+        if kind.is_socket() {
+            return "a socket";
+        }
+    }
+    if kind.is_dir() {
+        return "a folder";
+    }
+    "no file"
 }
 
 /// How often a file is looked at that is being made ready.

@@ -44,6 +44,9 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
     let surroundings = ask::surroundings()?;
     let config = ask::configured_in(&flags, &surroundings)?;
     let retention = config.journal.clone();
+    if chat.session.is_some() {
+        kept::be_there(&config)?;
+    }
     let opening = kept::begin(&config);
     let prepared = registry.prepare(&config, &surroundings.environment)?;
     let journal = opening.opened().await?;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal};
+use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal, Origin};
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
@@ -61,6 +61,24 @@ pub(crate) struct Kept {
     pub(crate) journal: OpenJournal,
 }
 
+/// Sees to it that no file is made by a command that looks for what is in it.
+///
+/// # Errors
+///
+/// A [`Fault`] if `--db` names a file that is not there.
+pub(crate) fn be_there(config: &Config) -> Result<(), Fault> {
+    let Some((path, place)) = &config.journal.path else {
+        return Ok(());
+    };
+    // What a configuration names is made by the first conversation, and until then there is none.
+    if !matches!(place.origin, Origin::Flag(_)) || path.exists() {
+        return Ok(());
+    }
+    let message = format!("{place}: there is no file {}", path.display());
+    let fault = Fault::new(Exit::Configuration, message);
+    Err(fault.with_help(NOT_THERE))
+}
+
 /// Opens the journal for a command that looks at what is kept: no provider, no key and no server is needed.
 ///
 /// # Errors
@@ -68,6 +86,7 @@ pub(crate) struct Kept {
 /// A [`Fault`] if the configuration is wrong, or there is no file to look at.
 pub(crate) async fn open(flags: &Flags) -> Result<Kept, Fault> {
     let (config, _) = ask::configured(flags)?;
+    be_there(&config)?;
     let journal = begin(&config).unsaid().await?;
     if journal.file.is_none() {
         let mut fault = Fault::new(Exit::Configuration, "no sessions are kept");
@@ -122,6 +141,9 @@ impl From<JournalError> for Fault {
 /// What to do where conversations are kept in memory because somebody wants that.
 const IN_MEMORY: &str =
     "they are in memory, as `kind = \"memory\"` under [journal] says; name a file with `--db FILE`";
+
+/// What to do where a file that was named is not there.
+const NOT_THERE: &str = "name one that is there, or leave --db out; `jackfield chat --db FILE` makes one";
 
 /// How long the end of a command may wait for its journal.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);

@@ -1,5 +1,6 @@
 //! The journal: whether it can be used, and what stands open in it.
 
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -43,6 +44,9 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         );
         return vec![Check::fine(Area::Sessions, says)];
     }
+    if let Err(fault) = kept::be_there(config) {
+        return vec![failed(&fault)];
+    }
     let opened = match kept::begin(config).unsaid().await {
         Ok(opened) => opened,
         Err(fault) => return vec![failed(&fault)],
@@ -53,14 +57,37 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         return vec![check.see(Page::Sessions)];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
-    let shown = file.unwrap_or_default().display().to_string();
+    let file = file.unwrap_or_default();
+    let shown = file.display().to_string();
     let mut checks = match find::listed(&engine, None, usize::MAX).await {
         Ok(rows) => looked(&shown, &rows),
         Err(fault) => vec![failed(&fault)],
     };
+    checks.extend(private(&file));
     checks.extend(sound(&opened, &shown).await);
     kept::close(&opened).await;
     checks
+}
+
+/// Warns of a file that others may read. One that is made here is for nobody else; one that was copied
+/// may have any mode, which is left as it is.
+fn private(file: &Path) -> Option<Check> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt as _;
+        let mode = std::fs::metadata(file).ok()?.permissions().mode() & 0o777;
+        let file = file.display();
+        (mode & 0o077 != 0).then(|| {
+            let says = format!("{file} is not for you alone: its mode is {mode:04o}");
+            let help = format!("chmod 600 {file}");
+            Check::warning(Area::Sessions, says, help).see(Page::Sessions)
+        })
+    }
+    #[cfg(not(unix))]
+    {
+        let _only_modes = file;
+        None
+    }
 }
 
 /// Reads the whole file, as far as there is time, and says what is wrong in it.

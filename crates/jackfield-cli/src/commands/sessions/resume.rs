@@ -19,6 +19,7 @@ use crate::turn::{self, Asks, Ended};
 
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, Fault> {
     let (config, environment) = ask::configured(&ask::flags(&resume.setup))?;
+    kept::be_there(&config)?;
     let opening = kept::begin(&config);
     let prepared = registry.prepare(&config, &environment)?;
     let journal = opening.opened().await?;
