@@ -44,6 +44,7 @@ mod harness;
 mod interrupting;
 mod languages;
 mod lates;
+mod left_open;
 mod limits;
 mod matrix;
 mod mcp;

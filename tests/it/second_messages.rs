@@ -3,7 +3,7 @@
 use jackfield_testkit::server::Gate;
 use jackfield_testservers::claude::ScriptedClaude;
 use jackfield_testservers::script::Turn;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 use crate::harness::{Jackfield, jackfield, kept};
@@ -38,7 +38,13 @@ async fn it_cancels_the_turn_of_the_other_process_where_that_was_said() {
     second.answers("Here.\n");
     gate.open();
     let first = first.end().await;
-    assert!(first.out.contains("cancelled"), "{}", first.out);
+    assert_eq!(
+        first.last_event()["end"],
+        json!({ "kind": "cancelled", "cause": "superseded" })
+    );
+    let shown = file.run(["sessions", "show", "one"]).run().await;
+    let words = "! cancelled for a new message\n";
+    assert!(shown.out.contains(words), "{}", shown.out);
     kept(&claude);
 }
 
@@ -56,7 +62,9 @@ async fn it_waits_for_the_turn_of_the_other_process_where_that_was_said() {
     first.out.until("turn_started").await;
     gate.reached().await;
     let second = file.run(["ask", "--session", "one", "Me, too."]);
-    let second = second.at_with(&claude.base_url(), QUEUE).start();
+    let mut second = second.at_with(&claude.base_url(), QUEUE).start();
+    let said = "session one is at work; this message is sent when its turn is over";
+    second.err.until(said).await;
     gate.open();
     let first = first.end().await;
     assert_eq!(first.code, Some(0), "{}", first.err);

@@ -254,6 +254,11 @@ async fn a_second_process_is_told_that_the_session_is_at_work() {
     let resumed = resumed.at(&claude.base_url()).run().await;
     resumed.fails(12, "is at work on turn", "jackfield sessions watch one");
     assert_eq!(resumed.out, "");
+    let chat = file.run(["chat", "--session", "one"]);
+    let chat = chat.at(&claude.base_url()).run().await;
+    assert_eq!(chat.code, Some(12), "{}\n{}", chat.out, chat.err);
+    let said = "── turn 1, which is at work elsewhere";
+    assert!(chat.err.contains(said), "{}", chat.err);
     let list = file.list().await;
     assert_eq!(list[0]["state"], "running", "{list:#?}");
     let deleted = file.run(["sessions", "delete", "--yes", "one"]).run().await;

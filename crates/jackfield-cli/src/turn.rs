@@ -207,7 +207,10 @@ impl Run<'_, '_> {
         match event {
             Event::Fact { fact, .. } => self.table.see(fact, self.shown).await,
             Event::Undecided { wait } => self.table.ask_person(wait, self.shown).await,
-            Event::Delta { .. } | Event::Progress { .. } | Event::Unavailable { .. } => Ok(()),
+            Event::Delta { .. }
+            | Event::Progress { .. }
+            | Event::Queued { .. }
+            | Event::Unavailable { .. } => Ok(()),
         }
     }
 

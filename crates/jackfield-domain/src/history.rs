@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::block::{Block, Content, ToolCall};
-use crate::fact::{CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
+use crate::fact::{AfterLoss, CallEnd, Envelope, Fact, ModelCallEnd, TurnEnd};
 use crate::fork::ForkPlace;
 use crate::ids::{ModelAttempt, SessionId, ToolCallId, TurnId};
 use crate::late::{self, LateOutcome};
@@ -87,6 +87,19 @@ pub enum Entry {
         /// Why.
         why: ModelCallEnd,
     },
+    /// A try at a call came to no outcome.
+    Lost {
+        /// When.
+        at: WallTime,
+        /// Which try, from 1.
+        attempt: u32,
+        /// The call.
+        call: Arc<ToolCall>,
+        /// What happened, in a sentence.
+        message: Arc<str>,
+        /// What was done about it.
+        then: AfterLoss,
+    },
     /// A call has its outcome.
     Outcome {
         /// When.
@@ -108,6 +121,13 @@ pub enum Entry {
         reply: Arc<Reply>,
         /// The round.
         round: u32,
+    },
+    /// A process took the turn up that another one had left.
+    Resumed {
+        /// When.
+        at: WallTime,
+        /// How often that had happened by then.
+        nth: u32,
     },
 }
 
@@ -204,6 +224,23 @@ impl Reader {
                     });
                 }
             }
+            Fact::CallLost {
+                attempt,
+                message,
+                then,
+                ..
+            } => {
+                let mut known = self.calls.iter();
+                if let Some(known) = known.find(|known| known.call.id == attempt.call) {
+                    turn.entries.push(Entry::Lost {
+                        at,
+                        attempt: attempt.attempt,
+                        call: Arc::clone(&known.call),
+                        message: Arc::clone(message),
+                        then: *then,
+                    });
+                }
+            }
             Fact::CallStarted { attempt, .. } => {
                 let mut known = self.calls.iter_mut();
                 if let Some(known) = known.find(|known| known.call.id == attempt.call) {
@@ -235,7 +272,8 @@ impl Reader {
             }
             Fact::TurnEnded { end, .. } => turn.end = Some((end.clone(), at)),
             // Another process has another clock.
-            Fact::TurnResumed { .. } => {
+            Fact::TurnResumed { nth, .. } => {
+                turn.entries.push(Entry::Resumed { at, nth: *nth });
                 for known in &mut self.calls {
                     known.started = None;
                 }
@@ -243,7 +281,6 @@ impl Reader {
             Fact::WaitClosed { wait, .. } => turn.waits.retain(|open| open.id != *wait),
             Fact::WaitOpened { wait } => turn.waits.push(wait.clone()),
             Fact::CallAccepted { .. }
-            | Fact::CallLost { .. }
             | Fact::Late(_)
             | Fact::ModelCallStarted { .. }
             | Fact::SessionForked { .. }

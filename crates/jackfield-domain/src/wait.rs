@@ -141,7 +141,7 @@ pub enum DeliveryBody {
 pub enum CancelCause {
     /// Somebody said so.
     Asked,
-    /// A new message came while the turn only waited.
+    /// A new message takes its place: the turn only waited, or such messages end a turn that runs.
     Superseded,
 }
 

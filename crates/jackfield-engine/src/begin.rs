@@ -96,7 +96,7 @@ impl Engine {
             segment: 0,
             streams: false,
         };
-        let begins = self.prepare(message).await?;
+        let begins = self.prepare(message, &mut ()).await?;
         self.drive_on(begins, InputKind::Began, telling, under_way, held)
             .await
     }

@@ -2,7 +2,7 @@
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, WaitId};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 
 use crate::catalog::Problem;
@@ -37,6 +37,13 @@ pub enum News<'a> {
         message: Option<&'a str>,
         /// Of how much, if that is known.
         of: Option<f64>,
+    },
+    /// A message waits for the turn before it to end, as [`SecondMessage::Queue`] says. Told once.
+    ///
+    /// [`SecondMessage::Queue`]: crate::SecondMessage::Queue
+    Queued {
+        /// The session that is at work.
+        session: &'a SessionId,
     },
     /// The approver leaves a question to a person.
     Undecided {

@@ -69,7 +69,7 @@ impl Engine {
             problems,
             step,
             turn,
-        } = self.prepare(message).await?;
+        } = self.prepare(message, observer).await?;
         for problem in &problems {
             observer.tell(News::Unavailable { problem });
         }
@@ -87,7 +87,11 @@ impl Engine {
     }
 
     /// Decides everything that is decided for a turn before it begins. Nothing of it is committed yet.
-    pub(crate) async fn prepare(&self, message: SendMessage) -> Result<Begins, EngineError> {
+    pub(crate) async fn prepare(
+        &self,
+        message: SendMessage,
+        observer: &mut dyn Observer,
+    ) -> Result<Begins, EngineError> {
         let SendMessage {
             opening,
             options,
@@ -98,14 +102,19 @@ impl Engine {
             let model = options.model;
             return Err(EngineError::Unpriced { model });
         }
-        let busy = self.enter(&session, options.second).await?;
+        let mut second = Second {
+            manner: options.second,
+            observer,
+            was_told: false,
+        };
+        let busy = self.enter(&session, &mut second).await?;
         let mut offered = self.tools(&options).await;
         let problems = std::mem::take(&mut offered.problems);
         let AtRest {
             folded,
             loaded,
             owned,
-        } = self.own_at_rest(&session, options.second, &busy).await?;
+        } = self.own_at_rest(&session, &mut second, &busy).await?;
         if !options.policy.can_ask {
             catalog::answered_before(&mut offered.catalog, folded.grants(), &options.policy);
         }
@@ -130,8 +139,12 @@ impl Engine {
     }
 
     /// Marks a session as driven here, as soon as it is not. Waiting for that is seldom, and has its room then.
-    async fn enter(&self, session: &SessionId, second: SecondMessage) -> Result<Busy, EngineError> {
-        if second != SecondMessage::Queue
+    async fn enter(
+        &self,
+        session: &SessionId,
+        second: &mut Second<'_>,
+    ) -> Result<Busy, EngineError> {
+        if second.manner != SecondMessage::Queue
             && let Ok(busy) = self.shared.occupied.take(session)
         {
             return Ok(busy);
@@ -142,12 +155,18 @@ impl Engine {
     async fn enter_after(
         &self,
         session: &SessionId,
-        second: SecondMessage,
+        second: &mut Second<'_>,
     ) -> Result<Busy, EngineError> {
         let occupied = &self.shared.occupied;
         let queue = occupied.queues.of(session);
-        let _first = match second {
-            SecondMessage::Queue => Some(queue.lock().await),
+        let _first = match second.manner {
+            SecondMessage::Queue => match queue.try_lock() {
+                Ok(first) => Some(first),
+                Err(_) => {
+                    second.waits(session);
+                    Some(queue.lock().await)
+                }
+            },
             SecondMessage::Cancel | SecondMessage::Refuse => None,
         };
         loop {
@@ -160,16 +179,14 @@ impl Engine {
                 only_waits,
                 turn,
             } = driven.borrow_and_update().clone();
-            match (second, turn) {
+            match (second.manner, turn) {
                 // Whoever was told its end may have been told before it is let go of.
                 _ if is_over => {}
-                (_, Some(turn)) if only_waits => {
-                    self.end(session, &turn, CancelCause::Superseded).await?;
+                (manner, Some(turn)) if only_waits || manner == SecondMessage::Cancel => {
+                    self.end(session, &turn).await?;
                 }
-                (SecondMessage::Cancel, Some(turn)) => {
-                    self.end(session, &turn, CancelCause::Asked).await?;
-                }
-                (SecondMessage::Cancel, None) | (SecondMessage::Queue, _) => {}
+                (SecondMessage::Cancel, _) => {}
+                (SecondMessage::Queue, _) => second.waits(session),
                 (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
             }
             // It has come further, or is driven no more.
@@ -182,7 +199,7 @@ impl Engine {
     async fn own_at_rest(
         &self,
         session: &SessionId,
-        second: SecondMessage,
+        second: &mut Second<'_>,
         busy: &Busy,
     ) -> Result<AtRest, EngineError> {
         loop {
@@ -203,7 +220,7 @@ impl Engine {
                     owned,
                 });
             };
-            Box::pin(self.end_open(session, turn, owned, second, busy)).await?;
+            Box::pin(self.end_open(session, turn, owned, second.manner, busy)).await?;
         }
     }
 
@@ -216,16 +233,12 @@ impl Engine {
         second: SecondMessage,
         busy: &Busy,
     ) -> Result<(), EngineError> {
-        let cause = match second {
-            _ if turn.only_waits() => CancelCause::Superseded,
-            SecondMessage::Cancel => CancelCause::Asked,
-            SecondMessage::Queue | SecondMessage::Refuse => {
-                let (session, turn) = (session.clone(), turn.id().clone());
-                owned.release().await;
-                return Err(EngineError::LeftOpen { session, turn });
-            }
-        };
-        self.end(session, turn.id(), cause).await?;
+        if second != SecondMessage::Cancel && !turn.only_waits() {
+            let (session, turn) = (session.clone(), turn.id().clone());
+            owned.release().await;
+            return Err(EngineError::LeftOpen { session, turn });
+        }
+        self.end(session, turn.id()).await?;
         // That it is cancelled is in its inbox: no policy is asked any more.
         let resume = ResumeSession::new(session.clone(), Policy::default());
         self.take_up(resume, owned, busy, &mut ()).await?;
@@ -237,7 +250,7 @@ impl Engine {
     async fn own_after(
         &self,
         session: &SessionId,
-        second: SecondMessage,
+        second: &mut Second<'_>,
         mut error: JournalError,
     ) -> Result<Owned, EngineError> {
         let asked = Instant::now();
@@ -246,21 +259,17 @@ impl Engine {
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
             let folded = Session::fold(session.clone(), facts);
-            match (second, folded.open_turn()) {
+            match (second.manner, folded.open_turn()) {
+                (manner, Some(turn)) if turn.only_waits() || manner == SecondMessage::Cancel => {
+                    self.end(session, turn.id()).await?;
+                }
                 // It is about to begin a turn, or to let go of one.
-                (SecondMessage::Cancel, None) => {}
-                (_, Some(turn)) if turn.only_waits() => {
-                    self.end(session, turn.id(), CancelCause::Superseded)
-                        .await?;
-                }
-                (SecondMessage::Cancel, Some(turn)) => {
-                    self.end(session, turn.id(), CancelCause::Asked).await?;
-                }
-                (SecondMessage::Queue, _) => {}
+                (SecondMessage::Cancel, _) => {}
+                (SecondMessage::Queue, _) => second.waits(session),
                 (SecondMessage::Refuse, _) => return Err(self.busy(session.clone()).await),
             }
             // Whoever was told to end it, and does not, has been stopped.
-            if second != SecondMessage::Queue && asked.elapsed() >= PATIENCE {
+            if second.manner != SecondMessage::Queue && asked.elapsed() >= PATIENCE {
                 tracing::debug!(%error, "the other process does not let go of the session");
                 return Err(self.busy(session.clone()).await);
             }
@@ -276,17 +285,12 @@ impl Engine {
     }
 
     /// Says that a turn is to end for a message that came after it.
-    async fn end(
-        &self,
-        session: &SessionId,
-        turn: &TurnId,
-        cause: CancelCause,
-    ) -> Result<(), EngineError> {
+    async fn end(&self, session: &SessionId, turn: &TurnId) -> Result<(), EngineError> {
         // Of many such messages to one turn, one is enough.
         let Ok(id) = DeliveryId::parse(&format!("second-{turn}")) else {
             return Ok(());
         };
-        let turn = turn.clone();
+        let (cause, turn) = (CancelCause::Superseded, turn.clone());
         let body = DeliveryBody::Cancel { cause, turn };
         self.deliver(session, id, "a later message", body).await?;
         Ok(())
@@ -312,6 +316,22 @@ impl Engine {
             Ok(owned) => Ok(owned),
             Err(JournalError::Owned { session }) => Err(self.busy(session).await),
             Err(error) => Err(self.shared.unowned(error)),
+        }
+    }
+}
+
+/// What becomes of a message whose session is at work, and who is told that it waits.
+struct Second<'o> {
+    manner: SecondMessage,
+    observer: &'o mut dyn Observer,
+    was_told: bool,
+}
+
+impl Second<'_> {
+    /// It waits; that is told once.
+    fn waits(&mut self, session: &SessionId) {
+        if !std::mem::replace(&mut self.was_told, true) {
+            self.observer.tell(News::Queued { session });
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A session for programs: one JSON document, as docs/cli.md describes it.
 
 use jackfield_domain::block::{Annotation, Block, Content};
-use jackfield_domain::fact::{AfterLoss, ModelCallEnd};
+use jackfield_domain::fact::ModelCallEnd;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::media::MediaSource;
 use jackfield_domain::message::{Message, Role};
@@ -227,11 +227,7 @@ fn attempt(this: &TryStory) -> Value {
                 ToolFailureKind::UnknownTool => "unknown_tool",
             },
             "message": lost.message,
-            "then": match lost.then {
-                AfterLoss::Ask => "ask",
-                AfterLoss::Repeat => "repeat",
-                AfterLoss::Report => "report",
-            },
+            "then": values::after_loss(lost.then),
         })
     });
     json!({

@@ -12,7 +12,7 @@ use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::wait::{
-    Answer, Approval, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
+    Answer, Approval, CancelCause, ElicitationAnswer, UnknownAnswer, WaitEnd, WaitKind,
 };
 
 use super::inert::inert;
@@ -350,7 +350,10 @@ fn ended(end: &TurnEnd) -> String {
             None => "Answered".to_owned(),
             Some(remark) => format!("Answered: {remark}"),
         },
-        TurnEnd::Cancelled(_) => "Cancelled".to_owned(),
+        TurnEnd::Cancelled(cause) => match cause {
+            CancelCause::Asked => "Cancelled".to_owned(),
+            CancelCause::Superseded => "Cancelled for a new message".to_owned(),
+        },
         TurnEnd::ClientExpired => "A caller did not send a result in time".to_owned(),
         TurnEnd::Failed(failure) => format!("Failed: {}", code(&failure.message)),
         TurnEnd::Interrupted(failure) => format!("Interrupted: {}", code(&failure.message)),

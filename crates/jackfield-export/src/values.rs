@@ -1,6 +1,6 @@
 //! Values of a session as JSON, for programs: the same in every document and in every line.
 
-use jackfield_domain::fact::TurnEnd;
+use jackfield_domain::fact::{AfterLoss, TurnEnd};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind};
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::Note;
@@ -8,7 +8,7 @@ use jackfield_domain::reply::FinishReason;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::tool_input::ToolInput;
 use jackfield_domain::usage::Usage;
-use jackfield_domain::wait::{WaitEndKind, WaitKind};
+use jackfield_domain::wait::{CancelCause, WaitEndKind, WaitKind};
 use serde_json::{Value, json};
 
 use crate::words;
@@ -30,7 +30,7 @@ pub fn arguments(input: &ToolInput) -> Value {
 pub fn end(end: &TurnEnd) -> Value {
     match end {
         TurnEnd::Answered(reason) => json!({ "kind": "answered", "finish": finish(reason) }),
-        TurnEnd::Cancelled(_) => json!({ "kind": "cancelled" }),
+        TurnEnd::Cancelled(why) => json!({ "kind": "cancelled", "cause": cause(*why) }),
         TurnEnd::ClientExpired => json!({ "kind": "client_expired" }),
         TurnEnd::Failed(failed) => json!({ "kind": "failed", "failure": failure(failed) }),
         TurnEnd::Interrupted(failed) => {
@@ -39,6 +39,25 @@ pub fn end(end: &TurnEnd) -> Value {
         TurnEnd::Limited { is_error, limit } => {
             json!({ "kind": "limited", "limit": limit_kind(*limit), "is_error": is_error })
         }
+    }
+}
+
+/// What was done about a try that came to no outcome.
+#[must_use]
+pub const fn after_loss(then: AfterLoss) -> &'static str {
+    match then {
+        AfterLoss::Ask => "ask",
+        AfterLoss::Repeat => "repeat",
+        AfterLoss::Report => "report",
+    }
+}
+
+/// Why a turn was cancelled.
+#[must_use]
+pub const fn cause(cause: CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Asked => "asked",
+        CancelCause::Superseded => "superseded",
     }
 }
 

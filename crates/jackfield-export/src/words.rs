@@ -6,6 +6,16 @@ use jackfield_domain::fact::CallEnd;
 use jackfield_domain::limits::LimitKind;
 use jackfield_domain::note::{NoteEffect, NoteKind};
 use jackfield_domain::reply::FinishReason;
+use jackfield_domain::wait::CancelCause;
+
+/// How a turn ended that was cancelled.
+#[must_use]
+pub const fn cancelled(cause: CancelCause) -> &'static str {
+    match cause {
+        CancelCause::Asked => "cancelled",
+        CancelCause::Superseded => "cancelled for a new message",
+    }
+}
 
 /// The text without what a terminal would obey: control characters, and marks that turn text around.
 ///

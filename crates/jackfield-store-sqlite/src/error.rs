@@ -103,7 +103,9 @@ pub(crate) enum Fault {
          what is there now"
     )]
     Gone,
-    #[error("another process has held the file for too long ({0}): wait until it is done, or end it")]
+    #[error(
+        "another process has held the file for too long ({0}): wait until it is done, or end it"
+    )]
     Locked(Arc<str>),
     #[error("{0}")]
     Other(Arc<str>),

@@ -143,7 +143,8 @@ const IN_MEMORY: &str =
     "they are in memory, as `kind = \"memory\"` under [journal] says; name a file with `--db FILE`";
 
 /// What to do where a file that was named is not there.
-const NOT_THERE: &str = "name one that is there, or leave --db out; `jackfield chat --db FILE` makes one";
+const NOT_THERE: &str =
+    "name one that is there, or leave --db out; `jackfield chat --db FILE` makes one";
 
 /// How long the end of a command may wait for its journal.
 const LONGEST_GOODBYE: Duration = Duration::from_secs(1);

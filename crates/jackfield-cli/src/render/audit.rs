@@ -10,7 +10,8 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Permission;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_input::ToolInput;
-use jackfield_domain::wait::{Answer, Approval, CancelCause, UnknownAnswer, WaitEnd, WaitKind};
+use jackfield_domain::wait::{Answer, Approval, UnknownAnswer, WaitEnd, WaitKind};
+use jackfield_export::values;
 use serde_json::{Value, json};
 
 use crate::args::Outcome;
@@ -44,10 +45,7 @@ pub fn entries(
                 let by = by
                     .as_deref()
                     .map_or_else(String::new, |by| format!(" by {}", seen(by)));
-                let why = match cause {
-                    CancelCause::Asked => "cancelled",
-                    CancelCause::Superseded => "cancelled for a new message",
-                };
+                let why = words::cancelled(*cause);
                 writeln!(out, "{DIM}{at}{DIM:#}  {WARM}{why}{WARM:#}{by}")?;
                 writeln!(out, "  {DIM}{session}{DIM:#}")?;
             }
@@ -239,10 +237,7 @@ fn of_entry(session: &SessionId, one: &Audited) -> Value {
         } => json!({
             "what": "cancelled", "session": session.as_str(), "turn": turn.as_str(),
             "at": since::exact(*at), "by": by,
-            "cause": match cause {
-                CancelCause::Asked => "asked",
-                CancelCause::Superseded => "superseded",
-            },
+            "cause": values::cause(*cause),
         }),
         Audited::LateUsage {
             at,

@@ -2,7 +2,7 @@
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::Fact;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, ToolCallId, WaitId};
+use jackfield_domain::ids::{ModelAttempt, SessionId, ToolAttempt, ToolCallId, WaitId};
 use jackfield_domain::time::Now;
 use jackfield_engine::{News, Observer, Problem};
 use tokio::sync::mpsc::{self, UnboundedReceiver, UnboundedSender};
@@ -36,6 +36,11 @@ pub enum Event {
         message: Option<String>,
         /// Of how much, if that is known.
         of: Option<f64>,
+    },
+    /// A message waits for the turn before it to end.
+    Queued {
+        /// The session that is at work.
+        session: SessionId,
     },
     /// The approver leaves a question to a person.
     Undecided {
@@ -77,6 +82,9 @@ impl Event {
                 done,
                 message: message.map(str::to_owned),
                 of,
+            }),
+            News::Queued { session } => Some(Self::Queued {
+                session: session.clone(),
             }),
             News::Undecided { wait } => Some(Self::Undecided { wait: wait.clone() }),
             News::Unavailable { problem } => Some(Self::Unavailable {

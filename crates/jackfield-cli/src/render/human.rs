@@ -265,6 +265,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
                 let words = format!("{}: {}", shown.name, words::shortened(message, 60));
                 self.spin(words)
             }
+            Event::Queued { session } => self.say(&words::queued(session)),
             Event::Undecided { .. } => Ok(()),
             Event::Unavailable { problem } => self.warning(&words::problem(problem)),
         }
@@ -299,7 +300,7 @@ impl<O: Write + Send, E: Write + Send> View for Human<O, E> {
                     self.warning("the model had nothing to say")?;
                 }
             }
-            TurnEnd::Cancelled(_) => self.warning("cancelled")?,
+            TurnEnd::Cancelled(cause) => self.warning(words::cancelled(*cause))?,
             TurnEnd::Limited {
                 is_error: false,
                 limit,

@@ -228,6 +228,7 @@ impl<O: Write + Send> View for Json<O> {
                 "event": "tool_progress",
                 "id": attempt.call.as_str(), "done": done, "of": of, "message": message,
             })),
+            Event::Queued { session } => self.say(&words::queued(session)),
             Event::Undecided { .. } => Ok(()),
             Event::Unavailable { problem } => self.say(&words::problem(problem)),
         }

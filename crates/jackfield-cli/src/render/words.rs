@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::late::LateOutcome;
 use jackfield_domain::note::{Note, NoteKind};
 use jackfield_domain::outcome::ToolResult;
@@ -20,7 +21,7 @@ use crate::render::hidden::{is_hidden, revealed};
 use crate::render::spent;
 
 pub use jackfield_export::words::{
-    Status, escaped, finish, limit, note_effect, note_kind, one_line, printable,
+    Status, cancelled, escaped, finish, limit, note_effect, note_kind, one_line, printable,
 };
 
 /// The icon of a tool, which is a character or a few that make up one.
@@ -28,6 +29,12 @@ pub use jackfield_export::words::{
 pub fn icon(tool: &CatalogEntry) -> Option<String> {
     let icon = shortened(tool.icon.as_deref()?, ICON);
     (!icon.is_empty()).then_some(icon)
+}
+
+/// That a message waits for its turn.
+#[must_use]
+pub fn queued(session: &SessionId) -> String {
+    format!("session {session} is at work; this message is sent when its turn is over")
 }
 
 /// The text in one line of at most this many characters.

@@ -158,7 +158,7 @@ async fn it_cancels_the_turn_that_runs_and_takes_its_place() {
         bench.gate.add_permits(1);
     };
     let (first, later, ()) = tokio::join!(bench.send(message(options())), later, open);
-    let cancelled = TurnEnd::Cancelled(CancelCause::Asked);
+    let cancelled = TurnEnd::Cancelled(CancelCause::Superseded);
     assert_eq!(first.expect("a report").end, cancelled);
     assert_eq!(later.expect("a report").end, ANSWERED);
     assert_eq!(bench.ends().await, [cancelled, ANSWERED]);
@@ -213,7 +213,7 @@ async fn what_another_process_left_at_work_is_ended_only_if_that_was_said() {
     bench.gate.add_permits(1);
     let report = bench.send(second(SecondMessage::Cancel)).await;
     assert_eq!(report.expect("a report").end, ANSWERED);
-    let cancelled = TurnEnd::Cancelled(CancelCause::Asked);
+    let cancelled = TurnEnd::Cancelled(CancelCause::Superseded);
     assert_eq!(bench.ends().await, [cancelled, ANSWERED]);
     let loaded = bench.journal.load(&session()).await.expect("a session");
     let mut facts = loaded.steps.iter().flat_map(|step| &step.facts);

@@ -31,7 +31,9 @@ impl Conversation {
         let Some(open) = history.turns.last().filter(|turn| turn.end.is_none()) else {
             return Ok(());
         };
-        self.print(|out| render::sessions::opening(out, open));
+        let row = self.assembled.engine.session(&self.session).await?;
+        let is_left = row.is_none_or(|row| !row.owned);
+        self.print(|out| render::sessions::opening(out, open, is_left));
         let ended = self.take_up().await;
         self.after(ended).await
     }

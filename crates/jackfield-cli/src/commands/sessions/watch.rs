@@ -4,6 +4,8 @@ mod replies;
 mod shown;
 
 use std::io;
+use std::pin::pin;
+use std::time::Duration;
 
 use jackfield_domain::fact::{Fact, ModelCallEnd};
 use jackfield_domain::ids::{SessionId, TurnId};
@@ -11,6 +13,7 @@ use jackfield_domain::setup::Opening;
 use jackfield_domain::telling::Told;
 use jackfield_domain::time::Now;
 use jackfield_engine::{Engine, EngineError, reports};
+use tokio::time::sleep;
 
 use self::replies::Replies;
 use self::shown::Shown;
@@ -32,6 +35,7 @@ pub(super) async fn run(engine: &Engine, session: SessionId, asked: &Watch) -> R
         session,
         shown: Shown::new(asked.json, asked.verbose),
         turn: None,
+        was_told: false,
     };
     let ended = watched.follow(asked).await;
     match ended {
@@ -73,6 +77,8 @@ struct Watched<'e> {
     shown: Shown,
     /// The turn that was opened last.
     turn: Option<TurnId>,
+    /// Whether it was said that nobody is at work on it.
+    was_told: bool,
 }
 
 impl Watched<'_> {
@@ -84,13 +90,17 @@ impl Watched<'_> {
             if asked.until_done && watcher.is_at_rest() {
                 return Ok(Exit::Answered);
             }
-            let (cursor, told) = tokio::select! {
-                biased;
-                signal = interrupts.asked() => {
-                    signals::remember(signal);
-                    return Ok(Exit::Cancelled);
+            let mut next = pin!(watcher.next());
+            let (cursor, told) = loop {
+                tokio::select! {
+                    biased;
+                    signal = interrupts.asked() => {
+                        signals::remember(signal);
+                        return Ok(Exit::Cancelled);
+                    }
+                    told = &mut next => break told?,
+                    () = sleep(SILENCE), if !self.was_told => self.tell_if_left().await?,
                 }
-                told = watcher.next() => told?,
             };
             let superseded = matches!(told, Told::Superseded { .. });
             match told {
@@ -104,6 +114,23 @@ impl Watched<'_> {
             }
             self.shown.told(cursor, superseded)?;
         }
+    }
+
+    /// Says so if nothing comes because nobody is at work on the turn.
+    async fn tell_if_left(&mut self) -> Result<(), Stopped> {
+        let Some(row) = self.engine.session(&self.session).await? else {
+            return Ok(());
+        };
+        let left = row.open.filter(|open| !row.owned && !open.only_waits);
+        if left.is_some() {
+            self.was_told = true;
+            let id = &self.session;
+            let says = "nobody is at work on the turn that is open";
+            self.shown.warn(&format!(
+                "{says}; `jackfield sessions resume {id}` goes on with it"
+            ))?;
+        }
+        Ok(())
     }
 
     /// Takes in what was told before the cursor, which says when calls began and what was noted.
@@ -195,3 +222,6 @@ impl Watched<'_> {
         Ok(())
     }
 }
+
+/// After how long without news it is asked whether anybody is at work.
+const SILENCE: Duration = Duration::from_secs(1);

@@ -6,6 +6,7 @@ use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_engine::SessionRow;
+use jackfield_export::values;
 use serde_json::{Value, json};
 
 use super::{State, place, time};
@@ -50,11 +51,35 @@ fn turn(turn: &PastTurn) -> Value {
         "began": time(turn.began),
         "ended": turn.end.as_ref().map(|(_, at)| time(*at)),
         "end": turn.end.as_ref().map(|(end, _)| json::end(end)),
+        "resumed": turn.entries.iter().filter(|entry| matches!(entry, Entry::Resumed { .. })).count(),
         "usage": spent::of_usage(&turn.usage),
         "messages": turn.entries.iter().flat_map(entry).collect::<Vec<_>>(),
+        "lost": turn.entries.iter().filter_map(lost).collect::<Vec<_>>(),
         "waits": waits.collect::<Vec<_>>(),
         "late": turn.late.iter().map(late).collect::<Vec<_>>(),
     })
+}
+
+/// A try at a call that came to no outcome, and what was done about it.
+fn lost(entry: &Entry) -> Option<Value> {
+    let Entry::Lost {
+        at,
+        attempt,
+        call,
+        message,
+        then,
+    } = entry
+    else {
+        return None;
+    };
+    Some(json!({
+        "at": time(*at),
+        "call": call.id.as_str(),
+        "name": call.name.as_str(),
+        "attempt": attempt,
+        "message": message,
+        "then": values::after_loss(*then),
+    }))
 }
 
 /// What came of a call after it had been given up. No model was told.
@@ -90,6 +115,8 @@ fn entry(entry: &Entry) -> Vec<Value> {
                 "failure": failure,
             })]
         }
+        // Told beside what was said.
+        Entry::Lost { .. } | Entry::Resumed { .. } => Vec::new(),
         Entry::Outcome {
             at,
             call,

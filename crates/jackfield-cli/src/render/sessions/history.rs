@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use jackfield_domain::block::Content;
-use jackfield_domain::fact::{ModelCallEnd, TurnEnd};
+use jackfield_domain::fact::{AfterLoss, ModelCallEnd, TurnEnd};
 use jackfield_domain::history::{Entry, Forked, History, PastLate, PastTurn};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::message::{Message, Role};
@@ -78,17 +78,18 @@ pub(crate) fn began(
     Ok(())
 }
 
-/// Prints what an open turn began with.
+/// Prints what an open turn began with. It was left, or somebody is at work on it.
 ///
 /// # Errors
 ///
 /// The stream cannot be written.
-pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn) -> io::Result<()> {
-    writeln!(
-        out,
-        "\n{DIM}── turn {}, which was left open{DIM:#}",
-        turn.ordinal
-    )?;
+pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> io::Result<()> {
+    let how = if is_left {
+        "which was left open"
+    } else {
+        "which is at work elsewhere"
+    };
+    writeln!(out, "\n{DIM}── turn {}, {how}{DIM:#}", turn.ordinal)?;
     for entry in &turn.entries {
         if let Entry::Brought(brought) = entry {
             message(out, brought, false)?;
@@ -122,6 +123,24 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
                 };
                 writeln!(out, "{WARM}!{WARM:#} {}", words::printable(&why))?;
             }
+            Entry::Lost {
+                call,
+                message,
+                then,
+                ..
+            } => {
+                let then = match then {
+                    AfterLoss::Ask => "somebody was asked what to do",
+                    AfterLoss::Repeat => "it was called again",
+                    // Its outcome says so.
+                    AfterLoss::Report => continue,
+                };
+                let (name, why) = (
+                    words::one_line(call.name.as_str()),
+                    words::one_line(message),
+                );
+                writeln!(out, "  {WARM}!{WARM:#} {name}: {why}; {then}")?;
+            }
             Entry::Outcome {
                 call,
                 end,
@@ -146,6 +165,9 @@ pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::
                 )?;
             }
             Entry::Reply { reply, .. } => message(out, &reply.message, verbose)?,
+            Entry::Resumed { at, .. } => {
+                writeln!(out, "{DIM}── taken up again · {}{DIM:#}", time(*at))?;
+            }
         }
     }
     for PastLate { call, outcome } in &turn.late {
@@ -237,7 +259,7 @@ fn text_of(out: &mut impl Write, text: &str, role: Role) -> io::Result<()> {
 fn ended(end: &TurnEnd) -> Option<(String, bool)> {
     match end {
         TurnEnd::Answered(finish) => words::finish(finish).map(|words| (words, false)),
-        TurnEnd::Cancelled(_) => Some(("cancelled".to_owned(), false)),
+        TurnEnd::Cancelled(cause) => Some((words::cancelled(*cause).to_owned(), false)),
         TurnEnd::ClientExpired => Some(("a tool of the caller was not answered".to_owned(), true)),
         TurnEnd::Failed(failure) => Some((format!("failed: {}", failure.message), true)),
         TurnEnd::Interrupted(failure) => {

@@ -60,6 +60,9 @@ pub(crate) struct EndView {
     /// `answered`, `cancelled`, `client_expired` (a client sent no result in time), `failed`,
     /// `interrupted` (the reply broke off; the text so far is kept) or `limited`.
     pub(crate) kind: String,
+    /// Why it was cancelled: `asked` for by somebody, or `superseded` by a new message.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) cause: Option<String>,
     /// Why the answer ended, if there is one: `stop`, `length`, …
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) finish: Option<String>,
@@ -192,6 +195,7 @@ impl EndView {
     pub(crate) fn of(end: &TurnEnd) -> Self {
         let kind = |kind: &str| Self {
             kind: kind.to_owned(),
+            cause: None,
             finish: None,
             failure: None,
             limit: None,
@@ -201,7 +205,10 @@ impl EndView {
                 finish: Some(words::finish(reason).to_owned()),
                 ..kind("answered")
             },
-            TurnEnd::Cancelled(_) => kind("cancelled"),
+            TurnEnd::Cancelled(cause) => Self {
+                cause: Some(words::cause(*cause).to_owned()),
+                ..kind("cancelled")
+            },
             TurnEnd::ClientExpired => kind("client_expired"),
             TurnEnd::Failed(failure) => Self {
                 failure: Some(FailureView::of(failure)),

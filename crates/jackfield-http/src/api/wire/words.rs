@@ -10,7 +10,7 @@ use jackfield_domain::tool::Safety;
 
 // What documents and lines have, too, is said in the same words.
 pub(crate) use jackfield_export::values::{
-    failure_kind as model_failure, finish, limit_kind as limit, model, wait_end, wait_kind,
+    cause, failure_kind as model_failure, finish, limit_kind as limit, model, wait_end, wait_kind,
 };
 pub(crate) use jackfield_export::words::{note_effect, note_kind};
 

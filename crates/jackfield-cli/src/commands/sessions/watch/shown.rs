@@ -35,6 +35,7 @@ impl Shown {
                     Event::Fact { fact, .. } => more(fact).map_or(Ok(()), |line| lines.line(&line)),
                     Event::Delta { .. }
                     | Event::Progress { .. }
+                    | Event::Queued { .. }
                     | Event::Unavailable { .. }
                     | Event::Undecided { .. } => Ok(()),
                 }
@@ -66,6 +67,17 @@ impl Shown {
         match self {
             Self::People(view) => view.say(remark),
             Self::Programs(_) => Ok(()),
+        }
+    }
+
+    /// A remark for whoever looks on, which is no line of the watching.
+    pub(super) fn warn(&mut self, remark: &str) -> io::Result<()> {
+        match self {
+            Self::People(view) => view.say(remark),
+            Self::Programs(_) => {
+                render::remark(remark);
+                Ok(())
+            }
         }
     }
 

@@ -1,0 +1,68 @@
+//! A turn whose process was killed, as others see it: watched while nobody is at work on it, and shown.
+
+use jackfield_testkit::server::{Gate, Response, Server};
+use jackfield_testservers::claude::ScriptedClaude;
+use jackfield_testservers::script::Turn;
+use serde_json::{Value, json};
+
+use crate::harness::{jackfield, kept};
+
+#[tokio::test]
+async fn who_watches_it_is_told_and_what_was_tried_twice_is_shown() {
+    let folder = tempfile::tempdir().expect("a folder can be made");
+    let file = folder.path().join("kept.db");
+    let gate = Gate::new();
+    let api = Server::start().await;
+    api.answer(Response::json(200, "").pause(&gate).send("{}"));
+    api.answer(Response::json(200, r#"{"sky":"grey"}"#));
+    let claude = ScriptedClaude::start([
+        Turn::call("web__sky", &json!({})),
+        Turn::text("It is grey.").when("grey"),
+    ])
+    .await;
+    let more = format!(
+        "[network]\nallow_private = [\"127.0.0.1\"]\n\
+         [web.tools.sky]\ndescription = \"The sky\"\nurl = \"{}/sky\"\nread_only = true",
+        api.base_url()
+    );
+    let on = |arguments: &[&str]| jackfield([]).more(arguments).env("JACKFIELD_DB", &file);
+    let ask = on(&["ask", "--session", "one", "--json", "The sky?"]);
+    let running = ask.at_with(&claude.base_url(), &more).start();
+    gate.reached().await;
+    running.kill();
+    running.end().await;
+    gate.open();
+
+    let mut watching = on(&["sessions", "watch", "one", "--until-done"]).start();
+    let told = "nobody is at work on the turn that is open; `jackfield sessions resume one`";
+    watching.err.until(told).await;
+    let resumed = on(&["sessions", "resume", "one"]);
+    let resumed = resumed.at_with(&claude.base_url(), &more).run().await;
+    assert_eq!(resumed.code, Some(0), "{}", resumed.err);
+    let watched = watching.end().await;
+    assert_eq!(watched.code, Some(0), "{}", watched.err);
+    assert!(watched.out.contains("It is grey."), "{}", watched.out);
+
+    let shown = on(&["sessions", "show", "one"]).run().await.out;
+    let lines: Vec<&str> = shown.lines().collect();
+    let place = |wanted: &str| {
+        let place = lines.iter().position(|line| line.contains(wanted));
+        place.unwrap_or_else(|| panic!("{wanted}: {shown}"))
+    };
+    let lost = place("! web__sky: ");
+    assert!(lines[lost].ends_with("; it was called again"), "{shown}");
+    assert!(place("── taken up again · ") < lost, "{shown}");
+    assert!(lost < place("It is grey."), "{shown}");
+    let shown = on(&["sessions", "show", "one", "--json"]).run().await.out;
+    let shown: Value = serde_json::from_str(&shown).expect("a document");
+    let turn = &shown["turns"][0];
+    assert_eq!(turn["resumed"], 1);
+    let lost = turn["lost"].as_array().expect("a list");
+    assert_eq!(lost.len(), 1, "{turn:#}");
+    assert_eq!(lost[0]["name"], "web__sky");
+    assert_eq!(
+        (&lost[0]["attempt"], &lost[0]["then"]),
+        (&json!(1), &json!("repeat"))
+    );
+    kept(&claude);
+}
