@@ -236,6 +236,27 @@ impl Config {
         })
     }
 
+    /// The prices of providers that there are none of.
+    pub(crate) fn idle_prices(&self) -> Vec<Problem> {
+        let providers: Vec<&Arc<str>> = self.providers.keys().collect();
+        let idle = self
+            .prices
+            .iter()
+            .filter(|(model, _)| !self.providers.contains_key(&model.provider));
+        let idle = idle.map(|(model, listed)| {
+            let name = &model.provider;
+            let message = format!(
+                "not used: there is no provider `{name}`{}",
+                did_you_mean(name, &providers)
+            );
+            let help = format!(
+                "write the price as `PROVIDER/MODEL`, or add the provider under [providers.{name}]"
+            );
+            Problem::new(listed.place.clone(), message).with_help(help)
+        });
+        idle.collect()
+    }
+
     /// Checks that the provider of a model is there.
     pub(crate) fn provider(&self, model: &ModelRef, place: &Place) -> Result<(), Problem> {
         let name = &model.provider;

@@ -88,6 +88,8 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
     }
     problems.extend(config.check_currency());
     ConfigError::check(problems)?;
+    let idle = config.idle_prices();
+    config.remarks.extend(idle);
     let cache = surroundings.cache_directory.as_ref();
     config.cache = cache.map(|cache| cache.join("jackfield"));
     let data = surroundings.data_directory.as_ref();

@@ -10,7 +10,7 @@ use jackfield_domain::request::ModelRef;
 use crate::config::parse_model;
 use crate::document::{Reader, Section};
 use crate::file::{Trust, trust_help};
-use crate::place::Problem;
+use crate::place::{Place, Problem};
 use crate::values::{filled, money};
 
 /// What a model's tokens cost, as it stands in a table, in whatever currency holds in the end.
@@ -21,6 +21,8 @@ pub(crate) struct Listed {
     date: Arc<str>,
     input: Money,
     output: Money,
+    /// Where it stands.
+    pub(crate) place: Place,
     source: Arc<str>,
 }
 
@@ -95,6 +97,7 @@ pub(crate) fn read(prices: &mut Prices, section: Section<'_>, trust: Trust) {
             date,
             input,
             output,
+            place,
             source,
         };
         prices.insert(model, listed);

@@ -144,3 +144,22 @@ fn a_price_that_cannot_be_meant_is_refused_with_its_place() {
         "{error}"
     );
 }
+
+#[test]
+fn a_price_that_is_nobodys_is_remarked_upon() {
+    let config = with_user(
+        "[prices.\"opnai/gpt-4.1\"]\ninput = 1\noutput = 2\n\
+         [prices.openai]\ninput = 1\noutput = 2\n\
+         [prices.\"mine/x\"]\ninput = 1\noutput = 2\n\
+         [providers.mine]\nkind = \"vllm\"\n",
+    );
+    let remarks: Vec<String> = config.remarks.iter().map(ToString::to_string).collect();
+    let [remark] = &remarks[..] else {
+        panic!("{remarks:?}");
+    };
+    assert!(
+        remark.contains("`prices.\"opnai/gpt-4.1\"`: not used"),
+        "{remark}"
+    );
+    assert!(remark.contains("did you mean `openai`?"), "{remark}");
+}
