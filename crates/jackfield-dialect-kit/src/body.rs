@@ -2,9 +2,7 @@
 
 use std::cell::Cell;
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::value::MapAccessDeserializer;
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -81,20 +79,6 @@ pub fn fields(body: &[u8]) -> Result<Map<String, Value>, Invalid> {
     parse(body).map(|Fields(fields)| fields)
 }
 
-/// Reads a list of objects. An array in the place of one would be read as its fields, by their place.
-///
-/// # Errors
-///
-/// Those of the reader.
-pub fn objects<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
-where
-    D: Deserializer<'de>,
-    T: Deserialize<'de>,
-{
-    let objects = Vec::<Object<T>>::deserialize(deserializer)?;
-    Ok(objects.into_iter().map(|Object(object)| object).collect())
-}
-
 /// The fields of an object, each of them once.
 struct Fields(Map<String, Value>);
 
@@ -122,29 +106,6 @@ impl<'de> Deserialize<'de> for Fields {
         }
 
         deserializer.deserialize_map(Once)
-    }
-}
-
-/// What is read of an object and of nothing else.
-struct Object<T>(T);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for Object<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Only<T>(PhantomData<T>);
-
-        impl<'de, T: Deserialize<'de>> Visitor<'de> for Only<T> {
-            type Value = Object<T>;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Object<T>, A::Error> {
-                T::deserialize(MapAccessDeserializer::new(map)).map(Object)
-            }
-        }
-
-        deserializer.deserialize_map(Only(PhantomData))
     }
 }
 

@@ -14,6 +14,7 @@
 //! | schemas that a vendor takes in part | [`Changes`](schema::Changes) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
+//! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
 //! | tools that come again with every request | [`Brought`](brought::Brought), [`Shelf`](shelf::Shelf), [`Written`](written::Written) |
 //! | an error's kind and advice | [`failure`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
@@ -26,6 +27,7 @@ pub mod client_ids;
 pub mod decode;
 pub mod encode;
 pub mod failure;
+pub mod form;
 pub mod ids;
 pub mod in_words;
 pub mod incoming;

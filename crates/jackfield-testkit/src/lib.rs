@@ -1,6 +1,7 @@
 //! What a third party needs to test its own adapter: contract suites, a byte-level server, generators, strict fakes.
 
 pub mod arb;
+pub mod arrays;
 pub mod contract;
 pub mod facts;
 pub mod fakes;

@@ -1,10 +1,11 @@
 //! Content blocks, of requests and of replies.
 
-use serde::{Deserialize, Serialize};
+use jackfield_dialect_kit::form::text_or_list;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// What a message says: a text, which stands for one text block, or blocks.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
     /// A text.
@@ -13,9 +14,20 @@ pub enum Content {
     Blocks(Vec<Block>),
 }
 
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of blocks",
+            Self::Text,
+            Self::Blocks,
+        )
+    }
+}
+
 /// A content block.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Block {
     /// A document.
     Document {
@@ -78,6 +90,7 @@ pub enum Block {
 
 /// A call of a tool.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct ToolUse {
     /// Its id.
     pub id: String,
@@ -99,6 +112,7 @@ pub struct ToolUse {
 
 /// What came of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct ToolResult {
     /// The call.
     pub tool_use_id: String,
@@ -118,7 +132,7 @@ pub struct ToolResult {
 
 /// Where the bytes of a picture or document are.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Source {
     /// Here.
     Base64 {
@@ -151,6 +165,7 @@ pub enum Source {
 
 /// Whether a document is to be cited.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Citations {
     /// Whether.
     #[serde(default)]
@@ -159,6 +174,7 @@ pub struct Citations {
 
 /// Up to where to cache.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct CacheControl {
     /// Always `ephemeral`.
     #[serde(rename = "type")]
@@ -167,3 +183,5 @@ pub struct CacheControl {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
 }
+
+jackfield_dialect_kit::objects!(Block, CacheControl, Citations, Source, ToolResult, ToolUse,);

@@ -1,9 +1,9 @@
 //! The body of `POST /v1/messages`.
 
-use jackfield_dialect_kit::body::objects;
 use jackfield_dialect_kit::brought::{Brought, WireTool};
+use jackfield_dialect_kit::form::text_or_list;
 use jackfield_dialect_kit::shelf::Shelf;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, Content};
@@ -25,7 +25,6 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
     /// The conversation.
-    #[serde(deserialize_with = "objects")]
     pub messages: Vec<InputMessage>,
     /// Texts that end the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +59,7 @@ pub struct Request {
 }
 
 /// The system prompt: a text, or text blocks.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum System {
     /// A text.
@@ -69,8 +68,20 @@ pub enum System {
     Blocks(Vec<Block>),
 }
 
+impl<'de> Deserialize<'de> for System {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of blocks",
+            Self::Text,
+            Self::Blocks,
+        )
+    }
+}
+
 /// A message of the conversation.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct InputMessage {
     /// Who it is from.
     pub role: Role,
@@ -122,7 +133,7 @@ impl WireTool for Tool {
 
 /// Which tools may or must be called.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ToolChoice {
     /// At least one must.
     Any {
@@ -181,6 +192,7 @@ pub struct OutputConfig {
 
 /// The form of the answer.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct OutputFormat {
     /// Always `json_schema`.
     #[serde(rename = "type")]
@@ -199,3 +211,5 @@ pub struct Metadata {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+jackfield_dialect_kit::objects!(InputMessage, OutputFormat, ToolChoice,);

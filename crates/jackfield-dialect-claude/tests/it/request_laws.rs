@@ -4,17 +4,30 @@ use std::collections::BTreeSet;
 
 use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::request::{self, Incoming};
+use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_claude::{validator, wire};
+use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_testkit::arb as kit;
 use jackfield_testkit::outline::{self, Node};
+use jackfield_testkit::{arb as kit, arrays};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use crate::arb::{self, owner};
+
+/// Fields that may hold anything.
+const ANYTHING: [&str; 7] = [
+    "caller",
+    "citations",
+    "custom_a",
+    "custom_b",
+    "input",
+    "input_schema",
+    "schema",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -39,6 +52,25 @@ proptest! {
         let body = without_custom_fields(body);
         let found = validator::check(&body, &profile);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
+    }
+
+    #[test]
+    fn an_array_where_an_object_belongs_is_refused(request in arb::request(), profile in arb::profile()) {
+        let (body, _) = made(&request, &profile)?;
+        let mut body = serde_json::to_value(body).expect("JSON");
+        for tool in body["tools"].as_array_mut().into_iter().flatten() {
+            // All but their own fields is passed on as it is.
+            tool.as_object_mut().map(|tool| tool.remove("cache_control"));
+        }
+        let read = |body: &Value| ClaudeServer.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
+        if read(&body).is_ok() {
+            for (place, changed) in arrays::in_place_of_objects(&body, &ANYTHING) {
+                let Err(refused) = read(&changed) else {
+                    return Err(TestCaseError::fail(format!("{place}: {changed}")));
+                };
+                prop_assert!(refused.param.is_some(), "{}: {}", place, refused);
+            }
+        }
     }
 
     #[test]

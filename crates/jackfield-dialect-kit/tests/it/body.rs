@@ -1,27 +1,30 @@
 //! Bodies that are broken, and where they say that they are.
 
-use jackfield_dialect_kit::body::{fields, objects, parse};
+use jackfield_dialect_kit::body::{fields, parse};
+use jackfield_dialect_kit::objects;
 use proptest::prelude::*;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 #[derive(Debug, Deserialize)]
 struct Body {
     #[serde(rename = "model")]
     _model: String,
-    #[serde(rename = "messages", deserialize_with = "objects")]
+    #[serde(rename = "messages")]
     _messages: Vec<Said>,
     #[serde(flatten)]
     _extra: Map<String, Value>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, Serialize)]
+#[serde(remote = "Self")]
 struct Said {
-    #[serde(rename = "role")]
-    _role: Role,
+    role: Role,
 }
 
-#[derive(Debug, Deserialize)]
+objects!(Said);
+
+#[derive(Debug, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 enum Role {
     User,

@@ -1,6 +1,7 @@
 //! Integration tests of `jackfield-testkit`.
 
 mod arb;
+mod arrays;
 mod chat_model_contract;
 mod facts;
 mod fakes;

@@ -156,6 +156,10 @@ impl Inward<'_> {
                 (!text.trim().is_empty()).then(|| OutcomePart::Text(text.into()))
             }
             wire::Block::Other(fields) => {
+                let kind = fields.get("type").and_then(Value::as_str);
+                if let Some(kind) = kind.filter(|kind| state::KNOWN_BLOCKS.contains(kind)) {
+                    return Err(malformed(kind, path));
+                }
                 self.notes
                     .approximated(NoteEffect::Quality, "part_as_json_text", path);
                 Some(OutcomePart::Text(Value::Object(fields).to_string().into()))
@@ -243,16 +247,15 @@ impl Inward<'_> {
             })
             .into());
         }
-        let malformed = || Invalid::new(path, format!("this is no well-formed {kind} block"));
         if !state::PROVIDER_CALLS.contains(&kind.as_str()) {
-            return Err(malformed());
+            return Err(malformed(&kind, path));
         }
         let (Some(id), Some(name)) = (text("id"), text("name")) else {
-            return Err(malformed());
+            return Err(malformed(&kind, path));
         };
         let input = match fields.shift_remove("input") {
             Some(Value::Object(input)) => input,
-            Some(_) => return Err(malformed()),
+            Some(_) => return Err(malformed(&kind, path)),
             None => Map::new(),
         };
         let (id, upstream) = self.ids.of_call(&id);
@@ -348,4 +351,8 @@ fn cache_point(cache: &wire::CacheControl) -> CachePoint {
             .as_deref()
             .map(|ttl| if ttl == "1h" { 3600 } else { 300 }),
     }
+}
+
+fn malformed(kind: &str, path: &str) -> Invalid {
+    Invalid::new(path, format!("this is no well-formed {kind} block"))
 }

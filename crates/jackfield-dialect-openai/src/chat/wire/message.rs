@@ -1,12 +1,14 @@
 //! The messages of a conversation.
 
-use serde::{Deserialize, Serialize};
+use jackfield_dialect_kit::form::text_or_list;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::tool::{FunctionCall, ToolCall};
 
 /// A message. Which fields it has depends on its role.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Message {
     /// Who it is from.
     pub role: Role,
@@ -85,8 +87,8 @@ pub enum Role {
 }
 
 /// What a message says: a text, or parts.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged, expecting = "a text or a list of parts is needed")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Content {
     /// A text.
     Text(String),
@@ -94,9 +96,20 @@ pub enum Content {
     Parts(Vec<Part>),
 }
 
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of parts",
+            Self::Text,
+            Self::Parts,
+        )
+    }
+}
+
 /// A part of what a message says.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
     /// A document.
     File {
@@ -142,6 +155,7 @@ pub enum Part {
 
 /// A document.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct File {
     /// The bytes, as a `data:` URL.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -156,6 +170,7 @@ pub struct File {
 
 /// A picture.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct ImageUrl {
     /// Its address, or a `data:` URL.
     pub url: String,
@@ -166,6 +181,7 @@ pub struct ImageUrl {
 
 /// A sound.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Audio {
     /// The bytes in base64.
     pub data: String,
@@ -175,6 +191,7 @@ pub struct Audio {
 
 /// Something that the model said aloud.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct AudioRef {
     /// The vendor's id of it.
     pub id: String,
@@ -182,6 +199,7 @@ pub struct AudioRef {
 
 /// A point up to which the request is to be cached.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct CacheBreakpoint {
     /// Always `explicit`.
     pub mode: String,
@@ -189,3 +207,13 @@ pub struct CacheBreakpoint {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
 }
+
+jackfield_dialect_kit::objects!(
+    Audio,
+    AudioRef,
+    CacheBreakpoint,
+    File,
+    ImageUrl,
+    Message,
+    Part,
+);

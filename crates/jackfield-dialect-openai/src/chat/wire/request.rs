@@ -1,8 +1,8 @@
 //! The body of `POST /v1/chat/completions`.
 
-use jackfield_dialect_kit::body::objects;
 use jackfield_dialect_kit::brought::Brought;
-use serde::{Deserialize, Serialize};
+use jackfield_dialect_kit::form::{Fields, text_or_list, word_or_object};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::message::Message;
@@ -14,7 +14,6 @@ pub struct Request {
     /// The model.
     pub model: String,
     /// The conversation, with the system prompt at its beginning.
-    #[serde(deserialize_with = "objects")]
     pub messages: Vec<Message>,
     /// The tools; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -89,7 +88,11 @@ pub struct Request {
 
 /// Which tools may or must be called.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged, expecting = "`none`, `auto`, `required` or a tool is needed")]
+#[serde(
+    remote = "Self",
+    untagged,
+    expecting = "`none`, `auto`, `required` or a tool is needed"
+)]
 pub enum ToolChoice {
     /// `none`, `auto` or `required`; `any` is Mistral's word for the last one.
     Mode(String),
@@ -121,8 +124,28 @@ pub enum ToolChoice {
     Named(ToolName),
 }
 
+impl<'de> Fields<'de> for ToolChoice {
+    fn read<D: Deserializer<'de>>(fields: D) -> Result<Self, D::Error> {
+        Self::deserialize(fields)
+    }
+}
+
+impl<'de> Deserialize<'de> for ToolChoice {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let expected = "`none`, `auto`, `required` or a tool";
+        word_or_object(deserializer, expected, Self::Mode)
+    }
+}
+
+impl Serialize for ToolChoice {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Self::serialize(self, serializer)
+    }
+}
+
 /// A tool by its name.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct ToolName {
     /// The name.
     pub name: String,
@@ -130,6 +153,7 @@ pub struct ToolName {
 
 /// A subset of the tools.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct AllowedTools {
     /// `auto` or `required`.
     pub mode: String,
@@ -139,7 +163,7 @@ pub struct AllowedTools {
 
 /// The form of an answer.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ResponseFormat {
     /// Any JSON object.
     JsonObject {
@@ -158,6 +182,7 @@ pub enum ResponseFormat {
 
 /// A schema with a name.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct JsonSchema {
     /// At most 64 of `[A-Za-z0-9_-]`.
     pub name: String,
@@ -173,13 +198,24 @@ pub struct JsonSchema {
 }
 
 /// Texts that end the reply.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged, expecting = "a text or a list of texts is needed")]
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum Stop {
     /// One.
     One(String),
     /// Several.
     Several(Vec<String>),
+}
+
+impl<'de> Deserialize<'de> for Stop {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of texts",
+            Self::One,
+            Self::Several,
+        )
+    }
 }
 
 /// What the events of a reply are to hold.
@@ -192,3 +228,5 @@ pub struct StreamOptions {
     #[serde(flatten)]
     pub extra: Map<String, Value>,
 }
+
+jackfield_dialect_kit::objects!(AllowedTools, JsonSchema, ResponseFormat, ToolName,);

@@ -131,7 +131,7 @@ pub struct CustomTool {
 
 /// The form of the text that a tool takes.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum TextFormat {
     /// A sentence of a grammar.
     Grammar {
@@ -144,6 +144,7 @@ pub enum TextFormat {
 
 /// A grammar.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct Grammar {
     /// The grammar.
     pub definition: String,
@@ -153,6 +154,7 @@ pub struct Grammar {
 
 /// A call of a tool.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct ToolCall {
     /// With pieces of a stream: which call of the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,6 +178,7 @@ pub struct ToolCall {
 
 /// The call of a function.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct FunctionCall {
     /// The function; with pieces of a stream, only in the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -187,6 +190,7 @@ pub struct FunctionCall {
 
 /// The call of a tool that takes free text.
 #[derive(Clone, Debug, Default, Deserialize, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct CustomCall {
     /// The tool; with pieces of a stream, only in the first one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -195,3 +199,5 @@ pub struct CustomCall {
     #[serde(default)]
     pub input: String,
 }
+
+jackfield_dialect_kit::objects!(CustomCall, FunctionCall, Grammar, TextFormat, ToolCall,);

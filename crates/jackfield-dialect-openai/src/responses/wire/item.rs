@@ -1,11 +1,12 @@
 //! Items: what the conversation and replies are made of.
 
-use serde::{Deserialize, Serialize};
+use jackfield_dialect_kit::form::text_or_list;
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 /// An item of a conversation or of a reply.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Item {
     /// A call of a tool that takes text.
     CustomToolCall(CustomCall),
@@ -54,7 +55,7 @@ pub enum Role {
 }
 
 /// What a message says: a text, which stands for one part, or parts.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Content {
     /// A text.
@@ -63,9 +64,20 @@ pub enum Content {
     Parts(Vec<Part>),
 }
 
+impl<'de> Deserialize<'de> for Content {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of parts",
+            Self::Text,
+            Self::Parts,
+        )
+    }
+}
+
 /// A part of a message, or of what came of a call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Part {
     /// A document.
     InputFile {
@@ -131,6 +143,7 @@ pub enum Part {
 
 /// Up to where to cache.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(remote = "Self")]
 pub struct CacheBreakpoint {
     /// Always `explicit`.
     pub mode: String,
@@ -182,13 +195,24 @@ pub struct Output {
 }
 
 /// What came of a call: a text, or parts.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum OutputContent {
     /// A text.
     Text(String),
     /// Parts.
     Parts(Vec<Part>),
+}
+
+impl<'de> Deserialize<'de> for OutputContent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of parts",
+            Self::Text,
+            Self::Parts,
+        )
+    }
 }
 
 /// Reasoning, as its owner wrote it.
@@ -198,3 +222,5 @@ pub struct Reasoning {
     /// Its fields, `type` aside: `id`, `summary`, `content`, `encrypted_content`, `status`.
     pub fields: Map<String, Value>,
 }
+
+jackfield_dialect_kit::objects!(CacheBreakpoint, Item, Part,);

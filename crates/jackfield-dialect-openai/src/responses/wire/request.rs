@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::brought::{Brought, WireTool};
+use jackfield_dialect_kit::form::text_or_list;
 use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
@@ -70,13 +71,24 @@ pub struct Request {
 }
 
 /// The conversation: a text, which stands for one message of the user, or items.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Input {
     /// A text.
     Text(String),
     /// Items.
     Items(Vec<Item>),
+}
+
+impl<'de> Deserialize<'de> for Input {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        text_or_list(
+            deserializer,
+            "a text or a list of items",
+            Self::Text,
+            Self::Items,
+        )
+    }
 }
 
 /// A tool: a function, a custom one, or one of the vendor's.
@@ -124,7 +136,7 @@ fn said<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Option<bool
 
 /// The form of a custom tool's text.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum ToolFormat {
     /// A sentence of a grammar.
     Grammar {
@@ -139,7 +151,7 @@ pub enum ToolFormat {
 
 /// Which tools may or must be called.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a word or an object is needed")]
 pub enum ToolChoice {
     /// `auto`, `none` or `required`.
     Word(String),
@@ -149,7 +161,7 @@ pub enum ToolChoice {
 
 /// Some of the tools.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum Chosen {
     /// Any of these.
     AllowedTools {
@@ -203,7 +215,7 @@ pub struct TextConfig {
 
 /// The form of the answer.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case", tag = "type")]
+#[serde(remote = "Self", rename_all = "snake_case", tag = "type")]
 pub enum TextFormat {
     /// Any JSON object.
     JsonObject {},
@@ -223,3 +235,5 @@ pub enum TextFormat {
     /// Words.
     Text {},
 }
+
+jackfield_dialect_kit::objects!(Chosen, TextFormat, ToolFormat,);

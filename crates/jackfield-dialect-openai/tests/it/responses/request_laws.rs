@@ -2,19 +2,34 @@
 
 use std::collections::BTreeSet;
 
+use jackfield_dialect_kit::serve::ServeDialect as _;
 use jackfield_dialect_openai::profile::{Profile, SystemRole};
 use jackfield_dialect_openai::responses::request::{self, Incoming};
+use jackfield_dialect_openai::responses::serve::Responses;
 use jackfield_dialect_openai::responses::{validator, wire};
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
-use jackfield_testkit::arb as kit;
 use jackfield_testkit::outline::{self, Node};
+use jackfield_testkit::{arb as kit, arrays};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree as _;
 use proptest::test_runner::TestRunner;
 use serde_json::Value;
 
 use super::{arb, owner};
+
+/// Fields that may hold anything.
+const ANYTHING: [&str; 9] = [
+    "action",
+    "annotations",
+    "arguments",
+    "caller",
+    "custom_a",
+    "custom_b",
+    "parameters",
+    "schema",
+    "summary",
+];
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
@@ -39,6 +54,21 @@ proptest! {
         let body = without_custom_fields(&body);
         let found = validator::check(&body, &profile);
         prop_assert!(found.is_empty(), "{found:?}\n{body:#}");
+    }
+
+    #[test]
+    fn an_array_where_an_object_belongs_is_refused(request in arb::request(), profile in arb::profile()) {
+        let Some((body, _)) = made(&request, &profile) else { return Ok(()) };
+        let body = serde_json::to_value(body).expect("JSON");
+        let read = |body: &Value| Responses.request(&|_| None, body.to_string().as_bytes(), &|_| owner());
+        if read(&body).is_ok() {
+            for (place, changed) in arrays::in_place_of_objects(&body, &ANYTHING) {
+                let Err(refused) = read(&changed) else {
+                    return Err(TestCaseError::fail(format!("{place}: {changed}")));
+                };
+                prop_assert!(refused.param.is_some(), "{}: {}", place, refused);
+            }
+        }
     }
 
     #[test]

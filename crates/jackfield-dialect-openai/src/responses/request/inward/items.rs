@@ -17,6 +17,7 @@ use jackfield_domain::tool_input::{JsonInput, ToolInput};
 use serde_json::{Map, Value, json};
 
 use super::Invalid;
+use super::parts::well_formed;
 use crate::responses::reply::without_upstream;
 use crate::responses::serve::response_of_item;
 use crate::responses::state::{self, MessagePart};
@@ -173,7 +174,8 @@ impl Inward<'_> {
                 wire::Part::InputText { text, .. } => words(text, Vec::new()),
                 wire::Part::OutputText { text, annotations } => words(text, annotations),
                 wire::Part::Refusal { refusal } => Content::Refusal(refusal.into()),
-                wire::Part::Other(_) => {
+                wire::Part::Other(fields) => {
+                    well_formed(&fields, &path)?;
                     self.notes
                         .dropped(NoteEffect::Quality, "part_not_kept", path);
                     continue;

@@ -36,10 +36,13 @@ impl Inward<'_> {
                     cache_point(prompt_cache_breakpoint),
                 )
             }
-            wire::Part::Other(fields) => match sound(&fields) {
-                Some(audio) => (Content::Audio(audio), None),
-                None => return Err(Invalid::new(path, "this part is not supported")),
-            },
+            wire::Part::Other(fields) => {
+                well_formed(&fields, path)?;
+                match sound(&fields) {
+                    Some(audio) => (Content::Audio(audio), None),
+                    None => return Err(Invalid::new(path, "this part is not supported")),
+                }
+            }
             wire::Part::OutputText { .. } | wire::Part::Refusal { .. } => {
                 return Err(Invalid::new(path, "only the model says this"));
             }
@@ -73,6 +76,7 @@ impl Inward<'_> {
             wire::Part::OutputText { text, .. } => (text, None),
             wire::Part::Refusal { refusal } => (refusal, None),
             wire::Part::Other(fields) => {
+                well_formed(&fields, path)?;
                 self.notes
                     .approximated(NoteEffect::Quality, "part_as_json_text", path);
                 (Value::Object(fields).to_string(), None)
@@ -207,3 +211,24 @@ fn cache_point(point: Option<wire::CacheBreakpoint>) -> Option<CachePoint> {
         }),
     })
 }
+
+/// Sees to it that a part that was not read as one of its type is not of a type that is known.
+pub(super) fn well_formed(fields: &Map<String, Value>, path: &str) -> Result<(), Invalid> {
+    let kind = fields.get("type").and_then(Value::as_str);
+    match kind.filter(|kind| KNOWN_PARTS.contains(kind)) {
+        Some(kind) => {
+            let reason = format!("this is no well-formed `{kind}` part");
+            Err(Invalid::new(path, reason))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The types of the variants of [`wire::Part`].
+const KNOWN_PARTS: [&str; 5] = [
+    "input_file",
+    "input_image",
+    "input_text",
+    "output_text",
+    "refusal",
+];

@@ -3,6 +3,7 @@
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeErrorKind};
 use jackfield_dialect_openai::chat::serve::ChatCompletions;
 use jackfield_dialect_openai::profile::Profile;
+use jackfield_testkit::arrays;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -38,6 +39,17 @@ fn sound() -> impl Strategy<Value = Vec<u8>> {
     })
 }
 
+/// Fields that may hold anything.
+const ANYTHING: [&str; 7] = [
+    "arguments",
+    "custom_a",
+    "custom_b",
+    "extra_content",
+    "parameters",
+    "schema",
+    "video_url",
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
@@ -59,6 +71,19 @@ proptest! {
         check(&body)?;
         body.truncate(end.index(body.len()));
         check(&body)?;
+    }
+
+    #[test]
+    fn bodies_with_an_array_where_an_object_belongs(body in sound()) {
+        let whole = serde_json::from_slice(&body).expect("JSON");
+        if ChatCompletions::new().request(&|_| None, &body, &|_| owner()).is_ok() {
+            for (place, changed) in arrays::in_place_of_objects(&whole, &ANYTHING) {
+                let body = changed.to_string();
+                let read = ChatCompletions::new().request(&|_| None, body.as_bytes(), &|_| owner());
+                prop_assert!(read.is_err(), "{}: {}", place, body);
+                check(body.as_bytes())?;
+            }
+        }
     }
 
     #[test]
