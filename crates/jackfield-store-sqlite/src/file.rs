@@ -177,9 +177,8 @@ impl File {
         synced: bool,
         work: &mut dyn FnMut(&Connection) -> rusqlite::Result<()>,
     ) -> Result<(), Failed> {
-        // What is written to a file that has no name any more is lost with this process, as that is which
-        // need not be synced.
-        if synced && !self.place.is_there() {
+        // What is written to a file that has no name any more is lost with this process.
+        if !self.place.is_there() {
             return Err(Failed {
                 fault: Fault::Gone,
                 ..Failed::CLOSED

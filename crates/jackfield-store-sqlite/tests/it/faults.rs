@@ -83,9 +83,20 @@ async fn a_file_that_cannot_be_there_is_told_with_its_place() {
     std::fs::create_dir(&folder).expect("a folder");
     let beneath = place.folder.path().join("file");
     std::fs::write(&beneath, "no folder").expect("a file");
-    for path in [folder, beneath.join("jackfield.db")] {
+    let socket = place.folder.path().join("socket");
+    let _listens = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    for path in [
+        folder,
+        beneath.join("jackfield.db"),
+        socket,
+        "/dev/null".into(),
+    ] {
         let error = SqliteJournal::open(&path, place.options()).expect_err("an error");
-        assert!(matches!(error, OpenError::Io { .. }), "{error:?}");
+        let told = matches!(
+            (&error, path.parent() == Some(&*beneath)),
+            (OpenError::Io { .. }, true) | (OpenError::NotAFile { .. }, false)
+        );
+        assert!(told, "{error:?}");
         assert!(
             error.to_string().contains(&*path.to_string_lossy()),
             "{error}"

@@ -224,6 +224,13 @@ async fn what_has_no_name_any_more_is_not_written_to() {
                 panic!("{answer:?}")
             }
         }
+        // Nobody is told that a session is theirs that would be gone.
+        let new = session(if replaced { "new" } else { "newer" });
+        let error = journal.own(&new).await.expect_err("an error");
+        assert!(
+            matches!(error, JournalError::Unreachable { .. }),
+            "{error:?}"
+        );
     }
     // Nothing was lost, and nothing was written.
     std::fs::rename(&away, place.file()).expect("moved back");
