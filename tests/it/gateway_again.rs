@@ -200,6 +200,9 @@ async fn a_response_to_results_repeats_its_own_request_also_after_a_restart() {
     }
     assert_eq!(responses[1]["instructions"], Value::Null);
     let last = responses[3]["id"].as_str().expect("an id");
+    // What is accepted is there at once.
+    let looked_at = gateway_now.get(&format!("/v1/responses/{last}"));
+    looked_at.answered().await.is(200);
     over(&gateway_now, last).await;
     let again = async |gateway: &Gateway| {
         for response in &responses {

@@ -111,7 +111,7 @@ async fn begin(
         segment,
         session,
         turn,
-        watcher,
+        mut watcher,
         ..
     } = begun;
     if let Some(access) = &access {
@@ -127,6 +127,9 @@ async fn begin(
             id: format!("{turn}_{segment}"),
             ..about
         };
+        if incoming.store != Some(false) {
+            stored::is_there(gateway, &asker.principal, &about.id, &mut watcher).await;
+        }
         return Ok(Begins::Later(Box::new(stored::accepted(&about))));
     }
     let mut told = Telling::new(dialect, about, turn, segment, watcher, id);

@@ -19,7 +19,7 @@ use jackfield_dialect_openai::responses::stream::Standing;
 use jackfield_domain::ids::DeliveryId;
 use jackfield_domain::view::Shown;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
-use jackfield_engine::{Begun, Connection, Disconnect};
+use jackfield_engine::{Begun, Connection, Disconnect, Watcher};
 use tokio::time::timeout;
 
 use self::kept::KeptResponse;
@@ -34,6 +34,9 @@ use crate::router::{self, Named, Refusal};
 
 /// How long a cancel waits until the turn is over.
 const CANCELLED_WITHIN: Duration = Duration::from_secs(10);
+
+/// How long a client waits until a response of its own can be looked at.
+const THERE_WITHIN: Duration = Duration::from_secs(1);
 
 /// The fields of a query.
 type Fields = BTreeMap<String, String>;
@@ -109,6 +112,25 @@ pub(crate) async fn input_items(
 /// The body of a response that is worked at while nobody waits for it.
 pub(crate) fn accepted(about: &About) -> Response {
     router::json(responses::standing(about, [], &Standing::Queued))
+}
+
+/// Waits until a response that nobody waits for is found by its id. What a client brings to a turn is in the
+/// inbox of its session for a moment, and only then in the turn.
+pub(crate) async fn is_there(
+    gateway: &Gateway,
+    principal: &str,
+    about: &str,
+    watcher: &mut Watcher,
+) {
+    let there = async {
+        while kept::find(gateway, principal, about).await.is_err() {
+            if watcher.next().await.is_err() {
+                return;
+            }
+        }
+    };
+    // Where that is late, it is accepted all the same.
+    let _late = timeout(THERE_WITHIN, there).await;
 }
 
 /// The response of this id, for whoever asks.
