@@ -69,7 +69,12 @@ async function send(verb, path, inputs, text, output) {
   const headers = {};
   let address = path;
   for (const { parameter, input } of inputs) {
-    if (!input.value) continue;
+    if (!input.value) {
+      if (!parameter.required) continue;
+      output.textContent = parameter.name + ' is needed';
+      input.focus();
+      return;
+    }
     if (parameter.in === 'path') address = address.replace('{' + parameter.name + '}', encodeURIComponent(input.value));
     if (parameter.in === 'query') query.set(parameter.name, input.value);
     if (parameter.in === 'header') headers[parameter.name] = input.value;
@@ -89,7 +94,7 @@ async function send(verb, path, inputs, text, output) {
       output.textContent += piece.value;
     }
     if ((response.headers.get('content-type') || '').includes('json') && whole) {
-      output.textContent = output.textContent.replace(whole, JSON.stringify(JSON.parse(whole), null, 2));
+      output.textContent = output.textContent.replace(whole, () => JSON.stringify(JSON.parse(whole), null, 2));
     }
   } catch (error) {
     output.textContent += String(error);
