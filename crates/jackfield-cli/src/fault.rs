@@ -109,6 +109,16 @@ impl From<EngineError> for Fault {
         if let EngineError::Busy { session, .. } = &error {
             fault = fault.with_help(at_work(session));
         }
+        if matches!(
+            error,
+            EngineError::Journal(JournalError::Unreachable { .. })
+                | EngineError::NotCommitted { .. }
+        ) {
+            fault = fault.with_help(
+                "nothing that was kept is lost; once that is mended, `jackfield sessions resume --all` \
+                 goes on with what was left open",
+            );
+        }
         if let EngineError::Journal(JournalError::Corrupt { .. }) = &error {
             fault = fault.with_help(
                 "`jackfield doctor` looks over everything that is kept, and says what to do",

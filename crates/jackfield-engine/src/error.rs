@@ -186,7 +186,7 @@ const fn ended(how: WaitEndKind) -> &'static str {
 pub enum Parked {
     /// It was taken up this often without coming any further.
     #[error(
-        "it was taken up {times} times without coming any further; resume it by hand to try once more, or cancel it"
+        "it was taken up {times} times without coming any further; it waits for somebody to have it tried once more, or to cancel it"
     )]
     NoProgress {
         /// How often.

@@ -14,7 +14,7 @@ use crate::commands::{ask, kept, servers};
 use crate::exit::Exit;
 use crate::fault::Fault;
 use crate::person::Person;
-use crate::render;
+use crate::render::{self, words};
 use crate::turn::{self, Asks, Ended};
 
 pub(super) async fn run(resume: Resume, registry: &Registry) -> Result<Exit, Fault> {
@@ -35,8 +35,13 @@ async fn resume_all(
     mut options: TurnOptions,
     resume: &Resume,
 ) -> Result<Exit, Fault> {
-    let sessions = chosen(engine, resume).await?;
-    if sessions.is_empty() {
+    let Chosen { parked, sessions } = chosen(engine, resume).await?;
+    if parked > 0 {
+        let turns = words::counted(parked, "turn");
+        render::remark(&format!(
+            "{turns} parked, left alone (`jackfield sessions list` shows which); `--again` tries once more"
+        ));
+    } else if sessions.is_empty() {
         render::remark("no turn is open that nobody is at work on");
     }
     let mut person = None;
@@ -120,8 +125,15 @@ async fn is_at_rest(engine: &Engine, session: &SessionId) -> Result<bool, Fault>
 }
 
 /// The sessions that are meant.
-async fn chosen(engine: &Engine, resume: &Resume) -> Result<Vec<SessionId>, Fault> {
-    let mut sessions: Vec<SessionId> = Vec::new();
+struct Chosen {
+    /// How many others are parked.
+    parked: u64,
+    sessions: Vec<SessionId>,
+}
+
+/// Finds the sessions that are meant.
+async fn chosen(engine: &Engine, resume: &Resume) -> Result<Chosen, Fault> {
+    let (mut parked, mut sessions): (u64, Vec<SessionId>) = (0, Vec::new());
     for name in &resume.sessions {
         let session = find::one(engine, name).await?;
         if !sessions.contains(&session) {
@@ -129,7 +141,7 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<Vec<SessionId>, Faul
         }
     }
     if !resume.all {
-        return Ok(sessions);
+        return Ok(Chosen { parked, sessions });
     }
     let mut last: Option<SessionRow> = None;
     loop {
@@ -137,17 +149,17 @@ async fn chosen(engine: &Engine, resume: &Resume) -> Result<Vec<SessionId>, Faul
         let whole = rows.len() < PAGE;
         last = rows.last().cloned();
         for row in rows {
-            let is_open = row.open.as_ref().is_some_and(|open| {
-                !row.owned && row.unreadable.is_none() && (resume.again || !open.parked)
-            });
-            if is_open {
-                sessions.push(row.session);
+            let left = row.open.filter(|_| !row.owned && row.unreadable.is_none());
+            match left {
+                Some(open) if open.parked && !resume.again => parked += 1,
+                Some(_) => sessions.push(row.session),
+                None => {}
             }
         }
         if whole {
             // The one that was left first goes on first.
             sessions.reverse();
-            return Ok(sessions);
+            return Ok(Chosen { parked, sessions });
         }
     }
 }
