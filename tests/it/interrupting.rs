@@ -38,7 +38,10 @@ async fn a_cancelled_turn_ends_with_its_events_and_the_answer_so_far() {
     let events = ran.events();
     let last = events.last().expect("there are events");
     assert_eq!(last["event"], "turn_ended");
-    assert_eq!(last["end"], json!({ "kind": "cancelled" }));
+    assert_eq!(
+        last["end"],
+        json!({ "kind": "cancelled", "cause": "asked" })
+    );
     assert_eq!(last["calls"][0]["result"], "42");
     let answer = last["answer"].as_str().unwrap_or_default();
     assert!(answer.starts_with("line 0"), "{answer}");
