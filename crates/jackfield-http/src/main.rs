@@ -73,8 +73,10 @@ async fn serve() -> ExitCode {
     let registry = Registry::default().guarded();
     match Running::start(config, &surroundings.environment, &registry).await {
         Ok(running) => {
+            // Whoever reads that it listens may ask it to end.
+            let ends = asked_to_end();
             tracing::info!(address = %running.address, "listening");
-            running.until(asked_to_end(), asked_at_once()).await;
+            running.until(ends, asked_at_once()).await;
             ExitCode::SUCCESS
         }
         Err(error) => {

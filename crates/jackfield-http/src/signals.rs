@@ -1,22 +1,43 @@
 //! The signals that end a server.
 
-/// Waits until the process is to end: Ctrl-C, the request to terminate, or a hang-up, unless the process was
-/// started deaf to that, as by `nohup`.
-pub async fn asked_to_end() {
+/// Listens, from now on, for what ends the process, and waits for it: Ctrl-C, the request to terminate, or a
+/// hang-up, unless the process was started deaf to that, as by `nohup`.
+///
+/// # Panics
+///
+/// Outside of a Tokio runtime.
+pub fn asked_to_end() -> impl Future<Output = ()> {
     #[cfg(unix)]
     {
         use tokio::signal::unix::{SignalKind, signal};
+        let listen = |kind| signal(kind).ok();
+        let (interrupt, terminate) = (SignalKind::interrupt(), SignalKind::terminate());
+        let (interrupt, terminate) = (listen(interrupt), listen(terminate));
         // What is listened for is not ignored any more.
-        let hangup = (!ignores_hangup()).then(|| signal(SignalKind::hangup()));
-        if let Some(Ok(mut hangup)) = hangup {
+        let hangup = if ignores_hangup() {
+            None
+        } else {
+            listen(SignalKind::hangup())
+        };
+        async {
             tokio::select! {
-                () = asked_at_once() => {}
-                _ = hangup.recv() => {}
+                () = received(hangup) => {}
+                () = received(interrupt) => {}
+                () = received(terminate) => {}
             }
-            return;
         }
     }
-    asked_at_once().await;
+    #[cfg(not(unix))]
+    asked_at_once()
+}
+
+/// Waits for a signal. One that cannot be listened for never comes.
+#[cfg(unix)]
+async fn received(signal: Option<tokio::signal::unix::Signal>) {
+    match signal {
+        Some(mut signal) => drop(signal.recv().await),
+        None => std::future::pending().await,
+    }
 }
 
 /// Waits until the process is to end without waiting for anything: Ctrl-C, or the request to terminate. Of a

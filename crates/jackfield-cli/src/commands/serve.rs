@@ -31,13 +31,15 @@ pub async fn run(serve: Serve, registry: &Registry) -> Result<Exit, Fault> {
     } else {
         ""
     };
+    // Whoever reads that it listens may ask it to end.
+    let ends = asked_to_end();
     let says = format!("listening on http://{}{open}", running.address);
     match log {
         // Whoever collects a log of objects can read nothing else.
         LogFormat::Json => tracing::info!("{says}"),
         LogFormat::Text => render::remark(&says),
     }
-    running.until(asked_to_end(), asked_at_once()).await;
+    running.until(ends, asked_at_once()).await;
     Ok(Exit::Answered)
 }
 
