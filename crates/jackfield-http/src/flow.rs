@@ -127,7 +127,8 @@ async fn begin(
             id: format!("{turn}_{segment}"),
             ..about
         };
-        if incoming.store != Some(false) {
+        // What begins a turn is in the journal by now; what answers one is a moment later.
+        if segment > 0 && incoming.store != Some(false) {
             stored::is_there(gateway, &asker.principal, &about.id, &mut watcher).await;
         }
         return Ok(Begins::Later(Box::new(stored::accepted(&about))));

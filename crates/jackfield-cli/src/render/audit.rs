@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use jackfield_domain::audit::{Audited, AuditedCall, AuditedLoss, AuditedTry, AuditedWait};
 use jackfield_domain::block::RanBy;
-use jackfield_domain::fact::AfterLoss;
 use jackfield_domain::failure::{Disposition, ToolFailureKind};
 use jackfield_domain::ids::SessionId;
 use jackfield_domain::policy::Permission;
@@ -350,11 +349,7 @@ fn one_try(one: &AuditedTry) -> Value {
             },
             "kind": failure(*kind),
             "message": message,
-            "then": match then {
-                AfterLoss::Ask => "ask",
-                AfterLoss::Repeat => "repeat",
-                AfterLoss::Report => "report",
-            },
+            "then": values::after_loss(*then),
         })
     });
     json!({ "number": one.number, "at": since::exact(one.at), "lost": lost })
