@@ -58,6 +58,7 @@ mod pins_accepted;
 mod prompting;
 mod readme;
 mod reasoning_back;
+mod released;
 mod replaying;
 mod retrying;
 mod room;

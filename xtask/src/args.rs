@@ -28,6 +28,11 @@ pub(crate) enum Verb {
         after_help = "The clauses are in crates/jackfield-testkit/src/contract, the adapters with mistakes in its tests.\n\nExamples:\n  cargo xtask contracts\n  cargo xtask contracts --mutants"
     )]
     Contracts(Contracts),
+    /// Make the journal of this version that the tests of every later version read: tests/fixtures/journal-VERSION.db.
+    #[command(
+        after_help = "For a release, once; one that is there is never rewritten. Sets JACKFIELD_FIXTURE for the test that makes it.\n\nExample:\n  cargo xtask fixture"
+    )]
+    Fixture,
     /// Put known mistakes into a copy of the source, one at a time; the named test of each has to fail.
     #[command(
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"

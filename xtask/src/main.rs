@@ -11,6 +11,7 @@ mod bench;
 mod ci;
 mod contracts;
 mod deny;
+mod fixture;
 mod mutants;
 mod order;
 mod run;
@@ -43,6 +44,7 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Bench(bench) => bench::run(&root, &bench.args),
         Verb::Ci => ci::run(&root),
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
+        Verb::Fixture => fixture::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
         Verb::Order => order::run(&root),
         Verb::Slices => slices::run(&root),
