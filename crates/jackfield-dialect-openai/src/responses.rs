@@ -7,6 +7,7 @@
 //! as it came. What is **refused**: sounds and documents that cannot be sent, in what a user says. What is
 //! **noted**: everything else for which the language has no word.
 
+mod namespaces;
 pub mod reply;
 pub mod request;
 pub mod serve;

@@ -5,6 +5,7 @@ mod bounds;
 mod corpus;
 mod goldens;
 mod hostile;
+mod namespaces;
 mod reply_laws;
 mod request_laws;
 mod returning;

@@ -3,11 +3,12 @@
 //! Ids of messages and calls are made here, because a stream tells them before it is known what the
 //! provider called them. Reasoning and what only its owner understands keep their own.
 
+use jackfield_dialect_kit::serve::About;
 use jackfield_domain::block::{Annotation, UpstreamId};
 use jackfield_domain::opaque::OpaqueState;
 use serde_json::{Map, Value, json};
 
-use crate::responses::{DIALECT, state, wire};
+use crate::responses::{DIALECT, namespaces, state, wire};
 
 /// A stable id of the item at this place of a reply, in the form that the vendor wants back, from which
 /// the reply can be found.
@@ -35,8 +36,8 @@ fn fits(id: &str) -> bool {
 /// What items are made of that are not taken over as they are.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Made<'a> {
-    /// The id of the reply, without its prefix.
-    pub(crate) reply: &'a str,
+    /// What the reply is about: the id in it is that of the reply, without its prefix.
+    pub(crate) about: &'a About,
     /// The place among its items.
     pub(crate) place: usize,
     /// What is known of the block.
@@ -56,7 +57,11 @@ impl Made<'_> {
         wire::Item::Message(wire::Message {
             role: wire::Role::Assistant,
             content,
-            extra: extra(item_id("msg", self.reply, self.place), known, Some(status)),
+            extra: extra(
+                item_id("msg", &self.about.id, self.place),
+                known,
+                Some(status),
+            ),
         })
     }
 
@@ -68,26 +73,36 @@ impl Made<'_> {
         arguments: &str,
         status: &str,
     ) -> wire::Item {
+        let id = self.call_item_id("fc", call_id);
+        let (name, extra) = self.named(name, extra(id, self.known_call(), Some(status)));
         wire::Item::FunctionCall(wire::Call {
             arguments: Value::from(arguments),
             call_id: call_id.to_owned(),
-            name: name.to_owned(),
-            extra: extra(
-                self.call_item_id("fc", call_id),
-                self.known_call(),
-                Some(status),
-            ),
+            name,
+            extra,
         })
     }
 
     /// A call of a tool that takes text.
     pub(crate) fn custom_call(&self, call_id: &str, name: &str, input: &str) -> wire::Item {
+        let id = self.call_item_id("ctc", call_id);
+        let (name, extra) = self.named(name, extra(id, self.known_call(), None));
         wire::Item::CustomToolCall(wire::CustomCall {
             call_id: call_id.to_owned(),
             input: input.to_owned(),
-            name: name.to_owned(),
-            extra: extra(self.call_item_id("ctc", call_id), self.known_call(), None),
+            name,
+            extra,
         })
+    }
+
+    /// The name of a called tool as its client gave it, and its namespace among the other fields.
+    fn named(&self, name: &str, mut extra: Map<String, Value>) -> (String, Map<String, Value>) {
+        let table = self.about.echo.get(namespaces::TABLE);
+        let (namespace, name) = namespaces::original(table, name);
+        if let Some(namespace) = namespace {
+            extra.insert("namespace".to_owned(), namespace.into());
+        }
+        (name.to_owned(), extra)
     }
 
     /// Reasoning: as its owner wrote it, or its text as a summary; `None` if there is neither. It is
@@ -108,7 +123,7 @@ impl Made<'_> {
         // Some servers leave these out, and clients cannot do without.
         fields
             .entry("id")
-            .or_insert_with(|| item_id("rs", self.reply, self.place).into());
+            .or_insert_with(|| item_id("rs", &self.about.id, self.place).into());
         fields.entry("summary").or_insert_with(|| json!([]));
         Some(wire::Item::Reasoning(wire::Reasoning { fields }))
     }
@@ -123,7 +138,7 @@ impl Made<'_> {
     /// A provider of this dialect holds its reasoning against the call behind it, and a client that keeps its
     /// conversation itself knows that call by our id alone: so the provider's own stands in that of the item.
     pub(crate) fn call_item_id(&self, prefix: &str, call_id: &str) -> String {
-        let id = item_id(prefix, self.reply, self.place);
+        let id = item_id(prefix, &self.about.id, self.place);
         let is_told = |upstream: &&UpstreamId| {
             *upstream.owner.dialect == *DIALECT && *upstream.id != *call_id && fits(&upstream.id)
         };

@@ -26,7 +26,7 @@ pub fn to_wire(reply: &Reply, about: &About) -> (wire::Response, Vec<Note>) {
     let mut output = Vec::with_capacity(blocks.len());
     for (n, block) in blocks.iter().enumerate() {
         let made = Made {
-            reply: &about.id,
+            about,
             place: output.len(),
             states: &block.opaque,
             upstream: match &block.content {
@@ -89,7 +89,7 @@ fn server_call(block: &Block, rest: &[Block], made: Made<'_>) -> Option<wire::It
         return None;
     };
     let tool = ServerTool::of(&block.opaque).filter(|_| call.ran_by == RanBy::Provider)?;
-    let id = item_id("mcp", made.reply, made.place);
+    let id = item_id("mcp", &made.about.id, made.place);
     let mut item = ServerCall::new(id, tool);
     item.set_arguments(match &call.input {
         ToolInput::Json(input) if input.raw().is_empty() => "{}",

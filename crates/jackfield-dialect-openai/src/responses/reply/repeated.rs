@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use crate::responses::namespaces;
+
 /// The id of a response by the part behind its prefix.
 pub(crate) fn response_id(id: &str) -> String {
     format!("resp_{id}")
@@ -27,7 +29,7 @@ pub(super) fn repeated(echo: &Map<String, Value>) -> Map<String, Value> {
     ];
     let defaults = defaults.map(|(key, json)| (key.to_owned(), json));
     let mut repeated = Map::from_iter(defaults);
-    let said = echo.iter();
+    let said = echo.iter().filter(|(key, _)| *key != namespaces::TABLE);
     repeated.extend(said.map(|(key, json)| (key.clone(), json.clone())));
     repeated
 }

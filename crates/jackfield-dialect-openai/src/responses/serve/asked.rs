@@ -11,15 +11,21 @@ use serde_json::{Map, Value};
 
 use super::{echo, refusing};
 use crate::responses::request::from_wire;
-use crate::responses::wire;
+use crate::responses::{namespaces, wire};
 
 /// Reads a body.
 pub(super) fn read(
     body: &[u8],
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
-    let fields = body::fields(body)?;
+    let mut fields = body::fields(body)?;
     input(fields.get("input"))?;
+    let mut echo = echo::of(&fields);
+    let table = namespaces::flatten(&mut fields)?;
+    if !table.is_empty() {
+        echo.insert(namespaces::TABLE.to_owned(), Value::Object(table));
+    }
+    let left_out = refusing::leave_out_hosted(&mut fields);
     refusing::fields(&fields)?;
     metadata(fields.get("metadata"))?;
     include(fields.get("include"))?;
@@ -29,7 +35,6 @@ pub(super) fn read(
         return Err(invalid("store", reason));
     }
     let previous = previous(&fields)?;
-    let echo = echo::of(&fields);
     let limits_calls = fields
         .get("max_tool_calls")
         .is_some_and(|most| !most.is_null());
@@ -66,6 +71,7 @@ pub(super) fn read(
         let reason = "a message of the user's, or what came of a call, is needed";
         return Err(invalid("input", reason));
     }
+    incoming.notes.extend(left_out);
     if limits_calls {
         incoming.notes.push(Note {
             code: "calls_not_limited".into(),

@@ -2,6 +2,7 @@
 //! silence.
 
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use serde_json::{Map, Value};
 
 use crate::responses::request::{CUSTOM, FUNCTION};
@@ -19,6 +20,45 @@ pub(super) fn betas(header: &dyn Fn(&str) -> Option<String>) -> Result<(), Serve
         None => Ok(()),
     }
 }
+
+/// Leaves out those of the vendor's tools that agents offer with every request and do without, and answers a
+/// note for each. Where the client offers nothing else, they are what the request is about, and [`fields`]
+/// refuses it.
+pub(super) fn leave_out_hosted(body: &mut Map<String, Value>) -> Vec<Note> {
+    let Some(Value::Array(tools)) = body.get_mut("tools") else {
+        return Vec::new();
+    };
+    if tools.iter().all(is_optional) {
+        return Vec::new();
+    }
+    let note = |tool: &Value| Note {
+        code: "hosted_tool_left_out".into(),
+        effect: NoteEffect::Quality,
+        kind: NoteKind::Dropped,
+        path: format!("tools.{}", kind_of(tool)),
+    };
+    let left_out = tools.iter().filter(|tool| is_optional(tool));
+    let notes = left_out.map(note).collect();
+    tools.retain(|tool| !is_optional(tool));
+    notes
+}
+
+fn is_optional(tool: &Value) -> bool {
+    let kind = kind_of(tool);
+    OPTIONAL.contains(&kind) || kind.starts_with("web_search_preview_")
+}
+
+/// The vendor's tools that a request configures nothing for.
+const OPTIONAL: [&str; 8] = [
+    "apply_patch",
+    "image_generation",
+    "local_shell",
+    "programmatic_tool_calling",
+    "shell",
+    "tool_search",
+    "web_search",
+    "web_search_preview",
+];
 
 /// Refuses fields and tools with which a body would have the vendor act.
 pub(super) fn fields(body: &Map<String, Value>) -> Result<(), ServeError> {

@@ -85,7 +85,7 @@ impl Waiting {
             out.next_place()
         };
         Made {
-            reply: &out.about.id,
+            about: &out.about,
             place,
             states: &self.states,
             upstream: match &self.start {

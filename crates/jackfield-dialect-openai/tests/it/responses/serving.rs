@@ -86,12 +86,13 @@ fn what_the_server_answers_to_itself_is_taken_out() {
 fn what_is_not_served_is_refused_by_name() {
     let hosted =
         |kind: &str| json!({ "tools": [{ "type": "function", "name": "f" }, { "type": kind }] });
+    let alone = |kind: &str| json!({ "tools": [{ "type": kind }] });
     let cases = [
-        (hosted("web_search"), "tools.1", "`web_search`"),
+        (alone("web_search"), "tools.0", "`web_search`"),
         (hosted("file_search"), "tools.1", "`file_search`"),
         (hosted("code_interpreter"), "tools.1", "`code_interpreter`"),
         (hosted("computer"), "tools.1", "`computer`"),
-        (hosted("image_generation"), "tools.1", "`image_generation`"),
+        (alone("image_generation"), "tools.0", "`image_generation`"),
         (hosted("mcp"), "tools.1", "X-Jackfield-Tools"),
         (
             json!({ "conversation": "conv_1" }),
