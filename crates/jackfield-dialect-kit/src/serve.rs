@@ -189,6 +189,8 @@ pub enum ServeErrorKind {
     Unavailable,
     /// It names a thing that Jackfield does not serve.
     Unsupported,
+    /// Its body is compressed in a way that is not read.
+    UnsupportedEncoding,
 }
 
 impl ServeErrorKind {
@@ -231,6 +233,7 @@ impl ServeErrorKind {
             Self::Unauthenticated => "authentication_required",
             Self::Unavailable => "unavailable",
             Self::Unsupported => "not_supported",
+            Self::UnsupportedEncoding => "unsupported_encoding",
         }
     }
 
@@ -260,7 +263,8 @@ impl ServeErrorKind {
             | Self::Strict
             | Self::TooLarge
             | Self::Unauthenticated
-            | Self::Unsupported => false,
+            | Self::Unsupported
+            | Self::UnsupportedEncoding => false,
         }
     }
 
@@ -289,7 +293,8 @@ impl ServeErrorKind {
             | Self::TooSlow
             | Self::Unauthenticated
             | Self::Unavailable
-            | Self::Unsupported => None,
+            | Self::Unsupported
+            | Self::UnsupportedEncoding => None,
         }
     }
 }

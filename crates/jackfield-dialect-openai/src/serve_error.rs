@@ -65,6 +65,7 @@ fn row(error: &ServeError) -> (u16, &'static str, &'static str) {
         ServeErrorKind::Unauthenticated => (401, "authentication_error", "invalid_api_key"),
         ServeErrorKind::Unavailable => (503, SERVER, "service_unavailable"),
         ServeErrorKind::Unsupported => (400, REQUEST, "unsupported_parameter"),
+        ServeErrorKind::UnsupportedEncoding => (415, REQUEST, own),
     }
 }
 

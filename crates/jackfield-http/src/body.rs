@@ -1,43 +1,145 @@
-//! Bodies: read whole, within bounds of size and time.
+//! Bodies: read whole, within bounds of size and time, and decompressed.
+
+use std::io::{self, Read};
 
 use axum::body::Body;
 use bytes::Bytes;
+use flate2::read::{MultiGzDecoder, ZlibDecoder};
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use jackfield_assembly::ServeLimits;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use ruzstd::decoding::StreamingDecoder;
 
-/// Reads a body.
+/// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The limit of its
+/// size holds before and after that.
 ///
 /// # Errors
 ///
-/// It is too large, too slow, or broken off.
-pub(crate) async fn read(body: Body, limits: &ServeLimits) -> Result<Bytes, ServeError> {
-    let too_large = || {
-        let message = format!("the body is larger than {} bytes", limits.body);
-        ServeError::new(ServeErrorKind::TooLarge, message)
-    };
+/// It is too large, too slow, broken off, compressed in another way, or holds too many JSON values.
+pub(crate) async fn read(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &ServeLimits,
+) -> Result<Bytes, ServeError> {
+    let encoding = Encoding::of(headers)?;
     // Said before anything of it is read.
     if body.size_hint().lower() > limits.body as u64 {
-        return Err(too_large());
+        return Err(too_large(limits));
     }
     let read = Limited::new(body, limits.body).collect();
-    match tokio::time::timeout(limits.body_time, read).await {
-        Ok(Ok(read)) => Ok(read.to_bytes()),
-        Ok(Err(error)) if is_about_length(&*error) => Err(too_large()),
+    let bytes = match tokio::time::timeout(limits.body_time, read).await {
+        Ok(Ok(read)) => read.to_bytes(),
+        Ok(Err(error)) if is_about_length(&*error) => return Err(too_large(limits)),
         Ok(Err(error)) => {
             let message = format!("the body cannot be read: {error}");
-            Err(ServeError::new(ServeErrorKind::Invalid, message))
+            return Err(ServeError::new(ServeErrorKind::Invalid, message));
         }
         Err(_) => {
             let seconds = limits.body_time.as_secs();
             let message = format!("the body did not come within {seconds} s");
-            Err(ServeError::new(ServeErrorKind::TooSlow, message))
+            return Err(ServeError::new(ServeErrorKind::TooSlow, message));
         }
+    };
+    let bytes = match encoding {
+        None => bytes,
+        Some(encoding) => encoding.decode(&bytes, limits)?,
+    };
+    if has_too_many_values(&bytes) {
+        let message = format!("the body holds more than {MOST_VALUES} JSON values");
+        return Err(ServeError::new(ServeErrorKind::TooLarge, message));
     }
+    Ok(bytes)
+}
+
+fn too_large(limits: &ServeLimits) -> ServeError {
+    let message = format!("the body is larger than {} bytes", limits.body);
+    ServeError::new(ServeErrorKind::TooLarge, message)
 }
 
 fn is_about_length(error: &(dyn std::error::Error + 'static)) -> bool {
     std::iter::successors(Some(error), |error| (*error).source())
         .any(|error| error.is::<LengthLimitError>())
 }
+
+/// How a body is compressed.
+#[derive(Clone, Copy, Debug)]
+enum Encoding {
+    Deflate,
+    Gzip,
+    Zstd,
+}
+
+impl Encoding {
+    /// What the headers say; `None` if the body is not compressed.
+    fn of(headers: &HeaderMap) -> Result<Option<Self>, ServeError> {
+        let Some(named) = headers.get(CONTENT_ENCODING) else {
+            return Ok(None);
+        };
+        let named = named.to_str().unwrap_or("?").trim().to_ascii_lowercase();
+        match named.as_str() {
+            "" | "identity" => Ok(None),
+            "deflate" => Ok(Some(Self::Deflate)),
+            "gzip" | "x-gzip" => Ok(Some(Self::Gzip)),
+            "zstd" => Ok(Some(Self::Zstd)),
+            _ => {
+                let named: String = named.chars().take(32).collect();
+                let message = format!(
+                    "the content encoding `{named}` is not read: send the body as it is, or with `gzip`, \
+                     `deflate` or `zstd`"
+                );
+                Err(ServeError::new(
+                    ServeErrorKind::UnsupportedEncoding,
+                    message,
+                ))
+            }
+        }
+    }
+
+    fn decode(self, bytes: &[u8], limits: &ServeLimits) -> Result<Bytes, ServeError> {
+        let most = limits.body as u64 + 1;
+        let mut decoded = Vec::new();
+        let read = match self {
+            Self::Deflate => ZlibDecoder::new(bytes).take(most).read_to_end(&mut decoded),
+            Self::Gzip => MultiGzDecoder::new(bytes)
+                .take(most)
+                .read_to_end(&mut decoded),
+            Self::Zstd => StreamingDecoder::new(bytes)
+                .map_err(|error| io::Error::other(error.to_string()))
+                .and_then(|decoder| decoder.take(most).read_to_end(&mut decoded)),
+        };
+        if let Err(error) = read {
+            let message = format!("the body cannot be decompressed: {error}");
+            return Err(ServeError::new(ServeErrorKind::Invalid, message));
+        }
+        if decoded.len() > limits.body {
+            return Err(too_large(limits));
+        }
+        Ok(decoded.into())
+    }
+}
+
+/// Whether JSON holds more values than are read: each costs far more memory than its bytes. Counts what
+/// separates values outside of strings, before any value is built.
+fn has_too_many_values(json: &[u8]) -> bool {
+    // A value takes two bytes at least, with what separates it from the next one.
+    if json.len() / 2 < MOST_VALUES {
+        return false;
+    }
+    let (mut count, mut in_string, mut is_escaped) = (0_usize, false, false);
+    for byte in json {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'\\' if in_string => is_escaped = true,
+            b'"' => in_string = !in_string,
+            b',' | b'{' | b'[' if !in_string => count += 1,
+            _ => {}
+        }
+    }
+    count > MOST_VALUES
+}
+
+/// The most JSON values of a body: a conversation that fills a window of a million tokens has a tenth of that.
+const MOST_VALUES: usize = 1 << 18;

@@ -19,7 +19,7 @@ pub(crate) async fn answer(
 ) -> Result<Response, Refusal> {
     gateway.asker(request.headers())?;
     let (head, body) = request.into_parts();
-    let body = body::read(body, &gateway.shared.config.serve.limits).await?;
+    let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
     let header = |name: &str| {
         let value = head.headers.get(name).and_then(|value| value.to_str().ok());
         value.map(str::to_owned)

@@ -18,15 +18,17 @@ pub(crate) static CLAUDE: ClaudeServer = ClaudeServer;
 /// Responses.
 pub(crate) static RESPONSES: Responses = Responses;
 
-/// The dialect in which a refusal is told: by the path, and where the vendors share one, by the header that
-/// only Claude's clients send.
+/// The dialect of an error: that of the path. Where the vendors share a path, the header that only Claude's
+/// clients send decides.
 pub(crate) fn of(path: &str, headers: &HeaderMap) -> &'static dyn ServeDialect {
-    if path.starts_with("/v1/messages") || is_claude(headers) {
+    if path.starts_with("/v1/messages") {
         &CLAUDE
     } else if path.starts_with("/v1/responses") {
         &RESPONSES
-    } else {
+    } else if path.starts_with("/v1/chat/") || !is_claude(headers) {
         &CHAT
+    } else {
+        &CLAUDE
     }
 }
 

@@ -95,7 +95,7 @@ async fn begin(
     let asker = gateway.asker(request.headers())?;
     let slot = slot(gateway)?;
     let (head, body) = request.into_parts();
-    let body = body::read(body, &gateway.shared.config.serve.limits).await?;
+    let body = body::read(&head.headers, body, &gateway.shared.config.serve.limits).await?;
     let ledger = head.extensions.get::<Ledger>().cloned();
     let access = head.extensions.get::<Access>().cloned();
     let body = if dialect.name() == RESPONSES.name() {

@@ -16,6 +16,7 @@ use crate::access::{Access, Unanswered};
 use crate::content::{Logged, Side};
 use crate::gateway::Gateway;
 use crate::ids::RequestId;
+use crate::linger::Lingering;
 use crate::receipt::Ledger;
 use crate::router::Refusal;
 use crate::{api, dialects, failures};
@@ -38,7 +39,7 @@ pub(crate) async fn answer(
     let dialect = dialects::of(request.uri().path(), request.headers());
     let is_own = api::is_its(request.uri().path());
     let says = gateway.shared.config.serve.log_content;
-    let mut request = request.map(|body| {
+    let mut request = Lingering::of(request).map(|body| {
         if says {
             Logged::of(body, &id.0, Side::Request)
         } else {

@@ -27,6 +27,7 @@ mod flow;
 mod front;
 mod gateway;
 mod ids;
+mod linger;
 mod listing;
 mod log;
 mod models;

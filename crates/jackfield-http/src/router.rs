@@ -18,6 +18,8 @@ use crate::{api, counting, dialects, flow, listing, stored};
 pub fn router(gateway: &Gateway) -> Router {
     Router::new()
         .merge(api::router())
+        // Clients of Claude look whether anything is there before they ask.
+        .route("/api/hello", get(hello))
         .route("/v1/chat/completions", post(chat))
         .route("/v1/messages", post(messages))
         .route("/v1/messages/count_tokens", post(counting::answer))
@@ -56,6 +58,10 @@ async fn responses(
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
     flow::answer(&gateway, &dialects::RESPONSES, request).await
+}
+
+async fn hello() -> Response {
+    json("{}")
 }
 
 async fn no_such_address(uri: Uri) -> Refusal {

@@ -52,6 +52,7 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
         ServeErrorKind::TooMany { .. } => (429, "rate_limit_error"),
         ServeErrorKind::Unauthenticated => (401, "authentication_error"),
         ServeErrorKind::Unavailable => (503, "api_error"),
+        ServeErrorKind::UnsupportedEncoding => (415, "invalid_request_error"),
     }
 }
 

@@ -113,7 +113,8 @@ pub fn failed(error: &ServeError) -> ResponseError {
         | ServeErrorKind::ResultsMissing
         | ServeErrorKind::Strict
         | ServeErrorKind::TooLarge
-        | ServeErrorKind::Unsupported => "invalid_prompt",
+        | ServeErrorKind::Unsupported
+        | ServeErrorKind::UnsupportedEncoding => "invalid_prompt",
         ServeErrorKind::Busy
         | ServeErrorKind::Cancelled
         | ServeErrorKind::ClientExpired

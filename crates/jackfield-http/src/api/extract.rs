@@ -163,7 +163,7 @@ async fn path_parameter(
 async fn read(request: Request<Body>, gateway: &Gateway) -> Result<Bytes, Problem> {
     let (parts, body) = request.into_parts();
     check_kind(&parts.headers)?;
-    Ok(body::read(body, &gateway.shared.config.serve.limits).await?)
+    Ok(body::read(&parts.headers, body, &gateway.shared.config.serve.limits).await?)
 }
 
 fn check_kind(headers: &HeaderMap) -> Result<(), Problem> {

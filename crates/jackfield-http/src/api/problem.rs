@@ -62,7 +62,7 @@ pub(crate) enum Kind {
     Unauthenticated,
     /// Nothing can be served now.
     Unavailable,
-    /// The body is not JSON by its media type.
+    /// The body is not JSON by its media type, or is compressed in a way that is not read.
     UnsupportedMediaType,
 }
 
@@ -123,7 +123,7 @@ impl Kind {
             Self::TooSlow => "The request did not come in time",
             Self::Unauthenticated => "A token is needed",
             Self::Unavailable => "Nothing can be served now",
-            Self::UnsupportedMediaType => "The body has to be JSON",
+            Self::UnsupportedMediaType => "The body is not readable JSON by its headers",
         }
     }
 }
@@ -297,6 +297,7 @@ impl From<ServeError> for Problem {
             ServeErrorKind::TooMany { retry_after } => (Kind::TooMany, Some(retry_after)),
             ServeErrorKind::TooSlow => (Kind::TooSlow, None),
             ServeErrorKind::Unauthenticated => (Kind::Unauthenticated, None),
+            ServeErrorKind::UnsupportedEncoding => (Kind::UnsupportedMediaType, None),
         };
         let mut problem = Self::new(kind, message);
         if let Some(place) = param {

@@ -12,14 +12,14 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
 /// A server, and what ends it.
-struct Server {
+pub(crate) struct Server {
     address: SocketAddr,
     end: oneshot::Sender<()>,
     serving: JoinHandle<()>,
 }
 
 impl Server {
-    async fn start(change: impl FnOnce(&mut Config)) -> Self {
+    pub(crate) async fn start(change: impl FnOnce(&mut Config)) -> Self {
         let mut config = Config::default();
         change(&mut config);
         let environment = Environment::from_iter([("", "")]);
@@ -39,11 +39,11 @@ impl Server {
         }
     }
 
-    async fn connect(&self) -> TcpStream {
+    pub(crate) async fn connect(&self) -> TcpStream {
         TcpStream::connect(self.address).await.unwrap()
     }
 
-    async fn end(self) {
+    pub(crate) async fn end(self) {
         self.end.send(()).unwrap();
         let ended = tokio::time::timeout(PATIENCE, self.serving).await;
         ended.expect("it ends in time").unwrap();
@@ -58,7 +58,7 @@ async fn asked(stream: &mut TcpStream, request: &str) -> String {
 }
 
 /// An answer with its body; nothing if the connection ends before.
-async fn answer(stream: &mut TcpStream) -> String {
+pub(crate) async fn answer(stream: &mut TcpStream) -> String {
     let mut read = Vec::new();
     let reading = async {
         while !is_whole(&read) {

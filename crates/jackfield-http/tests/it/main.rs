@@ -7,5 +7,6 @@
 )]
 
 mod api_bytes;
+mod bodies;
 mod connections;
 mod program;

@@ -55,6 +55,7 @@ pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
         ServeErrorKind::Unauthenticated,
         ServeErrorKind::Unavailable,
         ServeErrorKind::Unsupported,
+        ServeErrorKind::UnsupportedEncoding,
     ]);
     kinds
 }

@@ -54,6 +54,7 @@ pub(crate) fn all() -> Vec<ServeErrorKind> {
         ServeErrorKind::Unauthenticated,
         ServeErrorKind::Unavailable,
         ServeErrorKind::Unsupported,
+        ServeErrorKind::UnsupportedEncoding,
     ];
     own.into_iter().chain(KINDS.map(failed)).collect()
 }
