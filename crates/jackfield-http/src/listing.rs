@@ -8,8 +8,10 @@ use axum::extract::{Query, State};
 use axum::response::Response;
 use http::HeaderMap;
 use jackfield_dialect_claude::models as claude;
+use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_dialect_openai::models as openai;
 use jackfield_domain::listing::ListedModel;
+use jackfield_domain::request::ModelRef;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -20,7 +22,23 @@ use crate::router::{self, Named, Refusal};
 
 /// What providers said last, and when.
 #[derive(Debug, Default)]
-pub(crate) struct Listed(Mutex<Option<(Instant, Arc<Vec<ListedModel>>)>>);
+pub(crate) struct Listed(Mutex<Option<(Instant, Arc<Models>)>>);
+
+/// The models that clients may name.
+#[derive(Debug, Default)]
+pub(crate) struct Models {
+    /// What each provider says that it has; a provider that does not say is not in it.
+    by_provider: BTreeMap<Arc<str>, Vec<ListedModel>>,
+    /// The list for clients.
+    pub(crate) listed: Vec<ListedModel>,
+}
+
+impl Models {
+    fn of(&self, model: &ModelRef) -> Option<&ListedModel> {
+        let mut known = self.by_provider.get(&model.provider).into_iter().flatten();
+        known.find(|known| known.id == model.model)
+    }
+}
 
 /// `GET /v1/models`
 pub(crate) async fn all(
@@ -31,9 +49,11 @@ pub(crate) async fn all(
     gateway.asker(&headers)?;
     let models = gateway.listed().await;
     let body = if is_claude(&headers) {
-        claude::page(&models, &|name| query.get(name).cloned())?
+        claude::page(&models.listed, &|name| query.get(name).cloned())?
     } else {
-        openai::to_wire(&models, MADE).to_string().into_bytes()
+        openai::to_wire(&models.listed, MADE)
+            .to_string()
+            .into_bytes()
     };
     Ok(router::json(body))
 }
@@ -45,11 +65,19 @@ pub(crate) async fn one(
     headers: HeaderMap,
 ) -> Result<Response, Refusal> {
     gateway.asker(&headers)?;
-    gateway.model(&name)?;
+    let asked = gateway.model(&name)?;
     let models = gateway.listed().await;
-    let known = models.iter().find(|model| *model.id == *name).cloned();
-    // What a provider does not tell of, it may have all the same.
-    let model = known.unwrap_or_else(|| ListedModel::new(name));
+    let is_default = asked == gateway.shared.config.options.model;
+    let known = models.of(&asked).cloned();
+    if known.is_none() && !is_default && models.by_provider.contains_key(&asked.provider) {
+        let message = format!("`{}` lists no model `{}`", asked.provider, asked.model);
+        return Err(ServeError::new(ServeErrorKind::NoSuchModel, message).into());
+    }
+    // A provider that does not list its models may have it all the same.
+    let model = ListedModel {
+        id: name.as_str().into(),
+        ..known.unwrap_or_else(|| ListedModel::new(""))
+    };
     let body = if is_claude(&headers) {
         claude::one(&model)
     } else {
@@ -61,7 +89,7 @@ pub(crate) async fn one(
 impl Gateway {
     /// The models that clients may name: the aliases first, then what each provider with a key says that it
     /// has. A provider that cannot be asked is left out.
-    pub(crate) async fn listed(&self) -> Arc<Vec<ListedModel>> {
+    pub(crate) async fn listed(&self) -> Arc<Models> {
         let mut listed = self.shared.listed.0.lock().await;
         if let Some((at, models)) = &*listed
             && at.elapsed() < FRESH
@@ -76,40 +104,47 @@ impl Gateway {
             let engine = self.shared.kept.clone();
             asking.spawn(async move {
                 let asked = tokio::time::timeout(PATIENCE, engine.models(&provider)).await;
-                let models = match asked {
-                    Ok(Some(Ok(models))) => models,
+                match asked {
+                    Ok(Some(Ok(models))) => Some((provider, models)),
                     Ok(Some(Err(error))) => {
                         tracing::debug!(%provider, %error, "a provider does not list its models");
-                        Vec::new()
+                        None
                     }
-                    Ok(None) | Err(_) => Vec::new(),
-                };
-                (provider, models)
+                    Ok(None) | Err(_) => None,
+                }
             });
         }
-        let mut by_provider: BTreeMap<Arc<str>, Vec<ListedModel>> =
-            asking.join_all().await.into_iter().collect();
+        let answers = asking.join_all().await.into_iter().flatten();
+        let mut models = Models {
+            by_provider: answers.collect(),
+            listed: Vec::new(),
+        };
         let chosen = &config.options.model;
-        let asked = by_provider.entry(Arc::clone(&chosen.provider)).or_default();
-        if !asked.iter().any(|model| model.id == chosen.model) {
-            asked.insert(0, ListedModel::new(Arc::clone(&chosen.model)));
-        }
+        let is_unlisted = models.of(chosen).is_none();
+        let chosen = is_unlisted.then(|| {
+            (
+                &chosen.provider,
+                ListedModel::new(Arc::clone(&chosen.model)),
+            )
+        });
         let full = |provider: &str, model: &ListedModel| ListedModel {
             id: format!("{provider}/{}", model.id).into(),
             ..model.clone()
         };
-        let of = |provider: &str, name: &str| {
-            let mut known = by_provider.get(provider).into_iter().flatten();
-            known.find(|model| *model.id == *name).cloned()
-        };
         let aliases = config.aliases.iter().map(|(alias, model)| ListedModel {
             id: Arc::clone(alias),
-            ..of(&model.provider, &model.model).unwrap_or_else(|| ListedModel::new(""))
+            ..models
+                .of(model)
+                .cloned()
+                .unwrap_or_else(|| ListedModel::new(""))
         });
-        let own = by_provider
+        let chosen = chosen.iter().map(|(provider, model)| full(provider, model));
+        let own = models
+            .by_provider
             .iter()
             .flat_map(|(provider, models)| models.iter().map(|model| full(provider, model)));
-        let models: Arc<Vec<ListedModel>> = Arc::new(aliases.chain(own).collect());
+        models.listed = aliases.chain(chosen).chain(own).collect();
+        let models = Arc::new(models);
         *listed = Some((Instant::now(), Arc::clone(&models)));
         models
     }

@@ -83,7 +83,7 @@ pub(crate) async fn models(
 ) -> Json<ModelList> {
     let config = &gateway.shared.config;
     let listed = gateway.listed().await;
-    let models = listed.iter().map(|model| {
+    let models = listed.listed.iter().map(|model| {
         let alias_of = config.aliases.get(&model.id).map(words::model);
         ModelView::of(model, alias_of)
     });
