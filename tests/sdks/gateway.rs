@@ -16,8 +16,13 @@ pub(crate) struct Gateway {
 impl Gateway {
     /// Starts one in front of this vendor.
     pub(crate) async fn start(wire: Wire, upstream: &Upstream) -> Self {
+        Self::start_with(wire, upstream, "").await
+    }
+
+    /// The same, with more in its configuration.
+    pub(crate) async fn start_with(wire: Wire, upstream: &Upstream, more: &str) -> Self {
         let text = format!(
-            "model = \"fast\"\n{}{CONFIGURATION}",
+            "model = \"fast\"\n{}{more}{CONFIGURATION}",
             wire.configuration(&upstream.base_url())
         );
         let serve = jackfield(["serve", "--bind", "127.0.0.1:0"]).configured(text);

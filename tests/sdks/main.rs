@@ -14,6 +14,7 @@
     reason = "a slice that cannot go on has to fail the test, and what its script says is shown with that"
 )]
 
+mod agents;
 mod breaking;
 mod cases;
 mod chat;

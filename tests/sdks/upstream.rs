@@ -29,6 +29,14 @@ impl Wire {
         }
     }
 
+    /// The model that the gateway asks, by its full name.
+    pub(crate) const fn model(self) -> &'static str {
+        match self {
+            Self::Chat | Self::Responses => "openai/gpt-6.2-sol",
+            Self::Claude => "claude/claude-opus-5-5",
+        }
+    }
+
     /// The gateway's configuration for a server at this address.
     pub(crate) fn configuration(self, base_url: &str) -> String {
         match self {
@@ -86,14 +94,23 @@ impl Upstream {
             *count += 1;
             turn
         });
+        Self {
+            gate,
+            said,
+            ..Self::scripted(wire, script).await
+        }
+    }
+
+    /// Starts one with a script of its own.
+    pub(crate) async fn scripted(wire: Wire, script: Script) -> Self {
         let server = match wire {
             Wire::Claude => Server::Claude(ScriptedClaude::start(script).await),
             Wire::Chat | Wire::Responses => Server::OpenAi(ScriptedOpenAi::start(script).await),
         };
         Self {
-            gate,
+            gate: Gate::new(),
             server,
-            said,
+            said: Arc::default(),
             wire,
         }
     }

@@ -1,4 +1,4 @@
-//! The slices with the vendors' SDKs, those of `tests/sdks`, in front of the gateway.
+//! The slices with the vendors' SDKs and with coding agents, those of `tests/sdks`, in front of the gateway.
 
 use std::path::Path;
 use std::time::Instant;
@@ -6,9 +6,10 @@ use std::time::Instant;
 use super::install;
 use crate::run;
 
-/// Installs the SDKs, and runs the slices with them.
+/// Installs the SDKs and the agents, and runs the slices with them.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install::node(root, "tests/sdks")?;
+    let agents = install::node(root, "tests/agents")?;
     let python = install::python(root, "tests/python/requirements.txt")?;
     // The slices start what is built here.
     run::succeed(&mut run::cargo(
@@ -18,6 +19,7 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
     let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
     test.args(["--features", "sdks", "--test", "sdks"])
+        .env("JACKFIELD_SDKS_AGENTS", agents)
         .env("JACKFIELD_SDKS_NODE", node)
         .env("JACKFIELD_SDKS_PYTHON", python);
     run::succeed(&mut test)?;

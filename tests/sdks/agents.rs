@@ -1,0 +1,189 @@
+//! Real coding agents in front of the gateway: Codex and Claude Code, each with a round of its own tool.
+//!
+//! `cargo xtask slices` installs them from npm as `tests/agents` pins them, and says where in
+//! `JACKFIELD_SDKS_AGENTS`. Both run without a login and reach the loopback address only.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::time::Duration;
+
+use jackfield_testservers::script::{Part, Script, Turn};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use tokio::process::Command;
+
+use crate::gateway::{Gateway, TOKEN};
+use crate::upstream::{Upstream, Wire};
+
+const WIRES: [Wire; 3] = [Wire::Claude, Wire::Chat, Wire::Responses];
+
+/// A model that calls a tool once, and answers when it has the outcome.
+fn script(call: Part) -> Script {
+    Script::by(move |asked| {
+        // The outcome, not the command that the call repeats.
+        let has_outcome = asked.last_text.contains(OUTCOME);
+        Some(if has_outcome {
+            Turn::text(ANSWER)
+        } else {
+            Turn::reply([call.clone()])
+        })
+    })
+}
+
+/// A command whose output is not in its own text.
+const COMMAND: &str = "echo tool-$((40 + 2))-ran";
+const OUTCOME: &str = "tool-42-ran";
+const ANSWER: &str = "The tool has run.";
+
+/// Runs an agent in front of a vendor's language, and checks that its tool ran and that nothing was refused.
+///
+/// `name` is the model that the agent asks for, `call` is what the model calls, and `agent` makes the command
+/// for a gateway at this address, with a home of its own.
+async fn check(
+    wire: Wire,
+    name: &str,
+    call: Part,
+    agent: impl FnOnce(&str, &Path) -> Command,
+) -> Vec<Value> {
+    let upstream = Upstream::scripted(wire, script(call)).await;
+    let alias = format!("aliases.\"{name}\" = \"{}\"\n", wire.model());
+    let gateway = Gateway::start_with(wire, &upstream, &alias).await;
+    let home = TempDir::new().expect("a folder");
+    let project = home.path().join("project");
+    fs::create_dir(&project).expect("a folder");
+    let mut agent = agent(&gateway.address, home.path());
+    agent
+        .current_dir(&project)
+        .env("HOME", home.path())
+        .env("PATH", std::env::var_os("PATH").unwrap_or_default())
+        .stdin(Stdio::null())
+        .kill_on_drop(true);
+    let ran = tokio::time::timeout(PATIENCE, agent.output()).await;
+    let ran = ran.expect("it ends in time").expect("it starts");
+    let out = String::from_utf8_lossy(&ran.stdout);
+    let err = String::from_utf8_lossy(&ran.stderr);
+    let what = format!("{name} in front of {wire:?}\n{out}\n{err}");
+    assert!(ran.status.success(), "{what}");
+    assert!(out.contains(ANSWER), "{what}");
+    assert_eq!(upstream.violations(), [""; 0], "{what}");
+    let requests = upstream.requests();
+    // As many as without a gateway: one before the tool, one behind it.
+    assert_eq!(requests.len(), 2, "{what}");
+    assert!(requests[1].to_string().contains(OUTCOME), "{what}");
+    gateway.end().await;
+    requests
+}
+
+/// Where the agents are installed.
+fn modules() -> PathBuf {
+    let folder = std::env::var_os("JACKFIELD_SDKS_AGENTS");
+    let folder = folder.expect("`cargo xtask slices` says where the agents are installed");
+    PathBuf::from(folder).join("node_modules")
+}
+
+fn codex(model: &str, address: &str, home: &Path) -> Command {
+    let folder = home.join("codex");
+    fs::create_dir(&folder).expect("a folder");
+    let configuration = format!(
+        "model = \"{model}\"\nmodel_provider = \"jackfield\"\napproval_policy = \"never\"\n\
+         sandbox_mode = \"danger-full-access\"\n[model_providers.jackfield]\nname = \"Jackfield\"\n\
+         base_url = \"http://{address}/v1\"\nwire_api = \"responses\"\nenv_key = \"JACKFIELD_TOKEN\"\n\
+         request_max_retries = 0\nstream_max_retries = 0\n[analytics]\nenabled = false\n"
+    );
+    fs::write(folder.join("config.toml"), configuration).expect("a file");
+    let mut command = Command::new(modules().join(".bin/codex"));
+    command
+        .env_clear()
+        .args(["exec", "--skip-git-repo-check", "Run the command."])
+        .env("CODEX_HOME", folder)
+        .env("JACKFIELD_TOKEN", TOKEN);
+    command
+}
+
+/// A model that Codex does not know gets plain functions, and others in a namespace.
+#[tokio::test]
+async fn codex_runs_its_tool_with_a_model_that_it_does_not_know() {
+    for wire in WIRES {
+        let call = Part::Call {
+            arguments: json!({ "cmd": COMMAND }).to_string(),
+            id: None,
+            name: "exec_command".to_owned(),
+        };
+        check(wire, "some-model", call, |address, home| {
+            codex("some-model", address, home)
+        })
+        .await;
+    }
+}
+
+/// A model that Codex knows gets all its tools in namespaces, and writes programs that call them.
+#[tokio::test]
+async fn codex_runs_its_tool_with_a_model_that_it_knows() {
+    let program = format!(
+        "const ran = await tools.exec_command({{ cmd: {} }});\ntext(ran.output);",
+        json!(COMMAND)
+    );
+    for wire in WIRES {
+        let name = "exec".to_owned();
+        let call = match wire {
+            Wire::Claude => Part::Call {
+                arguments: json!({ "input": program }).to_string(),
+                id: None,
+                name,
+            },
+            Wire::Chat | Wire::Responses => Part::TextCall {
+                id: None,
+                input: program.clone(),
+                name,
+            },
+        };
+        check(wire, "gpt-6-sol", call, |address, home| {
+            codex("gpt-6-sol", address, home)
+        })
+        .await;
+    }
+}
+
+/// The program of Claude Code, which is in a package of this platform.
+fn claude_code() -> PathBuf {
+    let folder = modules().join("@anthropic-ai");
+    let packages = fs::read_dir(&folder).expect("its packages");
+    let programs = packages.map(|package| package.expect("a package").path().join("claude"));
+    let mut programs = programs.filter(|program| program.is_file());
+    programs.next().expect("its program")
+}
+
+#[tokio::test]
+async fn claude_code_runs_its_tool() {
+    for wire in WIRES {
+        let call = Part::Call {
+            arguments: json!({ "command": COMMAND, "description": "Runs it" }).to_string(),
+            id: None,
+            name: "Bash".to_owned(),
+        };
+        let model = "claude-opus-5-5";
+        check(wire, model, call, |address, home| {
+            let mut command = Command::new(claude_code());
+            command
+                .env_clear()
+                .args(["-p", "Run the command.", "--allowedTools", "Bash"])
+                .args(["--setting-sources", "user"])
+                .env("ANTHROPIC_API_KEY", "")
+                .env("ANTHROPIC_AUTH_TOKEN", TOKEN)
+                .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
+                .env("ANTHROPIC_MODEL", model)
+                .env("ANTHROPIC_SMALL_FAST_MODEL", model)
+                .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+                .env("CLAUDE_CONFIG_DIR", home.join("claude"))
+                .env("DISABLE_AUTOUPDATER", "1")
+                .env("DISABLE_ERROR_REPORTING", "1")
+                .env("DISABLE_TELEMETRY", "1");
+            command
+        })
+        .await;
+    }
+}
+
+/// How long an agent may take for both of its requests.
+const PATIENCE: Duration = Duration::from_secs(90);
