@@ -157,6 +157,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("serve.limits.drain", time(serve.drain)),
         ("serve.limits.header_time", time(serve.header_time)),
         ("serve.limits.headers", json!(serve.headers)),
+        ("serve.limits.recovered_turns", json!(serve.recovered_turns)),
         ("serve.limits.streams", json!(serve.streams)),
         ("serve.limits.tools", json!(serve.tools)),
         ("serve.limits.whole_reply", time(serve.whole_reply)),

@@ -64,6 +64,9 @@ pub struct ServeLimits {
     pub header_time: Duration,
     /// How many headers a request has.
     pub headers: usize,
+    /// How many turns that were left open go on at once, besides those of requests; more go on one after
+    /// another.
+    pub recovered_turns: usize,
     /// How many requests are answered at once; more are told to come again.
     pub streams: usize,
     /// How many tools a request brings.
@@ -174,6 +177,7 @@ impl Default for ServeLimits {
             drain: Duration::from_secs(25),
             header_time: Duration::from_secs(30),
             headers: 100,
+            recovered_turns: 256,
             streams: 2048,
             tools: 1024,
             // As long as the vendors' own clients wait (`openai` and `anthropic` for Python, 2026-11).

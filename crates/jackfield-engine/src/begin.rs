@@ -215,7 +215,7 @@ impl Engine {
     }
 
     /// Tells a turn that is there, whoever drives it, from its opening on: for the segment whose answer is
-    /// owed.
+    /// owed. One that was left at work is taken up before others, if there is a keeper.
     ///
     /// # Errors
     ///
@@ -245,6 +245,7 @@ impl Engine {
         if !facts.any(opens) {
             return Err(EngineError::NoSuchTurn { session, turn });
         }
+        self.take_up_first_of(&session, &turn, loaded);
         let watcher = self.watcher_of(&session, &turn, &loaded.steps);
         Ok(Begun {
             problems: Vec::new(),

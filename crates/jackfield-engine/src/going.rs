@@ -15,6 +15,8 @@ use crate::error::EngineError;
 #[derive(Debug, Default)]
 pub(crate) struct Going {
     is_draining: AtomicBool,
+    /// Those of the turns that a keeper took up.
+    pub(crate) kept: TaskTracker,
     /// What is still to be kept of answers that were written whole.
     pub(crate) receipts: TaskTracker,
     stop: CancellationToken,
@@ -89,6 +91,12 @@ impl Engine {
     #[must_use]
     pub fn under_way(&self) -> usize {
         self.shared.going.turns.len()
+    }
+
+    /// How many of those were taken up by a keeper, which bounds them by itself.
+    #[must_use]
+    pub fn kept_under_way(&self) -> usize {
+        self.shared.going.kept.len()
     }
 
     /// Whether the engine is being drained: no turn begins any more.

@@ -1,6 +1,6 @@
 //! Keeping: taking up by itself what other processes left, and what waited and has its answer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::fmt;
 use std::pin::pin;
 use std::sync::Arc;
@@ -12,11 +12,13 @@ use jackfield_domain::session::Session;
 use jackfield_domain::time::WallTime;
 use jackfield_domain::tool_loop::LONGEST_SLEEP;
 use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::oneshot;
 use tokio::task::{Id, JoinError, JoinHandle, JoinSet};
 use tokio::time::Instant;
 
 use crate::engine::Engine;
 use crate::error::EngineError;
+use crate::news::{News, Observer};
 use crate::noticed::Notice;
 use crate::perform::chain;
 use crate::resume::{Driven, ResumeSession, is_cancelled};
@@ -24,7 +26,8 @@ use crate::resume::{Driven, ResumeSession, is_cancelled};
 /// How sessions are kept.
 #[derive(Clone, Debug)]
 pub struct KeeperOptions {
-    /// How many turns are taken up at once; at least one.
+    /// How many of the turns that it takes up may be under way at once; at least one. Turns that clients
+    /// ask for go first, and are taken up even if there are as many.
     pub at_once: usize,
     /// What may run today. It can only take away from what a turn was set up with.
     pub policy: Policy,
@@ -38,7 +41,7 @@ impl KeeperOptions {
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
         Self {
-            at_once: 8,
+            at_once: 256,
             every: Duration::from_secs(1),
             policy,
         }
@@ -86,7 +89,10 @@ impl Engine {
             engine: self.clone(),
             left: BTreeMap::new(),
             options,
+            queue: VecDeque::new(),
             running: BTreeMap::new(),
+            sessions: BTreeSet::new(),
+            starting: JoinSet::new(),
             tasks: JoinSet::new(),
             tell: Box::new(tell),
         };
@@ -103,7 +109,13 @@ struct Keeping {
     /// What was taken up and could not be driven.
     left: BTreeMap<SessionId, Left>,
     options: KeeperOptions,
+    /// What was due at the last look, and is not taken up yet.
+    queue: VecDeque<SessionId>,
     running: BTreeMap<Id, SessionId>,
+    /// The sessions of `running`.
+    sessions: BTreeSet<SessionId>,
+    /// One for each turn that is being taken up: ends when the turn's first step is committed.
+    starting: JoinSet<()>,
     tasks: JoinSet<Result<Driven, EngineError>>,
     tell: Box<dyn FnMut(Kept) + Send>,
 }
@@ -122,6 +134,7 @@ impl Keeping {
             let sleep = self.take_up().await;
             tokio::select! {
                 Some(joined) = self.tasks.join_next_with_id() => self.joined(joined),
+                Some(_) = self.starting.join_next() => {}
                 Some(Ok(called)) = self.called.join_next() => {
                     self.left.remove(&called);
                 }
@@ -141,57 +154,89 @@ impl Keeping {
         match noticed {
             Ok(Notice::Delivered(session)) => _ = self.left.remove(&session),
             // Whatever was missed: what is due is looked at in any case.
-            Ok(Notice::LetGo) | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
+            Ok(Notice::LetGo | Notice::Wanted) | Err(RecvError::Closed | RecvError::Lagged(_)) => {}
         }
     }
 
-    /// Takes up what is due and may be taken up now; says how long there is nothing to do by itself.
+    /// Takes up what may be taken up now; says how long there is nothing to do by itself.
     async fn take_up(&mut self) -> Duration {
-        let every = self.options.every;
         if self.engine.is_draining() {
             return LONGEST_SLEEP;
         }
-        let free = self.options.at_once.max(1).saturating_sub(self.tasks.len());
-        if free == 0 {
-            return LONGEST_SLEEP;
+        for session in self.engine.shared.noticed.take_wanted() {
+            if self.may_start(&session) {
+                self.start(session);
+            }
         }
+        loop {
+            while self.has_room()
+                && self.starting.len() < MOST_STARTING
+                && let Some(session) = self.queue.pop_front()
+            {
+                if self.may_start(&session) {
+                    self.start(session);
+                }
+            }
+            if !self.queue.is_empty() || !self.has_room() {
+                // Until a turn is over, or has been taken up.
+                return LONGEST_SLEEP;
+            }
+            if let Some(sleep) = self.look().await {
+                return sleep;
+            }
+        }
+    }
+
+    /// Queues what is due and may be taken up; if nothing is, says how long that holds.
+    async fn look(&mut self) -> Option<Duration> {
+        let every = self.options.every;
         let at = Instant::now();
         // What has not been due for so long is over, or gone.
         self.left.retain(|_, left| at < left.until + LONGEST_PAUSE);
         let now = self.engine.shared.clock.now().wall;
-        // What is left alone may still be due; it must not stand before the others.
-        let most = free + self.left.len();
+        // What is left alone or being taken up may still be due; it must not stand before the others.
+        let most = PAGE + self.left.len() + self.running.len();
         let due = match self.engine.shared.journal.due(now, most).await {
             Ok(due) => due,
             Err(error) => {
                 tracing::warn!(error = %chain(&error), "what is due cannot be read; trying again");
-                return AFTER_AN_ERROR.max(every);
+                return Some(AFTER_AN_ERROR.max(every));
             }
         };
-        let mut free = free;
-        for session in due.sessions {
-            let is_left = self.left.get(&session).is_some_and(|left| at < left.until);
-            let is_running = self.running.values().any(|running| *running == session);
-            if free > 0 && !is_left && !is_running {
-                free -= 1;
-                self.start(session);
-            }
-        }
-        if free == 0 {
-            return LONGEST_SLEEP;
+        let sessions = due.sessions.into_iter();
+        self.queue = sessions.filter(|session| self.may_start(session)).collect();
+        if !self.queue.is_empty() {
+            return None;
         }
         let next = due.next.map(|next| until(next, now));
-        next.filter(|next| !next.is_zero())
-            .unwrap_or(every)
-            .min(every)
+        let next = next.filter(|next| !next.is_zero());
+        Some(next.unwrap_or(every).min(every))
+    }
+
+    /// Whether one more turn may be under way.
+    fn has_room(&self) -> bool {
+        self.tasks.len() < self.options.at_once.max(1)
+    }
+
+    /// Whether a session is not left alone, and not driven here.
+    fn may_start(&self, session: &SessionId) -> bool {
+        let at = Instant::now();
+        let is_left = self.left.get(session).is_some_and(|left| at < left.until);
+        let is_driven = || self.engine.shared.occupied.driven(session).is_some();
+        !is_left && !self.sessions.contains(session) && !is_driven()
     }
 
     fn start(&mut self, session: SessionId) {
         let (engine, policy) = (self.engine.clone(), self.options.policy.clone());
         let resume = ResumeSession::new(session.clone(), policy);
+        let (commits, committed) = oneshot::channel();
         let task = self
             .tasks
-            .spawn(async move { engine.keep_on(resume).await });
+            .spawn(async move { engine.keep_on(resume, Starting(Some(commits))).await });
+        // What takes longer does not compute: it waits, such as for a tool server that starts.
+        let started = tokio::time::timeout(LONGEST_START, committed);
+        self.starting.spawn(async move { _ = started.await });
+        self.sessions.insert(session.clone());
         self.running.insert(task.id(), session);
     }
 
@@ -206,6 +251,7 @@ impl Keeping {
         let Some(session) = self.running.remove(&id) else {
             return;
         };
+        self.sessions.remove(&session);
         let is_theirs = matches!(
             driven,
             Some(Err(
@@ -247,11 +293,13 @@ impl Keeping {
 
 impl Engine {
     /// Takes up a session for a keeper.
-    async fn keep_on(&self, resume: ResumeSession) -> Result<Driven, EngineError> {
-        let driven = pin!(async {
-            let mut nobody = ();
-            self.resume_existing(resume, &mut nobody).await
-        });
+    async fn keep_on(
+        &self,
+        resume: ResumeSession,
+        mut starting: Starting,
+    ) -> Result<Driven, EngineError> {
+        let _kept = self.shared.going.kept.token();
+        let driven = pin!(self.resume_existing(resume, &mut starting));
         let driven = self.shared.going.unless_stopped(driven).await;
         let driven = driven.unwrap_or(Err(EngineError::Draining));
         if let Ok(Driven::Over(report)) = &driven
@@ -284,6 +332,16 @@ impl Engine {
     }
 }
 
+/// Watches a turn that is being taken up: news of it says that its first step is committed. What it holds is
+/// dropped then, or with the turn.
+struct Starting(Option<oneshot::Sender<()>>);
+
+impl Observer for Starting {
+    fn tell(&mut self, _news: News<'_>) {
+        self.0 = None;
+    }
+}
+
 /// How long it is until then; nothing, if that is past.
 fn until(then: WallTime, now: WallTime) -> Duration {
     then.since(now)
@@ -291,6 +349,13 @@ fn until(then: WallTime, now: WallTime) -> Duration {
 
 /// How many parked sessions are listened to at once; those beyond are looked at when their pause is over.
 const MOST_CALLED: usize = 64;
+/// How many turns are taken up at once: read, folded, and committed as taken up. That is what computes; new
+/// requests go on beside it.
+const MOST_STARTING: usize = 8;
+/// How long a turn may take to be taken up until the next one need not wait for it.
+const LONGEST_START: Duration = Duration::from_millis(250);
+/// How many sessions are read at once of those that are due.
+const PAGE: usize = 256;
 /// How long a session is left alone that could not be driven; twice as long each time.
 const AFTER_AN_ERROR: Duration = Duration::from_secs(1);
 /// How long a session is left alone at most, and one that is parked in any case.

@@ -46,6 +46,7 @@ mod sessions;
 mod settled;
 mod today;
 mod validate;
+mod wanted;
 mod watch;
 mod writes;
 

@@ -157,10 +157,14 @@ pub(crate) fn slot(gateway: &Gateway) -> Result<OwnedSemaphorePermit, ServeError
 }
 
 /// Whether one more turn may begin. Turns go on whose clients went away, and such that nobody waits for: of
-/// those, too, there are no more at once than requests that are answered.
+/// those, too, there are no more at once than requests that are answered. Turns that were recovered have a
+/// limit of their own, and keep no request out.
 pub(crate) fn room(gateway: &Gateway) -> Result<(), ServeError> {
     let most = gateway.shared.config.serve.limits.streams;
-    let under_way = [true, false].map(|is_kept| gateway.engine_of(is_kept).under_way());
+    let under_way = [true, false].map(|is_kept| {
+        let engine = gateway.engine_of(is_kept);
+        engine.under_way().saturating_sub(engine.kept_under_way())
+    });
     if under_way.iter().sum::<usize>() < most {
         return Ok(());
     }

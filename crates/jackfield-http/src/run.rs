@@ -173,8 +173,11 @@ fn raise_open_files() {
 }
 
 fn keep(gateway: &Gateway, engine: &Engine) -> Keeper {
-    let policy = gateway.policy().clone();
-    engine.keep(KeeperOptions::new(policy), |kept| {
+    let options = KeeperOptions {
+        at_once: gateway.shared.config.serve.limits.recovered_turns,
+        ..KeeperOptions::new(gateway.policy().clone())
+    };
+    engine.keep(options, |kept| {
         let Kept { driven, session } = kept;
         match driven {
             Ok(driven) => {

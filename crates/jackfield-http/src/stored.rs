@@ -51,7 +51,14 @@ pub(crate) async fn show(
 ) -> Result<Response, Refusal> {
     let kept = found(&gateway, &headers, &id).await?;
     match query.get("stream").map(String::as_str) {
-        None | Some("false") => Ok(router::json(kept.body())),
+        None | Some("false") => {
+            if !kept.is_over() {
+                let engine = gateway.engine();
+                let asked = engine.take_up_first(&kept.session, &kept.turn).await;
+                asked.map_err(|error| of_engine(&error))?;
+            }
+            Ok(router::json(kept.body()))
+        }
         Some("true") => stream(&gateway, kept, &query, &extensions).await,
         Some(_) => Err(invalid("stream", "it is `true` or `false`").into()),
     }

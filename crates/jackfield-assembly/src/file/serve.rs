@@ -61,6 +61,7 @@ fn limits(limits: &mut ServeLimits, mut section: Section<'_>) {
     section.set("drain", duration, &mut limits.drain);
     section.set("header_time", duration, &mut limits.header_time);
     section.set("headers", number, &mut limits.headers);
+    section.set("recovered_turns", number, &mut limits.recovered_turns);
     section.set("streams", number, &mut limits.streams);
     section.set("tools", number, &mut limits.tools);
     section.set("whole_reply", duration, &mut limits.whole_reply);

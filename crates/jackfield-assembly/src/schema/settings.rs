@@ -275,6 +275,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "How many headers a request has",
     ),
     entry(
+        "serve.limits.recovered_turns",
+        Whole(1),
+        "How many turns that were left open go on at once; more wait",
+    ),
+    entry(
         "serve.limits.streams",
         Whole(1),
         "How many requests are answered at once; more are told to come again",

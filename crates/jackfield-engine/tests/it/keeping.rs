@@ -14,8 +14,8 @@ use jackfield_domain::time::WallTime;
 use jackfield_domain::tool::Safety;
 use jackfield_domain::wait::{Answer, Approval, CancelCause, DeliveryBody, Wait, WaitEnd};
 use jackfield_engine::{
-    Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession, SendMessage,
-    ServerTools,
+    Disconnect, Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, ResumeSession,
+    SendMessage, ServerTools,
 };
 use jackfield_ports::journal::{Delivered, Journal};
 use jackfield_ports::toolbox::Toolbox;
@@ -57,7 +57,7 @@ fn done() -> impl Toolbox {
     tool
 }
 
-fn named(name: &str) -> SessionId {
+pub(crate) fn named(name: &str) -> SessionId {
     SessionId::parse(name).expect("a valid id")
 }
 
@@ -104,7 +104,7 @@ async fn crash(journal: &Arc<MemoryJournal>, session: &SessionId) {
 }
 
 /// What the end of its owner does to a session.
-async fn let_go(journal: &MemoryJournal, session: &SessionId) {
+pub(crate) async fn let_go(journal: &MemoryJournal, session: &SessionId) {
     let epoch = journal.own(session).await.expect("nobody else is there");
     journal.release(session, epoch).await.expect("let go");
 }
@@ -220,6 +220,22 @@ async fn an_answer_is_heard_at_once_and_nothing_is_touched_before() {
             .len()
             > steps.len()
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_only_waits_is_not_touched_because_its_client_asks_for_it() {
+    let (journal, engine) = by_one_clock();
+    left_waiting(&journal, &engine).await;
+    let (_keeper, mut kept) = keep(&engine, allows());
+    let steps = journal.load(&session()).await.expect("a session").steps;
+    let turn = TurnId::derive(&session(), 1);
+    let session_id = session();
+    let attended = engine.attend(&session_id, &turn, 0, Disconnect::Finish);
+    let _attended = attended.await.expect("the turn is there");
+    let kept = tokio::time::timeout(Duration::from_secs(3600), kept.recv()).await;
+    assert!(kept.is_err(), "it was taken up: {kept:?}");
+    let after = journal.load(&session()).await.expect("a session").steps;
+    assert_eq!(after, steps);
 }
 
 #[tokio::test(start_paused = true)]

@@ -25,6 +25,7 @@ mod offering;
 mod ordering;
 mod patterns;
 mod plain_schemas;
+mod recovering;
 mod resuming;
 mod retaining;
 mod retrying;

@@ -30,6 +30,7 @@ pub(super) async fn collect(
     mode: Mode,
 ) -> Result<Response, Problem> {
     let engine = gateway.engine();
+    engine.take_up_first(&session, &turn).await?;
     let loaded = engine.load(&session).await?;
     let facts = loaded.steps.iter().flat_map(|step| &step.facts);
     let opens =

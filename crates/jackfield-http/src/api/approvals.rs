@@ -181,6 +181,9 @@ async fn deliver(
     let by = format!("{}, by the API", asker.name);
     match engine.deliver(&asked.session, id, by, body).await? {
         Delivered::Accepted | Delivered::AlreadyThere => {
+            if let Some(turn) = &asked.turn {
+                engine.take_up_first(&asked.session, turn).await?;
+            }
             let now = find(gateway, asker, asked.wait.id.as_str()).await?;
             Ok(Json(ApprovalView::of(&now)))
         }

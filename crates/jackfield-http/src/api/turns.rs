@@ -203,6 +203,7 @@ pub(crate) async fn cancel(
     let by = Arc::clone(&own.asker.principal);
     // That it is there already is as good.
     let _delivered = engine.deliver(&own.session, id, by, body).await?;
+    engine.take_up_first(&own.session, &turn).await?;
     let mut watcher = engine.watch(own.session.clone(), Cursor::START).await?;
     let mut events = Events::of_turn(own.session.clone());
     let over = async {
