@@ -26,6 +26,7 @@ mod named;
 mod owners;
 mod parked;
 mod random;
+mod recovering;
 mod served;
 mod started;
 mod table;

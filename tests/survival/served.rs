@@ -64,15 +64,7 @@ impl Gateway {
     pub(crate) async fn ask(&mut self, request: &Asking, kill: Option<Duration>) -> Vec<u8> {
         let mut heard = Vec::new();
         let asking = async {
-            let mut stream = TcpStream::connect(&self.address).await.ok()?;
-            let head = format!(
-                "{}host: {}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-                request.head,
-                self.address,
-                request.body.len()
-            );
-            stream.write_all(head.as_bytes()).await.ok()?;
-            stream.write_all(&request.body).await.ok()?;
+            let mut stream = request.send(&self.address).await.ok()?;
             // A connection that breaks ends, too.
             stream.read_to_end(&mut heard).await.ok()
         };
@@ -96,6 +88,12 @@ impl Gateway {
         });
         asked.await.expect("it answers, or dies");
         heard
+    }
+
+    /// Sends a request, whose answer can be read when it comes.
+    pub(crate) async fn send(&self, request: &Asking) -> TcpStream {
+        let sent = request.send(&self.address).await;
+        sent.expect("a gateway takes requests")
     }
 
     /// Whether it has died by now, or does so at once. One that was killed does, however whole its answer is.
@@ -139,6 +137,18 @@ impl Asking {
     pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
         self.head.push_str(&format!("{name}: {value}\r\n"));
         self
+    }
+
+    async fn send(&self, address: &str) -> std::io::Result<TcpStream> {
+        let mut stream = TcpStream::connect(address).await?;
+        let head = format!(
+            "{}host: {address}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            self.head,
+            self.body.len()
+        );
+        stream.write_all(head.as_bytes()).await?;
+        stream.write_all(&self.body).await?;
+        Ok(stream)
     }
 }
 

@@ -35,27 +35,35 @@ impl World {
 
     /// A world with this in the configuration.
     pub(crate) async fn with(configuration: &str) -> Self {
+        let world = Self::scripted(Script::by(answer)).await;
+        world.configure(configuration);
+        world
+    }
+
+    /// A world whose provider says what this script says.
+    pub(crate) async fn scripted(script: Script) -> Self {
         let home = tempfile::tempdir().expect("a folder can be made");
-        let claude = ScriptedClaude::start(Script::by(answer)).await;
+        let claude = ScriptedClaude::start(script).await;
         let world = Self { claude, home };
-        let folder = world.path(".config/jackfield");
-        fs::create_dir_all(&folder).expect("the home can be written");
+        fs::create_dir_all(world.configuration()).expect("the home can be written");
         fs::create_dir(world.path("project")).expect("the home can be written");
-        let provider = format!(
-            "providers.claude.base_url = \"{}\"",
-            world.claude.base_url()
-        );
-        let write = |name: &str, text: String| {
-            fs::write(folder.join(name), text).expect("the home can be written");
-        };
-        write("jackfield.toml", format!("{provider}\n{configuration}\n"));
+        world.configure("");
         let bank = json!({
             "command": beside("scripted-mcp"), "args": [world.path("bank.json")], "trust": true,
         });
         let servers = json!({ "mcpServers": { "bank": bank } });
-        write("mcp-servers.json", servers.to_string());
+        let file = world.configuration().join("mcp-servers.json");
+        fs::write(file, servers.to_string()).expect("the home can be written");
         world.bank_takes(Duration::from_millis(15));
         world
+    }
+
+    /// From the next start of the program on, this is in the configuration.
+    pub(crate) fn configure(&self, configuration: &str) {
+        let provider = self.claude.base_url();
+        let text = format!("providers.claude.base_url = \"{provider}\"\n{configuration}\n");
+        let file = self.configuration().join("jackfield.toml");
+        fs::write(file, text).expect("the home can be written");
     }
 
     /// From its next start on, every call of the bank takes this long after it has done its work.
@@ -169,6 +177,10 @@ impl World {
                 None => drop(fs::remove_file(path)),
             }
         }
+    }
+
+    fn configuration(&self) -> PathBuf {
+        self.path(".config/jackfield")
     }
 
     fn effects_file(&self) -> PathBuf {

@@ -393,6 +393,22 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         test: "keeping::a_parked_session_is_told_once_and_does_not_keep_the_others_out",
     },
     Mutant {
+        name: "recovery-waits-for-what-waits",
+        file: "crates/jackfield-engine/src/keeper.rs",
+        from: "impl Observer for Starting {\n    fn tell(&mut self, _news: News<'_>) {\n        self.0 = None;",
+        to: "impl Observer for Starting {\n    fn tell(&mut self, _news: News<'_>) {\n        self.0 = self.0.take();",
+        package: "jackfield-engine",
+        test: "recovering::a_hundred_turns_are_under_way_before_any_of_them_is_answered",
+    },
+    Mutant {
+        name: "asking-again-waits-for-recovery",
+        file: "crates/jackfield-engine/src/begin.rs",
+        from: "self.take_up_first_of(&session, &turn, loaded);",
+        to: "",
+        package: "jackfield-engine",
+        test: "recovering::a_turn_goes_first_that_a_client_asks_for",
+    },
+    Mutant {
         name: "the-same-body-starts-a-second-turn",
         file: "crates/jackfield-engine/src/collect.rs",
         from: "self.find(&request.principal, &marks, MOST_EQUAL)",

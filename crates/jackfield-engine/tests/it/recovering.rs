@@ -22,7 +22,7 @@ use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 use crate::fixture::{OneTool, Paused, message, options, owner};
 use crate::keeping::{let_go, named};
@@ -167,8 +167,11 @@ fn first_turn(session: &SessionId) -> TurnId {
 #[tokio::test(start_paused = true)]
 async fn a_hundred_turns_are_under_way_before_any_of_them_is_answered() {
     let (model, engine) = left(100).await;
+    let started = Instant::now();
     let _keeper = engine.keep(KeeperOptions::new(options().policy), |_| {});
     assert_eq!(model.asked(100).await.len(), 100);
+    // The clock moves on only where everything waits.
+    assert_eq!(started.elapsed(), Duration::ZERO);
 }
 
 #[tokio::test(start_paused = true)]
