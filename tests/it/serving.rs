@@ -355,6 +355,7 @@ async fn a_journal_that_fails_is_told_in_each_dialect_and_needs_no_restart_when_
         let refused = gateway.post(path, body).answered().await;
         let said = refused.is(503);
         assert_eq!(said.pointer(place), Some(&json!(code)), "{said}");
+        assert_eq!(refused.header("retry-after"), "1");
         assert!(
             !refused.headers.contains_key("x-should-retry"),
             "{refused:?}"

@@ -30,6 +30,7 @@ impl Speaks {
 /// A client, and what it has of its conversation.
 pub(crate) struct Client {
     history: Vec<Value>,
+    name: String,
     speaks: Speaks,
     /// How many requests have been answered.
     answered: usize,
@@ -55,9 +56,15 @@ pub(crate) struct Heard {
 
 impl Client {
     pub(crate) fn new(speaks: Speaks) -> Self {
-        let question = json!({ "role": "user", "content": "Pay the three bills." });
+        Self::named("", speaks)
+    }
+
+    /// One of several, whose conversations are apart.
+    pub(crate) fn named(name: &str, speaks: Speaks) -> Self {
+        let question = format!("Pay the three bills.{name}");
         Self {
-            history: vec![question],
+            history: vec![json!({ "role": "user", "content": question })],
+            name: name.to_owned(),
             speaks,
             answered: 0,
             tries: 0,
@@ -69,7 +76,10 @@ impl Client {
         let request = Asking::post(self.speaks.path(), &self.body());
         let request = request.header("x-jackfield-tools", "all");
         match self.speaks {
-            Speaks::Chat => request.header("idempotency-key", &format!("bills-{}", self.answered)),
+            Speaks::Chat => {
+                let key = format!("bills{}-{}", self.name, self.answered);
+                request.header("idempotency-key", &key)
+            }
             Speaks::Messages => request
                 .header("x-stainless-retry-count", &self.tries.to_string())
                 .header("anthropic-version", "2023-06-01"),

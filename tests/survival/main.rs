@@ -18,11 +18,15 @@ mod controls;
 mod cursors;
 mod deaths;
 #[cfg(target_os = "linux")]
+mod disk;
+#[cfg(target_os = "linux")]
 mod faults;
 mod gateway;
 mod judge;
 mod kept;
 mod named;
+#[cfg(target_os = "linux")]
+mod outages;
 mod owners;
 mod parked;
 mod random;

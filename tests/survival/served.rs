@@ -63,11 +63,7 @@ impl Gateway {
     /// is killed.
     pub(crate) async fn ask(&mut self, request: &Asking, kill: Option<Duration>) -> Vec<u8> {
         let mut heard = Vec::new();
-        let asking = async {
-            let mut stream = request.send(&self.address).await.ok()?;
-            // A connection that breaks ends, too.
-            stream.read_to_end(&mut heard).await.ok()
-        };
+        let asking = exchange(&self.address, request, &mut heard);
         let (child, is_killed) = (&mut self.child, &mut self.is_killed);
         let end = async {
             match kill {
@@ -96,6 +92,17 @@ impl Gateway {
         sent.expect("a gateway takes requests")
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> String {
+        self.address.clone()
+    }
+
+    /// The id of its process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id().expect("the process has not ended")
+    }
+
     /// Whether it has died by now, or does so at once. One that was killed does, however whole its answer is.
     pub(crate) async fn has_died(&mut self) -> bool {
         // Whoever dies with an answer half written is gone before its socket is.
@@ -110,6 +117,25 @@ impl Gateway {
         let wrong = self.wrong.await.unwrap_or_default();
         over(status, Vec::new(), wrong)
     }
+}
+
+/// Sends a request to a gateway, and reads what comes until the connection ends.
+pub(crate) async fn send(address: &str, request: &Asking) -> Vec<u8> {
+    let mut heard = Vec::new();
+    let exchanged = timeout(PATIENCE, exchange(address, request, &mut heard)).await;
+    assert!(
+        exchanged.is_ok(),
+        "no end of the answer: {}",
+        String::from_utf8_lossy(&heard)
+    );
+    heard
+}
+
+/// Does so, as far as the connection goes.
+async fn exchange(address: &str, request: &Asking, heard: &mut Vec<u8>) -> Option<usize> {
+    let mut stream = request.send(address).await.ok()?;
+    // A connection that breaks ends, too.
+    stream.read_to_end(heard).await.ok()
 }
 
 /// A request. As the first version of the protocol has it, its answer ends with the connection.

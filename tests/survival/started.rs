@@ -59,6 +59,12 @@ impl Started {
         told.await.unwrap_or_else(|_| panic!("never {event}"));
     }
 
+    /// The id of its process.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn process(&self) -> u32 {
+        self.child.id().expect("the process has not ended")
+    }
+
     /// Sends it a signal, with its dash.
     pub(crate) fn signal(&self, signal: &str) {
         let id = self.child.id().expect("the process has not ended");

@@ -16,6 +16,7 @@ use tokio::process::Command;
 /// The world of one turn.
 pub(crate) struct World {
     pub(crate) claude: ScriptedClaude,
+    database: PathBuf,
     home: TempDir,
 }
 
@@ -44,7 +45,11 @@ impl World {
     pub(crate) async fn scripted(script: Script) -> Self {
         let home = tempfile::tempdir().expect("a folder can be made");
         let claude = ScriptedClaude::start(script).await;
-        let world = Self { claude, home };
+        let world = Self {
+            claude,
+            database: home.path().join("jackfield.db"),
+            home,
+        };
         fs::create_dir_all(world.configuration()).expect("the home can be written");
         fs::create_dir(world.path("project")).expect("the home can be written");
         world.configure("");
@@ -64,6 +69,14 @@ impl World {
         let text = format!("providers.claude.base_url = \"{provider}\"\n{configuration}\n");
         let file = self.configuration().join("jackfield.toml");
         fs::write(file, text).expect("the home can be written");
+    }
+
+    /// The same with the journal's file in a folder of its home that is there already.
+    pub(crate) fn keeping_in(self, folder: &str) -> Self {
+        Self {
+            database: self.path(folder).join("jackfield.db"),
+            ..self
+        }
     }
 
     /// From its next start on, every call of the bank takes this long after it has done its work.
@@ -154,7 +167,7 @@ impl World {
 
     /// The journal's file.
     pub(crate) fn database(&self) -> PathBuf {
-        self.path("jackfield.db")
+        self.database.clone()
     }
 
     /// The journal's files as they are, while nobody has them open.

@@ -274,6 +274,7 @@ impl ServeErrorKind {
         match self {
             Self::Model(failure) => crate::failure::retry_after(failure),
             Self::TooMany { retry_after } => Some(*retry_after),
+            Self::Unavailable => Some(SOON),
             Self::Busy
             | Self::Cancelled
             | Self::ClientExpired
@@ -292,9 +293,11 @@ impl ServeErrorKind {
             | Self::TooLarge
             | Self::TooSlow
             | Self::Unauthenticated
-            | Self::Unavailable
             | Self::Unsupported
             | Self::UnsupportedEncoding => None,
         }
     }
 }
+
+/// When to come again to what cannot be served now, in seconds: nobody knows how long that will be.
+const SOON: u64 = 1;

@@ -75,7 +75,7 @@ impl Ledger {
         committed
     }
 
-    /// Lets go of the session. Where that fails it stays owned until this process ends.
+    /// Lets go of the session.
     pub(crate) async fn release(&mut self) {
         self.owned.release().await;
     }

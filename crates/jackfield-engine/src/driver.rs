@@ -109,9 +109,13 @@ impl<'o> Driver<'o> {
         stay: bool,
     ) -> Result<Driven, EngineError> {
         let driven = self.drive(first, input, now, stay).await;
-        if driven.is_err() {
+        if let Err(error) = &driven {
             // Nothing may be at work any more when the next owner begins.
             self.workers.abort_all().await;
+            if error.is_of_journal() {
+                // Nobody can say when it goes on: whoever waits is not to wait for that.
+                self.speaker.break_off(chain(error).into());
+            }
         }
         self.ledger.release().await;
         driven
@@ -435,13 +439,13 @@ impl<'o> Driver<'o> {
         }
         let session = self.turn.session().clone();
         let journal = &self.shared.journal;
-        let owned = match Owned::take(journal, &session).await {
+        let owned = match Owned::take(&self.shared, &session).await {
             Ok(owned) => owned,
             Err(JournalError::Owned { .. }) => {
                 let refusal = Refusal::StaleEpoch;
                 return Err(EngineError::OwnershipLost { refusal });
             }
-            Err(error) => return Err(self.shared.unowned(error)),
+            Err(error) => return Err(self.shared.unwritten(error)),
         };
         let loaded = journal.load(&session).await?;
         let known = usize::try_from(self.ledger.position).unwrap_or(usize::MAX);

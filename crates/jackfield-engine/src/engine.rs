@@ -78,8 +78,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// The error of a session that cannot be owned; one of the journal's own is remembered.
-    pub(crate) fn unowned(&self, error: JournalError) -> EngineError {
+    /// The error of something that could not be written; that the journal failed is remembered.
+    pub(crate) fn unwritten(&self, error: JournalError) -> EngineError {
         if matches!(error, JournalError::Unreachable { .. }) {
             self.writes.failed();
         }
@@ -297,8 +297,9 @@ impl Engine {
         by: impl Into<Arc<str>> + Send,
         body: DeliveryBody,
     ) -> Result<Delivered, EngineError> {
-        let journal = &self.shared.journal;
-        let delivered = journal.deliver(session, id, by.into(), body).await?;
+        let delivered = self.shared.journal.deliver(session, id, by.into(), body);
+        let delivered = delivered.await;
+        let delivered = delivered.map_err(|error| self.shared.unwritten(error))?;
         self.shared.noticed.delivered(session);
         Ok(delivered)
     }

@@ -166,6 +166,18 @@ pub enum EngineError {
     },
 }
 
+impl EngineError {
+    /// Whether the journal is at fault, and not the session or the request: the same may go well as soon as
+    /// the journal does.
+    #[must_use]
+    pub const fn is_of_journal(&self) -> bool {
+        matches!(
+            self,
+            Self::Journal(JournalError::Unreachable { .. }) | Self::NotCommitted { .. }
+        )
+    }
+}
+
 fn list(calls: &[ToolCallId]) -> String {
     let calls: Vec<&str> = calls.iter().map(ToolCallId::as_str).collect();
     calls.join(", ")

@@ -20,6 +20,7 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::news::{News, Observer};
 use crate::noticed::Notice;
+use crate::patience::reached;
 use crate::perform::chain;
 use crate::resume::{Driven, ResumeSession, is_cancelled};
 
@@ -163,6 +164,11 @@ impl Keeping {
         if self.engine.is_draining() {
             return LONGEST_SLEEP;
         }
+        let shared = &self.engine.shared;
+        if shared.writes.fail() && self.engine.check_writable().await.is_err() {
+            // Whatever is taken up now is broken off again.
+            return AFTER_AN_ERROR;
+        }
         for session in self.engine.shared.noticed.take_wanted() {
             if self.may_start(&session) {
                 self.start(session);
@@ -270,9 +276,16 @@ impl Keeping {
         } else {
             let is_parked = matches!(driven, Some(Err(EngineError::Parked { .. })));
             let before = self.left.get(&session).map(|left| left.pause);
+            // That the journal fails is no fault of the session: it goes on as soon as the journal does.
+            let is_of_journal = matches!(&driven, Some(Err(error)) if error.is_of_journal());
+            let longest = if is_of_journal {
+                AFTER_AN_OUTAGE
+            } else {
+                LONGEST_PAUSE
+            };
             let pause = match before {
                 _ if is_parked => LONGEST_PAUSE,
-                Some(before) => (before * 2).min(LONGEST_PAUSE),
+                Some(before) => (before * 2).min(longest),
                 None => AFTER_AN_ERROR,
             };
             let until = Instant::now() + pause;
@@ -315,7 +328,8 @@ impl Engine {
     /// Waits until something is delivered to a session that is parked, or there is a cancel already.
     async fn cancelled(&self, session: &SessionId) {
         let journal = &self.shared.journal;
-        let Ok(loaded) = journal.load(session).await else {
+        let is_over = || self.is_draining();
+        let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
             return std::future::pending().await;
         };
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -325,7 +339,10 @@ impl Engine {
             return;
         }
         let seen = loaded.deliveries.len() as u64;
-        if journal.inbox(session, seen).await.is_err() {
+        if reached(is_over, || journal.inbox(session, seen))
+            .await
+            .is_err()
+        {
             // It will be looked at again when its pause is over.
             std::future::pending::<()>().await;
         }
@@ -358,5 +375,7 @@ const LONGEST_START: Duration = Duration::from_millis(250);
 const PAGE: usize = 256;
 /// How long a session is left alone that could not be driven; twice as long each time.
 const AFTER_AN_ERROR: Duration = Duration::from_secs(1);
+/// How long a session is left alone at most that the journal did not take.
+const AFTER_AN_OUTAGE: Duration = Duration::from_secs(5);
 /// How long a session is left alone at most, and one that is parked in any case.
 const LONGEST_PAUSE: Duration = Duration::from_secs(600);

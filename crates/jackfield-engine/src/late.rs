@@ -14,6 +14,7 @@ use tokio::runtime::Handle;
 use tokio::sync::Semaphore;
 
 use crate::engine::Shared;
+use crate::patience::reached;
 use crate::perform::chain;
 
 /// Where the late outcomes of a session's calls go.
@@ -67,8 +68,11 @@ impl LateTo {
         };
         let body = late::delivery(attempt, result);
         runtime.spawn(async move {
-            let delivered = shared.journal.deliver(&session, id, BY.into(), body).await;
-            match delivered {
+            let deliver = || {
+                let (id, body) = (id.clone(), body.clone());
+                shared.journal.deliver(&session, id, BY.into(), body)
+            };
+            match reached(|| shared.going.is_draining(), deliver).await {
                 Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
                 Err(error) => {
                     let error = chain(&error);

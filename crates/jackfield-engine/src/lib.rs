@@ -35,6 +35,7 @@ mod openings;
 mod options;
 mod ownership;
 mod passing;
+mod patience;
 mod perform;
 mod questions;
 mod queues;

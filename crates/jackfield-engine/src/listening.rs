@@ -17,6 +17,7 @@ use tokio::sync::Notify;
 use crate::engine::Engine;
 use crate::occupied::Progress;
 use crate::options::Disconnect;
+use crate::patience::reached;
 use crate::perform::chain;
 
 /// Who is told which turn.
@@ -309,8 +310,10 @@ impl Engine {
         if !self.shared.listening.is_unheard(turn) {
             return;
         }
-        // One that is gone, or cannot be read, has nothing to be cancelled.
-        let Ok(loaded) = self.shared.journal.load(session).await else {
+        let is_over = || self.is_draining();
+        let journal = &self.shared.journal;
+        // One that is gone, or is damaged, has nothing to be cancelled.
+        let Ok(loaded) = reached(is_over, || journal.load(session)).await else {
             return;
         };
         let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -323,22 +326,31 @@ impl Engine {
             cause: CancelCause::Asked,
             turn: turn.clone(),
         };
-        if let Err(error) = self.deliver(session, id, "nobody listens", body).await {
-            let error = chain(&error);
-            tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
+        let deliver =
+            || journal.deliver(session, id.clone(), "nobody listens".into(), body.clone());
+        match reached(is_over, deliver).await {
+            Ok(_) => self.shared.noticed.delivered(session),
+            Err(error) => {
+                let error = chain(&error);
+                tracing::warn!(%turn, %error, "a turn that nobody listens to could not be cancelled");
+            }
         }
     }
 
     /// Puts it into the journal that an answer was written whole. Lost with a crash, it is owed again.
     async fn record_written(&self, session: &SessionId, turn: &TurnId, segment: u32) {
         if let Ok(id) = DeliveryId::parse(&format!("written-{turn}-{segment}")) {
-            let by = "the client's connection".into();
-            let body = DeliveryBody::Written {
-                segment,
-                turn: turn.clone(),
-            };
             let journal = &self.shared.journal;
-            match journal.deliver(session, id, by, body).await {
+            let deliver = || {
+                let body = DeliveryBody::Written {
+                    segment,
+                    turn: turn.clone(),
+                };
+                journal.deliver(session, id.clone(), "the client's connection".into(), body)
+            };
+            // Until then it is known to this process alone. Whoever settles waits for one more try.
+            let is_over = || self.shared.going.receipts.is_closed();
+            match reached(is_over, deliver).await {
                 Ok(_) if segment == 0 => self.shared.settled.add(session.clone(), turn.clone()),
                 Ok(_) | Err(JournalError::UnknownSession { .. }) => {}
                 Err(error) => {

@@ -1,7 +1,7 @@
 //! Ownership: a session that was taken is let go of, whatever becomes of whoever took it.
 
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 
 use jackfield_domain::ids::SessionId;
@@ -9,23 +9,29 @@ use jackfield_ports::journal::{Epoch, Journal, JournalError};
 use tokio::runtime::Handle;
 use tokio::task::JoinSet;
 
+use crate::engine::Shared;
+use crate::patience::reached;
 use crate::perform::{chain, stop};
 
 /// A session that is owned. Dropping it lets go of the session, a moment later; where no runtime is left
-/// for that, the session stays owned until this process ends.
+/// for that, the session stays owned until this process ends. While the journal fails, letting go is tried
+/// again: nobody could go on with the session otherwise.
 pub(crate) struct Owned {
     epoch: Epoch,
     journal: Arc<dyn Journal>,
     session: Option<SessionId>,
+    /// The engine for which it is owned.
+    shared: Weak<Shared>,
 }
 
 impl Owned {
     /// Takes the ownership. A session that is had only after this future was dropped is let go of again.
     pub(crate) async fn take(
-        journal: &Arc<dyn Journal>,
+        shared: &Arc<Shared>,
         session: &SessionId,
     ) -> Result<Self, JournalError> {
-        let (journal, session) = (Arc::clone(journal), session.clone());
+        let (journal, session) = (Arc::clone(&shared.journal), session.clone());
+        let shared = Arc::downgrade(shared);
         Taking(Some(Box::pin(async move {
             let epoch = journal.own(&session).await?;
             let session = Some(session);
@@ -33,6 +39,7 @@ impl Owned {
                 epoch,
                 journal,
                 session,
+                shared,
             })
         })))
         .await
@@ -42,13 +49,17 @@ impl Owned {
         self.epoch
     }
 
-    /// Lets go of the session. Where that fails it stays owned until this process ends.
+    /// Lets go of the session. Where that fails it is tried again in the background.
     pub(crate) async fn release(&mut self) {
         // It is forgotten only when that is done: this future may be dropped, too.
         if let Some(session) = &self.session {
             if let Err(error) = self.journal.release(session, self.epoch).await {
+                if let Some(shared) = self.shared.upgrade() {
+                    shared.writes.failed();
+                }
                 let error = chain(&error);
-                tracing::warn!(%session, %error, "a session could not be let go of");
+                tracing::warn!(%session, %error, "a session is not let go of yet; trying again");
+                self.release_after(JoinSet::new());
             }
             self.session = None;
         }
@@ -60,14 +71,28 @@ impl Owned {
             return;
         };
         let (journal, epoch) = (Arc::clone(&self.journal), self.epoch);
+        let shared = Weak::clone(&self.shared);
         if let Ok(runtime) = Handle::try_current() {
             tasks.abort_all();
             runtime.spawn(async move {
                 stop(&mut tasks).await;
-                // Whoever dropped this may have closed the journal since: then nothing is owned any more.
-                if let Err(error) = journal.release(&session, epoch).await {
-                    let error = chain(&error);
-                    tracing::debug!(%session, %error, "a session could not be let go of");
+                // Whoever dropped the engine may have closed the journal since: then nothing is owned any more.
+                let is_over = || {
+                    shared
+                        .upgrade()
+                        .is_none_or(|shared| shared.going.is_draining())
+                };
+                match reached(is_over, || journal.release(&session, epoch)).await {
+                    // A keeper has not seen yet that there is something to do.
+                    Ok(()) => {
+                        if let Some(shared) = shared.upgrade() {
+                            shared.noticed.let_go();
+                        }
+                    }
+                    Err(error) => {
+                        let error = chain(&error);
+                        tracing::debug!(%session, %error, "a session could not be let go of");
+                    }
                 }
             });
         }

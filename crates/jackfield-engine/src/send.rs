@@ -203,12 +203,12 @@ impl Engine {
         busy: &Busy,
     ) -> Result<AtRest, EngineError> {
         loop {
-            let owned = match Owned::take(&self.shared.journal, session).await {
+            let owned = match Owned::take(&self.shared, session).await {
                 Ok(owned) => owned,
                 Err(error @ JournalError::Owned { .. }) => {
                     Box::pin(self.own_after(session, second, error)).await?
                 }
-                Err(error) => return Err(self.shared.unowned(error)),
+                Err(error) => return Err(self.shared.unwritten(error)),
             };
             let loaded = self.shared.journal.load(session).await?;
             let facts = loaded.steps.iter().flat_map(|step| &step.facts);
@@ -276,10 +276,10 @@ impl Engine {
             // That a session is let go of is told to nobody.
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(SELDOM);
-            error = match Owned::take(&self.shared.journal, session).await {
+            error = match Owned::take(&self.shared, session).await {
                 Ok(owned) => return Ok(owned),
                 Err(error @ JournalError::Owned { .. }) => error,
-                Err(error) => return Err(self.shared.unowned(error)),
+                Err(error) => return Err(self.shared.unwritten(error)),
             };
         }
     }
@@ -312,10 +312,10 @@ impl Engine {
 
     /// Takes the ownership of a session; one that another process is at work on is busy.
     pub(crate) async fn own(&self, session: &SessionId) -> Result<Owned, EngineError> {
-        match Owned::take(&self.shared.journal, session).await {
+        match Owned::take(&self.shared, session).await {
             Ok(owned) => Ok(owned),
             Err(JournalError::Owned { session }) => Err(self.busy(session).await),
-            Err(error) => Err(self.shared.unowned(error)),
+            Err(error) => Err(self.shared.unwritten(error)),
         }
     }
 }

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use jackfield_domain::fact::{Envelope, Fact, InputKind};
 use jackfield_domain::fork::{self, ForkPlace};
-use jackfield_domain::ids::{SessionId, TurnId};
+use jackfield_domain::ids::{DeliveryId, SessionId, TurnId};
 use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
+use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
 use jackfield_ports::journal::{Append, Appended, JournalError, Loaded};
 
@@ -61,7 +62,7 @@ impl Engine {
                 session: session.clone(),
             });
         }
-        Owned::take(journal, session).await?.release().await;
+        Owned::take(&self.shared, session).await?.release().await;
         Ok(())
     }
 
@@ -95,7 +96,7 @@ impl Engine {
         let Ok(session) = SessionId::parse(PROBE) else {
             return Ok(());
         };
-        match Owned::take(journal, &session).await {
+        match Owned::take(&self.shared, &session).await {
             Ok(mut owned) => {
                 owned.release().await;
                 match journal.delete(&session).await {
@@ -107,7 +108,27 @@ impl Engine {
                     Err(error) => Err(error.into()),
                 }
             }
-            Err(JournalError::Owned { .. }) => Ok(()),
+            Err(JournalError::Owned { .. }) => self.try_delivering(&session).await,
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Writes to a session that another process owns, which tries the same: that it was once owned there says
+    /// nothing of what can be written now.
+    async fn try_delivering(&self, session: &SessionId) -> Result<(), EngineError> {
+        let now = self.shared.clock.now().wall.as_millis();
+        let id = format!("probe-{}-{now}", std::process::id());
+        let Ok(id) = DeliveryId::parse(&id) else {
+            return Ok(());
+        };
+        let body = DeliveryBody::Cancel {
+            cause: CancelCause::Asked,
+            turn: TurnId::derive(session, 1),
+        };
+        let journal = &self.shared.journal;
+        match journal.deliver(session, id, "a probe".into(), body).await {
+            // The other process has deleted it, which is written, too.
+            Ok(_) | Err(JournalError::UnknownSession { .. }) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }
@@ -136,7 +157,7 @@ impl Engine {
             Err(JournalError::UnknownSession { .. }) => return Ok(None),
             Err(error) => return Err(error.into()),
         }
-        let mut fence = match Owned::take(journal, session).await {
+        let mut fence = match Owned::take(&self.shared, session).await {
             Ok(owned) => owned,
             // Then it was never ours.
             Err(JournalError::Owned { .. }) => return Ok(None),
@@ -186,7 +207,7 @@ impl Engine {
         if journal.exists(to).await? && !journal.load(to).await?.steps.is_empty() {
             return Err(exists());
         }
-        let mut owned = Owned::take(journal, to).await?;
+        let mut owned = Owned::take(&self.shared, to).await?;
         let loaded = journal.load(to).await?;
         if !loaded.steps.is_empty() {
             owned.release().await;

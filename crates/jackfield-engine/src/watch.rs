@@ -8,17 +8,19 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use jackfield_domain::accumulator::ReplyAccumulator;
 use jackfield_domain::cursor::Cursor;
 use jackfield_domain::delta::Delta;
 use jackfield_domain::fact::{Envelope, Fact};
 use jackfield_domain::ids::{ModelAttempt, SessionId, TurnId};
+use jackfield_domain::session::Session;
 use jackfield_domain::telling::{Teller, Told};
-use jackfield_ports::journal::{Journal, JournalError};
+use jackfield_ports::journal::JournalError;
 use tokio::sync::watch;
 
-use crate::engine::Engine;
+use crate::engine::{Engine, Shared};
 use crate::error::EngineError;
 
 impl Engine {
@@ -59,7 +61,7 @@ impl Engine {
         watcher.teller.skip(before);
         watcher.steps = known.len() as u64;
         watcher.feed(of_turn.iter().cloned());
-        watcher.heard = watcher.speeches.of(session);
+        watcher.heard = self.shared.speeches.of(session);
         watcher
     }
 
@@ -67,9 +69,8 @@ impl Engine {
         Watcher {
             following: None,
             heard: None,
-            journal: Arc::clone(&self.shared.journal),
             session,
-            speeches: Arc::clone(&self.shared.speeches),
+            shared: Arc::clone(&self.shared),
             steps: 0,
             teller: Teller::new(cursor),
         }
@@ -80,9 +81,8 @@ impl Engine {
 pub struct Watcher {
     following: Option<Following>,
     heard: Option<watch::Receiver<Speech>>,
-    journal: Arc<dyn Journal>,
     session: SessionId,
-    speeches: Arc<Speeches>,
+    shared: Arc<Shared>,
     /// How many steps the teller was fed.
     steps: u64,
     teller: Teller,
@@ -106,11 +106,17 @@ impl Watcher {
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if the session is gone or cannot be read; the next call tries again.
+    /// [`EngineError::Journal`] if the session is gone or cannot be read, and [`EngineError::NotCommitted`] if
+    /// its turn was broken off, as the journal could not be written; the next call tries again.
     pub async fn next(&mut self) -> Result<(Cursor, Told), EngineError> {
         loop {
             if let Some(told) = self.next_so_far() {
                 return Ok(told);
+            }
+            let broken = |heard: &watch::Receiver<Speech>| heard.borrow().broken_off.clone();
+            if let Some(why) = self.heard.as_ref().and_then(broken) {
+                self.heard = None;
+                return Err(EngineError::NotCommitted { why });
             }
             // What is driven here need not be read: the journal is asked about what others drive.
             let is_heard = self
@@ -121,7 +127,8 @@ impl Watcher {
                 None
             } else {
                 Some(self.following.get_or_insert_with(|| {
-                    let (journal, session) = (Arc::clone(&self.journal), self.session.clone());
+                    let (journal, session) =
+                        (Arc::clone(&self.shared.journal), self.session.clone());
                     let from = self.steps;
                     Box::pin(async move { journal.follow(&session, from).await })
                 }))
@@ -129,6 +136,15 @@ impl Watcher {
             let following = async {
                 match following {
                     Some(following) => following.await,
+                    None => std::future::pending().await,
+                }
+            };
+            // In a box, as it is seldom looked at, and never where the turn is driven here.
+            let stalled = self.heard.is_none();
+            let stalled = stalled.then(|| Box::pin(self.shared.stalled(&self.session)));
+            let stalled = async {
+                match stalled {
+                    Some(stalled) => stalled.await,
                     None => std::future::pending().await,
                 }
             };
@@ -148,7 +164,8 @@ impl Watcher {
                 goes_on = heard => if !goes_on {
                     // Its driver is gone; another one would be found by the facts that it writes.
                     self.heard = None;
-                }
+                },
+                error = stalled => return Err(error),
             }
         }
     }
@@ -160,7 +177,7 @@ impl Watcher {
         }
         let heard = match &mut self.heard {
             Some(heard) => heard,
-            empty @ None => empty.insert(self.speeches.of(&self.session)?),
+            empty @ None => empty.insert(self.shared.speeches.of(&self.session)?),
         };
         let speech = heard.borrow_and_update();
         if let Some(steps @ [_, ..]) = speech.from(self.steps) {
@@ -191,6 +208,28 @@ impl Watcher {
     }
 }
 
+impl Shared {
+    /// Waits until the open turn of a session cannot go on: nobody here is at work on it, it does not only
+    /// wait, and the journal fails.
+    async fn stalled(&self, session: &SessionId) -> EngineError {
+        loop {
+            self.writes.failing().await;
+            let loaded = match self.journal.load(session).await {
+                Ok(loaded) => loaded,
+                Err(error) => return error.into(),
+            };
+            let facts = loaded.steps.iter().flat_map(|step| &step.facts);
+            let folded = Session::fold(session.clone(), facts);
+            let is_at_work = folded.open_turn().is_some_and(|turn| !turn.only_waits());
+            if is_at_work && self.occupied.driven(session).is_none() {
+                let why = "the journal cannot be written".into();
+                return EngineError::NotCommitted { why };
+            }
+            tokio::time::sleep(STALLED).await;
+        }
+    }
+}
+
 /// What is driven in this process, by session.
 #[derive(Debug, Default)]
 pub(crate) struct Speeches(Mutex<BTreeMap<SessionId, watch::Receiver<Speech>>>);
@@ -198,6 +237,8 @@ pub(crate) struct Speeches(Mutex<BTreeMap<SessionId, watch::Receiver<Speech>>>);
 /// What a driver has committed, and the reply that is under way.
 #[derive(Debug, Default)]
 pub(crate) struct Speech {
+    /// Why its driver stopped, if the journal failed.
+    broken_off: Option<Arc<str>>,
     /// How many facts of the session there were when the attempt had been opened.
     facts: u64,
     /// The number of the first of the steps.
@@ -275,6 +316,13 @@ impl Speaker {
         });
     }
 
+    /// The driver stops, as the journal fails: whoever hears this is told so, and others look elsewhere.
+    pub(crate) fn break_off(&mut self, why: Arc<str>) {
+        self.speeches.lock().remove(&self.session);
+        self.said
+            .send_modify(|speech| speech.broken_off = Some(why));
+    }
+
     /// The driver has loaded the session again.
     pub(crate) fn reloaded(&mut self, steps: &[Envelope]) {
         self.facts = count(steps);
@@ -312,6 +360,9 @@ impl Drop for Speaker {
         self.speeches.lock().remove(&self.session);
     }
 }
+
+/// How long a turn that may not go on is left alone before it is looked at again.
+const STALLED: Duration = Duration::from_secs(1);
 
 fn count(steps: &[Envelope]) -> u64 {
     steps.iter().map(|step| step.facts.len() as u64).sum()

@@ -47,7 +47,9 @@ use crate::chat_model::BoxError;
 ///   make a session due.
 /// - `find` MUST find nothing of another principal, and MUST NOT read more for every session that there is.
 /// - `release` MUST let others own the session at once, and MUST change nothing for a session that is
-///   not owned under this epoch.
+///   not owned under this epoch. One that failed may be asked for again, as often as it takes.
+/// - What failed because the journal could not be reached or written MUST be possible again as soon as it
+///   can be, without opening the journal anew.
 /// - `delete` MUST leave nothing of a session, MUST be refused while a live process owns it, and MUST NOT
 ///   let an epoch come again: whoever owned what was deleted stays stale.
 /// - A session that holds what only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
@@ -67,7 +69,8 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if the journal cannot be reached.
+    /// [`JournalError`] if the journal cannot be reached. The session may then count as owned until it is
+    /// released again, which its caller has to do.
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
 
     /// Whether there is such a session, readable or not. By default it is loaded to see that.

@@ -239,7 +239,7 @@ impl Journal for SqliteJournal {
             .map_err(|failed| self.failed(session, failed.fault))?
         {
             Ok(Taken { epoch, known }) => {
-                self.owned.add(session, known);
+                self.owned.add(session, epoch, known);
                 Ok(epoch)
             }
             Err(why) => Err(not_had(session, why)),
@@ -256,7 +256,7 @@ impl Journal for SqliteJournal {
         let released = released
             .await
             .map_err(|failed| self.unreachable(failed.fault));
-        if self.owned.remove(session) {
+        if self.owned.remove(session, epoch) {
             self.writer.pause();
         }
         released

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jackfield_domain::ids::SessionId;
+use jackfield_ports::journal::Epoch;
 use jackfield_ports::journal::summary::Summary;
 
 use crate::rows::SessionRow;
@@ -52,14 +53,18 @@ impl Known {
     }
 }
 
-/// The sessions that are owned here, and may be written to at any moment.
+/// The sessions that are owned here, and may be written to at any moment: under which epoch, and what is known
+/// of each.
 #[derive(Default)]
-pub(crate) struct Sessions(Mutex<HashMap<SessionId, Option<Arc<Known>>>>);
+pub(crate) struct Sessions(Mutex<Owned>);
+
+type Owned = HashMap<SessionId, (Epoch, Option<Arc<Known>>)>;
 
 impl Sessions {
     /// Puts one in that was taken, with what is known of it.
-    pub(crate) fn add(&self, session: &SessionId, known: Option<Known>) {
-        self.lock().insert(session.clone(), known.map(Arc::new));
+    pub(crate) fn add(&self, session: &SessionId, epoch: Epoch, known: Option<Known>) {
+        let owned = (epoch, known.map(Arc::new));
+        self.lock().insert(session.clone(), owned);
     }
 
     /// Whether anybody here may be at work on another session.
@@ -73,24 +78,27 @@ impl Sessions {
 
     /// What is known of a session.
     pub(crate) fn known(&self, session: &SessionId) -> Option<Arc<Known>> {
-        self.lock().get(session)?.clone()
+        self.lock().get(session)?.1.clone()
     }
 
     /// Keeps what is known of a session by now, if it is owned still.
     pub(crate) fn learn(&self, session: &SessionId, known: Option<Known>) {
-        if let Some(before) = self.lock().get_mut(session) {
+        if let Some((_, before)) = self.lock().get_mut(session) {
             *before = known.map(Arc::new);
         }
     }
 
-    /// Takes one out that was let go of; whether it was the last.
-    pub(crate) fn remove(&self, session: &SessionId) -> bool {
+    /// Takes one out that was let go of under this epoch; whether it was the last. One that was taken again
+    /// since stays.
+    pub(crate) fn remove(&self, session: &SessionId, epoch: Epoch) -> bool {
         let mut owned = self.lock();
-        owned.remove(session);
+        if owned.get(session).is_some_and(|(its, _)| *its == epoch) {
+            owned.remove(session);
+        }
         owned.is_empty()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, Option<Arc<Known>>>> {
+    fn lock(&self) -> MutexGuard<'_, Owned> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

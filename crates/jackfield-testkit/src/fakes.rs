@@ -28,7 +28,7 @@ mod rulebook;
 mod toolbox;
 
 pub use self::call::ScriptedCall;
-pub use self::journal::{Fault, FaultyJournal};
+pub use self::journal::{Fault, FaultyJournal, Request};
 pub use self::model::ScriptedModel;
 pub use self::reply::ScriptedReply;
 pub use self::toolbox::{Called, CalledWhat, Ending, ScriptedToolbox};

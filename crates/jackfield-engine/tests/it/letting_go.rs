@@ -141,7 +141,12 @@ async fn a_keeper_forgets_what_is_gone() {
             sessions: due.collect(),
         })
     });
-    journal.expect_own().returning(|_| Err(unreachable()));
+    journal.expect_own().returning(|session| {
+        Err(JournalError::Corrupt {
+            session: session.clone(),
+            source: "damaged".into(),
+        })
+    });
     let (engine, _) = at_work_for_ever(Arc::new(journal));
     let options = KeeperOptions::new(options().policy);
     let at_once = options.at_once;

@@ -23,6 +23,7 @@ mod letting_go;
 mod looks;
 mod offering;
 mod ordering;
+mod outages;
 mod patterns;
 mod plain_schemas;
 mod recovering;

@@ -45,11 +45,11 @@ pub(crate) async fn ready(State(gateway): State<Gateway>) -> Response {
     let engine = gateway.engine();
     if engine.is_draining() {
         let detail = "the gateway is ending: it takes no requests any more";
-        return Problem::new(Kind::Unavailable, detail).into_response();
+        return unavailable(detail);
     }
     if !gateway.shared.written.is_written(engine).await {
         let detail = "the journal cannot be written; the log says why";
-        return Problem::new(Kind::Unavailable, detail).into_response();
+        return unavailable(detail);
     }
     ok()
 }
@@ -75,6 +75,11 @@ impl Written {
         *last = Some((Instant::now(), tried.is_ok()));
         tried.is_ok()
     }
+}
+
+fn unavailable(detail: &str) -> Response {
+    let problem = Problem::new(Kind::Unavailable, detail);
+    problem.after(Duration::from_secs(1)).into_response()
 }
 
 fn ok() -> Response {

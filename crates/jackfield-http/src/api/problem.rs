@@ -275,29 +275,30 @@ impl From<ServeError> for Problem {
             message,
             param,
         } = error;
-        let (kind, wait) = match kind {
-            ServeErrorKind::Busy => (Kind::Busy, None),
+        let wait = kind.retry_after();
+        let kind = match kind {
+            ServeErrorKind::Busy => Kind::Busy,
             ServeErrorKind::Cancelled
             | ServeErrorKind::ClientExpired
-            | ServeErrorKind::LimitReached => (Kind::Closed, None),
-            ServeErrorKind::Conflict => (Kind::Conflict, None),
-            ServeErrorKind::Forbidden => (Kind::Forbidden, None),
-            ServeErrorKind::Internal => (Kind::Internal, None),
+            | ServeErrorKind::LimitReached => Kind::Closed,
+            ServeErrorKind::Conflict => Kind::Conflict,
+            ServeErrorKind::Forbidden => Kind::Forbidden,
+            ServeErrorKind::Internal => Kind::Internal,
             ServeErrorKind::Invalid | ServeErrorKind::Strict | ServeErrorKind::Unsupported => {
-                (Kind::Invalid, None)
+                Kind::Invalid
             }
-            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => (Kind::Unavailable, None),
+            ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => Kind::Unavailable,
             ServeErrorKind::NoSuchAddress
             | ServeErrorKind::NoSuchCall
             | ServeErrorKind::NoSuchReply
-            | ServeErrorKind::NoSuchSession => (Kind::NotFound, None),
-            ServeErrorKind::NoSuchModel => (Kind::NoSuchModel, None),
-            ServeErrorKind::ResultsMissing => (Kind::ResultsMissing, None),
-            ServeErrorKind::TooLarge => (Kind::TooLarge, None),
-            ServeErrorKind::TooMany { retry_after } => (Kind::TooMany, Some(retry_after)),
-            ServeErrorKind::TooSlow => (Kind::TooSlow, None),
-            ServeErrorKind::Unauthenticated => (Kind::Unauthenticated, None),
-            ServeErrorKind::UnsupportedEncoding => (Kind::UnsupportedMediaType, None),
+            | ServeErrorKind::NoSuchSession => Kind::NotFound,
+            ServeErrorKind::NoSuchModel => Kind::NoSuchModel,
+            ServeErrorKind::ResultsMissing => Kind::ResultsMissing,
+            ServeErrorKind::TooLarge => Kind::TooLarge,
+            ServeErrorKind::TooMany { .. } => Kind::TooMany,
+            ServeErrorKind::TooSlow => Kind::TooSlow,
+            ServeErrorKind::Unauthenticated => Kind::Unauthenticated,
+            ServeErrorKind::UnsupportedEncoding => Kind::UnsupportedMediaType,
         };
         let mut problem = Self::new(kind, message);
         if let Some(place) = param {

@@ -2,6 +2,8 @@
 
 use std::convert::Infallible;
 use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::response::Response;
@@ -70,6 +72,8 @@ pub(crate) fn again(
 
 /// A reply that is being written.
 struct Sending {
+    /// Whether it was not told to its end, which is owed still.
+    broke_off: Arc<AtomicBool>,
     /// What writes it, until its end is written.
     encoder: Option<Box<dyn EncodeReply>>,
     keep_alive: Duration,
@@ -89,6 +93,7 @@ impl Sending {
         let mut text = String::new();
         write(&mut text, &encoder.begin());
         Self {
+            broke_off: Arc::default(),
             encoder: Some(encoder),
             keep_alive,
             quiet: Box::pin(sleep(keep_alive)),
@@ -100,13 +105,14 @@ impl Sending {
 
     /// What is sent, piece by piece.
     fn response(self, held: Held, ledger: Option<Ledger>) -> Response {
+        let receipt = held.receipt(Arc::clone(&self.broke_off));
         // In a box, as it is moved with every piece.
         let frames = stream::unfold(Box::new(self), |mut sending| async move {
             let text = sending.next().await?;
             Some((Ok::<_, Infallible>(Frame::data(text)), sending))
         });
         let body = StreamBody::new(Box::pin(frames));
-        let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
+        let mut response = Response::new(Receipted::of(body, receipt, ledger));
         let headers = response.headers_mut();
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
         headers.insert(CONTENT_TYPE, events);
@@ -124,7 +130,10 @@ impl Sending {
                 biased;
                 told = self.told.next() => match told {
                     Ok(shown) => self.push(&shown),
-                    Err(error) => self.fail(&error),
+                    Err(error) => {
+                        self.broke_off.store(true, Ordering::SeqCst);
+                        self.fail(&error);
+                    }
                 },
                 () = &mut self.quiet => {
                     let due = self.said + self.keep_alive;

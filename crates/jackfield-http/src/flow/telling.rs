@@ -1,5 +1,8 @@
 //! A turn on its way to its client: what is told of it, as the pieces of one reply.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
 use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
@@ -31,12 +34,12 @@ pub(crate) struct Held {
 }
 
 impl Held {
-    /// What lets go of it, and says whether all was written.
-    pub(crate) fn receipt(self) -> Receipt {
+    /// What lets go of it, and says whether all was written: not of what broke off and is owed still.
+    pub(crate) fn receipt(self, broke_off: Arc<AtomicBool>) -> Receipt {
         let Self { connection, slot } = self;
         Receipt::new(move |whole| {
             drop(slot);
-            if whole {
+            if whole && !broke_off.load(Ordering::SeqCst) {
                 connection.written();
             }
         })

@@ -1,5 +1,7 @@
 //! A reply told whole.
 
+use std::sync::Arc;
+
 use axum::response::Response;
 use bytes::Bytes;
 use http::HeaderValue;
@@ -52,7 +54,7 @@ pub(crate) async fn answer(
     let all = known.iter().chain(&reply.end.notes).chain(&lost);
     let notes = notes::header(all);
     let body = Full::new(Bytes::from(body));
-    let mut response = Response::new(Receipted::of(body, held.receipt(), ledger));
+    let mut response = Response::new(Receipted::of(body, held.receipt(Arc::default()), ledger));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     notes::insert(headers, notes);

@@ -1,6 +1,6 @@
 //! A journal that loses answers, refuses and changes hands when it is told to.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
@@ -31,10 +31,43 @@ pub struct FaultyJournal {
 struct State {
     appends: Vec<Append>,
     deliveries: Option<Gate>,
+    /// How often the next one that is asked for is owned by another process.
+    elsewhere: usize,
+    /// How many requests of each kind fail still.
+    failing: BTreeMap<Request, usize>,
     faults: VecDeque<Option<Fault>>,
     loads: VecDeque<Gate>,
     owning: Option<Gate>,
     unreachable: bool,
+}
+
+/// What a journal is asked for, other than an append, for which there are [`Fault`]s.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Request {
+    /// `delete`.
+    Delete,
+    /// `deliver`.
+    Deliver,
+    /// `due`.
+    Due,
+    /// `exists`.
+    Exists,
+    /// `find`.
+    Find,
+    /// `follow`.
+    Follow,
+    /// `inbox`.
+    Inbox,
+    /// `load`.
+    Load,
+    /// `open_waits`.
+    OpenWaits,
+    /// `own`.
+    Own,
+    /// `release`.
+    Release,
+    /// `sessions`.
+    Sessions,
 }
 
 /// What goes wrong with one append.
@@ -77,6 +110,25 @@ impl FaultyJournal {
         self
     }
 
+    /// Has the next so many requests of this kind fail, as the journal cannot be reached; then they work again.
+    pub fn will_fail(&self, request: Request, times: usize) -> &Self {
+        locked(&self.state).failing.insert(request, times);
+        self
+    }
+
+    /// Has the next so many find that the session which they want to own is another live process's.
+    pub fn will_own_elsewhere(&self, times: usize) -> &Self {
+        locked(&self.state).elsewhere = times;
+        self
+    }
+
+    /// How many requests of this kind are still to fail.
+    #[must_use]
+    pub fn still_fails(&self, request: Request) -> usize {
+        let state = locked(&self.state);
+        state.failing.get(&request).copied().unwrap_or(0)
+    }
+
     /// Has every delivery from now on wait here before anything else.
     pub fn hold_deliveries(&self, gate: &Gate) -> &Self {
         locked(&self.state).deliveries = Some(gate.clone());
@@ -106,8 +158,16 @@ impl FaultyJournal {
         locked(&self.state).appends.clone()
     }
 
-    fn reach(&self) -> Result<(), JournalError> {
-        if locked(&self.state).unreachable {
+    fn reach(&self, request: Request) -> Result<(), JournalError> {
+        let mut state = locked(&self.state);
+        let fails = match state.failing.get_mut(&request) {
+            Some(left) if *left > 0 => {
+                *left -= 1;
+                true
+            }
+            Some(_) | None => false,
+        };
+        if fails || state.unreachable {
             return Err(JournalError::Unreachable { source: lost() });
         }
         Ok(())
@@ -123,8 +183,16 @@ impl fmt::Debug for FaultyJournal {
 #[async_trait]
 impl Journal for FaultyJournal {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
-        self.reach()?;
-        let held = locked(&self.state).owning.clone();
+        self.reach(Request::Own)?;
+        let held = {
+            let mut state = locked(&self.state);
+            if let Some(left) = state.elsewhere.checked_sub(1) {
+                state.elsewhere = left;
+                let session = session.clone();
+                return Err(JournalError::Owned { session });
+            }
+            state.owning.clone()
+        };
         if let Some(gate) = held {
             gate.pass().await;
         }
@@ -132,12 +200,12 @@ impl Journal for FaultyJournal {
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
-        self.reach()?;
+        self.reach(Request::Exists)?;
         self.inner.exists(session).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        self.reach()?;
+        self.reach(Request::Load)?;
         let held = locked(&self.state).loads.pop_front();
         let loaded = self.inner.load(session).await;
         if let Some(gate) = held {
@@ -186,7 +254,7 @@ impl Journal for FaultyJournal {
         by: Arc<str>,
         body: DeliveryBody,
     ) -> Result<Delivered, JournalError> {
-        self.reach()?;
+        self.reach(Request::Deliver)?;
         let held = locked(&self.state).deliveries.clone();
         if let Some(gate) = held {
             gate.pass().await;
@@ -195,32 +263,32 @@ impl Journal for FaultyJournal {
     }
 
     async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
-        self.reach()?;
+        self.reach(Request::Inbox)?;
         self.inner.inbox(session, from).await
     }
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
-        self.reach()?;
+        self.reach(Request::Release)?;
         self.inner.release(session, epoch).await
     }
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
-        self.reach()?;
+        self.reach(Request::Follow)?;
         self.inner.follow(session, from).await
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {
-        self.reach()?;
+        self.reach(Request::Sessions)?;
         self.inner.sessions(query).await
     }
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach()?;
+        self.reach(Request::Delete)?;
         self.inner.delete(session).await
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
-        self.reach()?;
+        self.reach(Request::Due)?;
         self.inner.due(now, most).await
     }
 
@@ -228,7 +296,7 @@ impl Journal for FaultyJournal {
         &self,
         query: &WaitQuery,
     ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
-        self.reach()?;
+        self.reach(Request::OpenWaits)?;
         self.inner.open_waits(query).await
     }
 
@@ -238,7 +306,7 @@ impl Journal for FaultyJournal {
         marks: &[Mark],
         most: usize,
     ) -> Result<Vec<Found>, JournalError> {
-        self.reach()?;
+        self.reach(Request::Find)?;
         self.inner.find(principal, marks, most).await
     }
 }

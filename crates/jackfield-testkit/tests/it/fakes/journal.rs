@@ -7,7 +7,7 @@ use jackfield_domain::ids::SessionId;
 use jackfield_domain::time::Now;
 use jackfield_ports::journal::{Append, Appended, Epoch, Journal as _, Refusal};
 use jackfield_store_memory::MemoryJournal;
-use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate};
+use jackfield_testkit::fakes::{Fault, FaultyJournal, Gate, Request};
 
 use super::is_ready;
 
@@ -117,4 +117,20 @@ async fn a_journal_that_cannot_be_reached_answers_nothing() {
     ));
     journal.set_unreachable(false);
     assert_eq!(steps(&journal).await, 0);
+}
+
+#[tokio::test]
+async fn requests_of_one_kind_may_fail_for_a_while() {
+    let (journal, append) = faulty().await;
+    journal.will_fail(Request::Release, 2);
+    for left in [1, 0] {
+        let failed = journal.release(&session(), append.epoch).await;
+        assert!(failed.is_err(), "{failed:?}");
+        assert_eq!(journal.still_fails(Request::Release), left);
+        assert_eq!(steps(&journal).await, 0);
+    }
+    let released = journal.release(&session(), append.epoch).await;
+    assert!(released.is_ok(), "{released:?}");
+    let refused = journal.append(&append).await;
+    assert!(matches!(refused, Appended::Refused(_)), "{refused:?}");
 }
