@@ -170,9 +170,15 @@ impl World {
         self.database.clone()
     }
 
-    /// The journal's files as they are, while nobody has them open.
+    /// The journal's files as they are, while nobody has them open: with the witness, without which it would
+    /// be seen that a copy is older.
     pub(crate) fn copied(&self) -> Vec<(PathBuf, Option<Vec<u8>>)> {
-        let files = ["jackfield.db", "jackfield.db-wal", "jackfield.db-shm"];
+        let files = [
+            "jackfield.db",
+            "jackfield.db-shm",
+            "jackfield.db-wal",
+            "jackfield.db-witness",
+        ];
         let copies = files.map(|name| {
             let path = self.path(name);
             let bytes = fs::read(&path).ok();

@@ -101,6 +101,10 @@ impl<J: Journal> Journal for Counting<J> {
         self.journal.delete(session).await
     }
 
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.journal.mark_restored(session).await
+    }
+
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
         self.journal.due(now, most).await
     }

@@ -218,6 +218,12 @@ pub enum Parked {
         /// Their ids.
         missing: Vec<String>,
     },
+    /// What is kept of it may be older than what was done.
+    #[error(
+        "what is kept of it is older than what was written, or was restored from a copy, and its calls may have \
+         been made since; it waits for a person to have it go on, or to cancel it"
+    )]
+    Restored,
     /// A toolbox that it was offered tools of does not list them.
     #[error("the tools of `{toolbox}` cannot be had: {message}")]
     ToolboxDown {

@@ -24,7 +24,8 @@ use crate::today;
 #[derive(Clone, Debug)]
 pub struct ResumeSession {
     /// Whether a person wants it to go on although it is parked: it was taken up too often without
-    /// coming further, or toolboxes are missing, whose tools are then gone.
+    /// coming further, it is restored from an older state, or toolboxes are missing, whose tools are then
+    /// gone.
     pub go_on: bool,
     /// What may run today. It can only take away from what the turn was set up with.
     pub policy: Policy,
@@ -188,6 +189,8 @@ impl Engine {
         };
         let today = if is_cancelled(turn.id(), &loaded.deliveries) {
             Restrictions::default()
+        } else if loaded.restored && !resume.go_on {
+            return Err(parked(Parked::Restored));
         } else if turn.is_parked() && !resume.go_on {
             let times = turn.fruitless();
             return Err(parked(Parked::NoProgress { times }));

@@ -142,6 +142,15 @@ impl Engine {
         Ok(self.shared.journal.delete(session).await?)
     }
 
+    /// Marks a session as restored from an older state: its open turn is parked, until a person has it go on.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or the journal cannot be reached.
+    pub async fn mark_restored(&self, session: &SessionId) -> Result<(), EngineError> {
+        Ok(self.shared.journal.mark_restored(session).await?)
+    }
+
     /// The session's turn that is not over, once everything that was asked of the journal before is done or
     /// can never be: what a [`send`](Engine::send) may have left that was dropped while it began.
     ///

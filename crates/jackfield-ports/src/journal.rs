@@ -52,6 +52,9 @@ use crate::chat_model::BoxError;
 ///   can be, without opening the journal anew.
 /// - `delete` MUST leave nothing of a session, MUST be refused while a live process owns it, and MUST NOT
 ///   let an epoch come again: whoever owned what was deleted stays stale.
+/// - A session that was marked as restored MUST say so in `load`, MUST list its open turn as parked, and MUST
+///   NOT be due until something is delivered to it, all of that until the next append to it. A store that sees by
+///   itself that it lost what it had committed marks every session with an open turn.
 /// - A session that holds what only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
 ///   changed: that is [`Newer`](JournalError::Newer), and no epoch is given.
 #[async_trait]
@@ -143,6 +146,14 @@ pub trait Journal: Send + Sync {
     /// journal cannot be reached.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
 
+    /// Marks a session as restored from an older state: its open turn may have gone on elsewhere since, so that
+    /// only a person has it go on here. The mark ends with the next append.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if there is no such session, or the journal cannot be reached.
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError>;
+
     /// The sessions with an open turn that no live process owns and that have something to do at this
     /// instant, at most that many: the turn does not only wait, or the instant for which it waits has
     /// come, or there is a delivery that its last owner had not seen. One that is parked has nothing
@@ -189,6 +200,9 @@ pub struct Loaded {
     pub steps: Vec<Envelope>,
     /// All deliveries, in the order in which they came.
     pub deliveries: Vec<Delivery>,
+    /// Whether this may be older than what was done: the journal lost what it had committed, or a person
+    /// said that it was restored from a copy, and nothing was appended since.
+    pub restored: bool,
 }
 
 /// Whole steps, to be committed as one.

@@ -134,10 +134,12 @@ impl Journal for MemoryJournal {
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
-        let (steps, deliveries) = self.with(session, |found| found.records())?;
+        let found = |found: &mut Session| (found.records(), found.is_restored());
+        let ((steps, deliveries), restored) = self.with(session, found)?;
         Ok(Loaded {
             steps: read(session, &steps, Kept::read)?,
             deliveries: read(session, &deliveries, delivery)?,
+            restored,
         })
     }
 
@@ -256,6 +258,10 @@ impl Journal for MemoryJournal {
         // One number for all of them: a journal that forgets must not grow.
         *past = (*past).max(epoch);
         Ok(())
+    }
+
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.with(session, Session::mark_restored)
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {

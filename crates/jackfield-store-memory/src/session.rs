@@ -36,6 +36,8 @@ pub(crate) struct Session {
     /// Where it is found again.
     marked: Vec<Digest>,
     owned: bool,
+    /// Whether it was marked as restored from an older state since the last append.
+    restored: bool,
     /// How many deliveries an owner had seen when it last appended.
     seen: u64,
     steps: Vec<Step>,
@@ -66,6 +68,7 @@ impl Session {
             loud: 0,
             marked: Vec::new(),
             owned: false,
+            restored: false,
             seen: 0,
             steps: Vec::new(),
             summary: Summary::default(),
@@ -84,6 +87,16 @@ impl Session {
     /// Lets go of it, if it is owned under this epoch.
     pub(crate) fn release(&mut self, epoch: Epoch) {
         self.owned &= epoch.0 != self.epoch;
+    }
+
+    /// Marks it as restored from an older state, until the next append.
+    pub(crate) const fn mark_restored(&mut self) {
+        self.restored = true;
+    }
+
+    /// Whether it is marked so.
+    pub(crate) const fn is_restored(&self) -> bool {
+        self.restored
     }
 
     /// Whether it is owned, and the last epoch of it.
@@ -147,6 +160,7 @@ impl Session {
             self.steps.push(Step { epoch, kept });
         }
         self.changed = now;
+        self.restored = false;
         self.seen = self.seen.max(append.seen);
         self.grown.notify_waiters();
         Ok(())
@@ -255,6 +269,8 @@ impl Session {
             None
         } else if self.summary.open.is_some() && self.seen < self.loud {
             Some(AT_ONCE)
+        } else if self.restored {
+            None
         } else {
             self.summary.due()
         }
@@ -262,11 +278,15 @@ impl Session {
 
     /// How it is listed.
     pub(crate) fn listed(&self, session: SessionId) -> SessionRow {
+        let mut open = self.summary.open.as_ref().map(Open::listed);
+        if let Some(open) = &mut open {
+            open.parked |= self.restored;
+        }
         SessionRow {
             bytes: self.bytes,
             changed: self.changed,
             created: self.created,
-            open: self.summary.open.as_ref().map(Open::listed),
+            open,
             owned: self.owned,
             principal: self.summary.principal.clone(),
             session,

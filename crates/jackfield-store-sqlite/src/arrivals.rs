@@ -10,6 +10,7 @@ use jackfield_domain::ids::SessionId;
 use rusqlite::{Connection, OptionalExtension as _};
 use tokio::sync::Notify;
 
+use crate::error::Fault;
 use crate::schema;
 
 /// How long after it was committed a delivery or a step of another process is noticed at the latest, by a
@@ -105,8 +106,13 @@ impl Arrivals {
     /// Starts the thread that looks at what other processes deliver, as long as somebody waits.
     pub(crate) fn watch(self: &Arc<Self>, database: &Path) -> Result<JoinHandle<()>, WatchError> {
         let connection = schema::connect(database, false)?;
+        let newest = match newest(&connection) {
+            // What else is in the file can be read all the same.
+            Err(error) if Fault::of(&error).is_damage() => 0,
+            newest => newest?,
+        };
         let mut watch = Watch {
-            newest: newest(&connection)?,
+            newest,
             connection,
             steps: HashMap::new(),
             version: 0,

@@ -33,6 +33,16 @@ pub struct Checked {
     pub steps: u64,
 }
 
+/// What a quick look at the file found: nothing that stands in a session is read.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct QuickChecked {
+    /// What is wrong, each in a sentence.
+    pub damage: Vec<String>,
+    /// Whether everything was looked at: otherwise the time was over.
+    pub is_complete: bool,
+}
+
 /// How far a look over the file is.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CheckProgress {
@@ -48,6 +58,30 @@ pub(crate) fn check(
     limit: Duration,
     mut progress: impl FnMut(CheckProgress),
 ) -> Checked {
+    within(connection, limit, |check| {
+        check.pages()?;
+        check.look(&mut progress)
+    })
+}
+
+/// Looks at the pages of the file for at most that long.
+pub(crate) fn quick(connection: &Connection, limit: Duration) -> QuickChecked {
+    let Checked {
+        damage,
+        is_complete,
+        ..
+    } = within(connection, limit, |check| check.pages());
+    QuickChecked {
+        damage,
+        is_complete,
+    }
+}
+
+fn within(
+    connection: &Connection,
+    limit: Duration,
+    look: impl FnOnce(&mut Check<'_>) -> Result<(), Over>,
+) -> Checked {
     let interrupt = connection.get_interrupt_handle();
     let (over, waits) = channel::<()>();
     let deadline = Instant::now().checked_add(limit);
@@ -62,7 +96,7 @@ pub(crate) fn check(
             connection,
             deadline,
         };
-        check.checked.is_complete = check.look(&mut progress).is_ok();
+        check.checked.is_complete = look(&mut check).is_ok();
         drop(over);
         check.checked
     })
@@ -78,13 +112,21 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), Over> {
+    /// Looks whether the pages hang together.
+    fn pages(&mut self) -> Result<(), Over> {
         let found = self.lines("PRAGMA quick_check(20)");
-        for line in self.note("the file", found)?.unwrap_or_default() {
-            if line != "ok" {
-                self.checked.damage.push(format!("the file: {line}"));
+        for found in self.note("the file", found)?.unwrap_or_default() {
+            for line in found.lines() {
+                // The heading names the database, which has but one name here.
+                if line != "ok" && !line.starts_with("***") {
+                    self.checked.damage.push(format!("the file: {line}"));
+                }
             }
         }
+        Ok(())
+    }
+
+    fn look(&mut self, progress: &mut impl FnMut(CheckProgress)) -> Result<(), Over> {
         let strays = self.lines(STRAYS);
         for table in self.note("the file", strays)?.unwrap_or_default() {
             let told = format!("the file: a row of `{table}` belongs to no session");

@@ -20,6 +20,14 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// It is damaged from its beginning on, or no database at all.
+    #[error("{} is damaged, or is no database: {why}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What SQLite says.
+        why: String,
+    },
     /// The file or its folder cannot be made, opened or locked.
     #[error("{} cannot be opened", path.display())]
     Io {
@@ -76,9 +84,16 @@ impl OpenError {
     }
 
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
-        Self::Store {
-            path: path.to_owned(),
-            source: Fault::of(error).into(),
+        let path = path.to_owned();
+        match Fault::of(error) {
+            Fault::Corrupt(_) => Self::Damaged {
+                path,
+                why: error.to_string(),
+            },
+            fault => Self::Store {
+                path,
+                source: fault.into(),
+            },
         }
     }
 }

@@ -23,7 +23,7 @@ use rusqlite::Connection;
 
 use self::errors::{damaged, not_had, unknown, unreadable};
 use crate::arrivals::{Arrivals, For, WatchError};
-use crate::check::{self, CheckProgress, Checked};
+use crate::check::{self, CheckProgress, Checked, QuickChecked};
 use crate::commit::{self, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
@@ -38,7 +38,9 @@ use crate::readers::Readers;
 use crate::recent::Recent;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
+use crate::restored::{self, Marked, Restored};
 use crate::rows::{self, SessionRow};
+use crate::witness::Witness;
 use crate::writer::{Company, Writer};
 
 /// Keeps the facts and the inbox of every session in one SQLite file.
@@ -56,6 +58,7 @@ pub struct SqliteJournal {
     recent: Arc<Recent>,
     us: Mutex<Option<Arc<Incarnation>>>,
     watcher: Mutex<Option<JoinHandle<()>>>,
+    witness: Witness,
     writer: Writer,
 }
 
@@ -73,6 +76,7 @@ impl SqliteJournal {
             form,
             path,
             place,
+            witness,
         } = opened::open(&path)?;
         let io = |error| OpenError::io(&path, error);
         let store = |error: rusqlite::Error| OpenError::store(&path, &error);
@@ -95,6 +99,7 @@ impl SqliteJournal {
             path,
             us: Mutex::new(Some(us)),
             watcher: Mutex::new(Some(watcher)),
+            witness,
             writer,
         })
     }
@@ -111,6 +116,66 @@ impl SqliteJournal {
         progress: impl FnMut(CheckProgress) + Send + 'static,
     ) -> Result<Checked, JournalError> {
         let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
+    }
+
+    /// The file.
+    #[must_use]
+    pub fn path(&self) -> &std::path::Path {
+        &self.path
+    }
+
+    /// The sessions that can be read although the list of them is damaged, in no order that means anything,
+    /// and at most that many.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the file cannot be opened.
+    pub async fn readable_sessions(
+        &self,
+        most: usize,
+    ) -> Result<Vec<sessions::SessionRow>, JournalError> {
+        let us = self.us()?;
+        let path = self.path.clone();
+        let read = move |connection: &Connection| {
+            Ok(listing::readable(
+                connection,
+                most,
+                &us,
+                &Marked::read(&path),
+            ))
+        };
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
+    }
+
+    /// Looks whether the pages of the file hang together, whatever they say, for at most that long.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
+    pub async fn quick_check(&self, limit: Duration) -> Result<QuickChecked, JournalError> {
+        let read = move |connection: &Connection| Ok(check::quick(connection, limit));
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
+    }
+
+    /// What is known of the file having gone back to an older state, which was seen when it was opened, or
+    /// before; nothing where it did not.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the file cannot be read.
+    pub async fn restored(&self) -> Result<Option<Restored>, JournalError> {
+        let path = self.path.clone();
+        let read = move |connection: &Connection| Marked::read(&path).told(connection, &path);
         self.readers
             .read(read)
             .await
@@ -279,7 +344,10 @@ impl Journal for SqliteJournal {
             }
             recent.load(connection, &id, row)
         });
-        read.await?.map_err(|error| unreadable(session, error))
+        let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
+        let marked = Marked::read(&self.path);
+        loaded.restored = marked.holds(session, loaded.steps.len() as u64);
+        Ok(loaded)
     }
 
     async fn append(&self, append: &Append) -> Appended {
@@ -299,6 +367,9 @@ impl Journal for SqliteJournal {
         match self.writer.ask(company, work).await {
             Ok(Ok(known)) => {
                 self.owned.learn(&append.session, known);
+                // Before anything is done that goes by it.
+                let steps = append.position + append.steps.len() as u64;
+                self.witness.saw(&append.session, steps);
                 self.arrivals.tell(&append.session, For::Steps);
                 Appended::Committed
             }
@@ -379,7 +450,10 @@ impl Journal for SqliteJournal {
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
         let (us, query) = (self.us()?, query.clone());
-        let read = move |connection: &Connection| listing::sessions(connection, &query, &us);
+        let path = self.path.clone();
+        let read = move |connection: &Connection| {
+            listing::sessions(connection, &query, &us, &Marked::read(&path))
+        };
         self.readers
             .read(read)
             .await
@@ -389,6 +463,8 @@ impl Journal for SqliteJournal {
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let (us, id) = (self.us()?, session.clone());
         let work = move |connection: &Connection| commit::delete(connection, &id, &us);
+        // Before it is gone, so that nobody takes it for lost.
+        self.witness.forget(session);
         let deleted = self
             .writer
             .ask_to_wipe(work)
@@ -401,9 +477,30 @@ impl Journal for SqliteJournal {
         Ok(())
     }
 
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        let (id, path) = (session.clone(), self.path.clone());
+        let read = move |connection: &Connection| {
+            let row = rows::session(connection, &id)?;
+            Ok(row.map(|row| {
+                let why = format!("sessions of {} were marked as restored", path.display());
+                let marked = (id.as_str().to_owned(), row.steps);
+                restored::mark(&path, &why, &[marked])
+            }))
+        };
+        let marked = self.readers.read(read).await;
+        let marked = marked.map_err(|fault| self.failed(session, fault))?;
+        let marked = marked.ok_or_else(|| unknown(session))?;
+        marked.map_err(|error| JournalError::Unreachable {
+            source: error.into(),
+        })
+    }
+
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
         let us = self.us()?;
-        let read = move |connection: &Connection| listing::due(connection, now, most, &us);
+        let path = self.path.clone();
+        let read = move |connection: &Connection| {
+            listing::due(connection, now, most, &us, &Marked::read(&path))
+        };
         self.readers
             .read(read)
             .await

@@ -8,6 +8,8 @@
 //! - **Owned.** Each process that has the file open holds an operating-system lock under a name of its
 //!   own. A session's owner is such a name: as long as the lock is held the session is taken, and the
 //!   moment that its process dies, however it dies, anybody may take over.
+//! - **Witnessed.** What was appended last is noted outside of the database, so that a log that was cut and
+//!   an older copy of the file are seen when it is opened next.
 //! - **Heard.** A delivery of another process is noticed within [`NOTICED`].
 //!
 //! The steps and deliveries are the records of `jackfield-record`, and nothing else is: what stands
@@ -34,12 +36,15 @@ mod readers;
 mod recent;
 mod records;
 mod requests;
+mod restored;
 mod rows;
 mod schema;
+mod witness;
 mod writer;
 
 pub use self::arrivals::NOTICED;
-pub use self::check::{CheckProgress, Checked};
+pub use self::check::{CheckProgress, Checked, QuickChecked};
 pub use self::error::OpenError;
 pub use self::journal::SqliteJournal;
 pub use self::options::Options;
+pub use self::restored::Restored;

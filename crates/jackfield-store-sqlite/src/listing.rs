@@ -16,6 +16,7 @@ use crate::chain::{self, End};
 use crate::derived;
 use crate::owners::Incarnation;
 use crate::parts;
+use crate::restored::Marked;
 use crate::rows::{damaged, wait_row};
 
 /// Who is alive, each looked at once.
@@ -41,11 +42,9 @@ pub(crate) fn sessions(
     connection: &Connection,
     query: &SessionQuery,
     us: &Incarnation,
+    marked: &Marked,
 ) -> rusqlite::Result<Vec<SessionRow>> {
-    let mut select =
-        "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
-                      vocabulary, number, principal, last FROM sessions WHERE true"
-            .to_owned();
+    let mut select = format!("{LISTED} WHERE true");
     let mut values: Vec<Value> = Vec::new();
     if let Some((changed, session)) = &query.before {
         select.push_str(" AND (changed, id) < (?, ?)");
@@ -70,9 +69,53 @@ pub(crate) fn sessions(
     let mut found = select.query(params_from_iter(values))?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        rows.push(listed(connection, row, &mut living)?);
+        let mut row = listed(connection, row, &mut living)?;
+        if let Some(open) = &mut row.open {
+            open.parked |= marked.holds(&row.session, row.steps);
+        }
+        rows.push(row);
     }
     Ok(rows)
+}
+
+/// The sessions that can be read although not all can: from either end of their table, as far as it goes.
+pub(crate) fn readable(
+    connection: &Connection,
+    most: usize,
+    us: &Incarnation,
+    marked: &Marked,
+) -> Vec<SessionRow> {
+    let mut living = Living {
+        known: HashMap::new(),
+        us,
+    };
+    let mut found: Vec<SessionRow> = Vec::new();
+    for order in ["DESC", "ASC"] {
+        let select = format!("{LISTED} ORDER BY number {order}");
+        let Ok(mut select) = connection.prepare(&select) else {
+            continue;
+        };
+        let Ok(mut rows) = select.query(()) else {
+            continue;
+        };
+        // The first one that cannot be read ends it.
+        while let Ok(Some(row)) = rows.next() {
+            if found.len() == most {
+                return found;
+            }
+            let Ok(mut row) = listed(connection, row, &mut living) else {
+                continue;
+            };
+            if found.iter().any(|known| known.session == row.session) {
+                break;
+            }
+            if let Some(open) = &mut row.open {
+                open.parked |= marked.holds(&row.session, row.steps);
+            }
+            found.push(row);
+        }
+    }
+    found
 }
 
 fn listed(
@@ -130,13 +173,14 @@ pub(crate) fn due(
     now: WallTime,
     most: usize,
     us: &Incarnation,
+    marked: &Marked,
 ) -> rusqlite::Result<Due> {
     let mut living = Living {
         known: HashMap::new(),
         us,
     };
     let mut select = connection.prepare_cached(
-        "SELECT id, owner, due FROM sessions
+        "SELECT id, owner, due, steps, loud > seen FROM sessions
          WHERE due IS NOT NULL AND vocabulary <= ?1 AND known = steps ORDER BY due, number",
     )?;
     let mut found = select.query([VOCABULARY])?;
@@ -154,7 +198,11 @@ pub(crate) fn due(
             due.next = Some(now);
             break;
         }
-        due.sessions.push(session_id(row, 0)?);
+        let session = session_id(row, 0)?;
+        // Only what was delivered to it may be a reason to look at one that a person has to go on with.
+        if row.get(4)? || !marked.holds(&session, row.get(3)?) {
+            due.sessions.push(session);
+        }
     }
     Ok(due)
 }
@@ -186,3 +234,7 @@ fn session_id(row: &Row<'_>, column: usize) -> rusqlite::Result<SessionId> {
     SessionId::parse(row.get_ref(column)?.as_str()?)
         .map_err(|error| damaged(column, Type::Text, error))
 }
+
+/// What a row of a list is made of.
+const LISTED: &str = "SELECT id, owner, steps, created, changed, bytes, title, turns, open, known, \
+     vocabulary, number, principal, last FROM sessions";

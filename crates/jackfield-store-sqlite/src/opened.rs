@@ -8,7 +8,9 @@ use rusqlite::Connection;
 use crate::error::OpenError;
 use crate::forms::FORM;
 use crate::owners::{FormLock, Located, make_folder, private};
+use crate::restored;
 use crate::schema;
+use crate::witness::Witness;
 
 /// A file that is ready.
 pub(crate) struct Opened {
@@ -19,6 +21,8 @@ pub(crate) struct Opened {
     /// Its one name.
     pub(crate) path: PathBuf,
     pub(crate) place: Located,
+    /// What was committed last.
+    pub(crate) witness: Witness,
 }
 
 /// Opens a file, which is made if there is none: for nobody else to read, and with the folders above it.
@@ -53,11 +57,19 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     let connection = schema::connect(&path, true);
     let mut connection = connection.map_err(|error| OpenError::store(&path, &error))?;
     ready(&path, &mut connection, &form)?;
+    let witness = Witness::of(&path);
+    if found.is_none() {
+        // It is of a file that is no more.
+        witness.clear();
+    } else {
+        restored::compare(&connection, &path, &witness)?;
+    }
     Ok(Opened {
         connection,
         form,
         path,
         place,
+        witness,
     })
 }
 

@@ -217,7 +217,7 @@ fn is_there(path: &Path, _file: &File) -> bool {
 }
 
 /// The path of a file beside the database: its name with something after it.
-fn beside(database: &Path, after: &str) -> PathBuf {
+pub(crate) fn beside(database: &Path, after: &str) -> PathBuf {
     let mut name = database.as_os_str().to_owned();
     name.push(after);
     name.into()

@@ -158,6 +158,7 @@ fn whole(
     Ok(steps.and_then(|steps| {
         Ok(Loaded {
             deliveries: deliveries?,
+            restored: false,
             steps,
         })
     }))
@@ -215,20 +216,27 @@ fn since(
     Ok(Ok(Added {
         behind,
         end,
-        loaded: Loaded { deliveries, steps },
+        loaded: Loaded {
+            deliveries,
+            restored: false,
+            steps,
+        },
     }))
 }
 
 impl Added {
     /// Everything, with what was known before.
     fn loaded_behind(&self, known: Option<&Known>) -> Loaded {
-        let Loaded { deliveries, steps } = &self.loaded;
+        let Loaded {
+            deliveries, steps, ..
+        } = &self.loaded;
         let before = known.map(|known| &known.loaded);
         let (heard, said) = before.map_or((&[][..], &[][..]), |before| {
             (&before.deliveries, &before.steps)
         });
         Loaded {
             deliveries: heard.iter().chain(deliveries).cloned().collect(),
+            restored: false,
             steps: said.iter().chain(steps).cloned().collect(),
         }
     }

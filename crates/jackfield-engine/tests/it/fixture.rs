@@ -338,6 +338,10 @@ impl Journal for Watched {
         self.inner.delete(session).await
     }
 
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.inner.mark_restored(session).await
+    }
+
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
         self.inner.due(now, most).await
     }

@@ -83,6 +83,7 @@ impl Journal for Vast {
         Ok(Loaded {
             deliveries: waits.filter(|_| is_answered).map(denied).collect(),
             steps: self.template.clone(),
+            ..Loaded::default()
         })
     }
 
@@ -122,6 +123,10 @@ impl Journal for Vast {
     }
 
     async fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Ok(())
+    }
+
+    async fn mark_restored(&self, _: &SessionId) -> Result<(), JournalError> {
         Ok(())
     }
 

@@ -53,7 +53,8 @@ pub struct SessionRow {
 pub struct OpenTurn {
     /// Whether nothing can be done for it but wait.
     pub only_waits: bool,
-    /// Whether it was taken up too often in vain: nobody takes it up again by itself.
+    /// Whether it was taken up too often in vain, or is restored from an older state: nobody takes it up
+    /// again by itself.
     pub parked: bool,
     /// The turn.
     pub turn: TurnId,

@@ -14,6 +14,7 @@ mod forms;
 mod harness;
 mod known;
 mod newer;
+mod older;
 mod other_process;
 mod parts;
 mod processes;

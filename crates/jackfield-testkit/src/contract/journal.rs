@@ -210,6 +210,8 @@ macro_rules! journal_clauses {
             an_unseen_delivery_is_due_at_once
             /// A turn that was taken up three times without getting on is parked: it is due when something is delivered, and not before.
             what_was_taken_up_in_vain_three_times_is_parked
+            /// A session that was marked as restored says so when it is loaded, and its open turn is parked, until the next append.
+            what_was_restored_is_parked
             /// `due` names no more sessions than were asked for, and says whether there are more.
             no_more_are_due_than_were_asked_for
             /// A delivery that is only there to be known is kept, and makes no session due.

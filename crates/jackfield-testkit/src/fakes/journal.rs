@@ -287,6 +287,11 @@ impl Journal for FaultyJournal {
         self.inner.delete(session).await
     }
 
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.reach()?;
+        self.inner.mark_restored(session).await
+    }
+
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
         self.reach(Request::Due)?;
         self.inner.due(now, most).await

@@ -2,7 +2,7 @@
 #![expect(clippy::expect_used, reason = "a clause ends where its journal fails")]
 
 use jackfield_domain::time::WallTime;
-use jackfield_ports::journal::Append;
+use jackfield_ports::journal::{Append, JournalError};
 
 use super::scene::{DEADLINE, Scene, cancel, step};
 use super::story::{asks, asks_model, closes, ends, opens, resumes, retries_at, starts};
@@ -126,6 +126,41 @@ pub(super) async fn what_was_taken_up_in_vain_three_times_is_parked<H: JournalHa
     assert!(row.open.expect("an open turn").parked);
     assert_eq!(scene.due(DEADLINE).await, (vec![], None));
     scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+}
+
+pub(super) async fn what_was_restored_is_parked<H: JournalHarness>() {
+    let scene = Scene::<H>::with_calls(&["a"], vec![starts("a")]).await;
+    scene.let_go().await;
+    assert!(!scene.load().await.restored);
+    let unknown = super::scene::session("nobody");
+    let marked = scene.journal.mark_restored(&unknown).await;
+    assert!(
+        matches!(marked, Err(JournalError::UnknownSession { .. })),
+        "{marked:?}"
+    );
+    let marked = scene.journal.mark_restored(&scene.session).await;
+    marked.expect("marked");
+    let is_parked = async |scene: &Scene<H>| {
+        let row = scene.row().await.expect("a row");
+        row.open.expect("an open turn").parked
+    };
+    assert!(scene.load().await.restored);
+    assert!(is_parked(&scene).await);
+    assert_eq!(scene.due(DEADLINE).await, (vec![], None));
+    // To own it, or to tell it something, is not to go on with it.
+    scene.deliver("d", "somebody", cancel()).await;
+    assert_eq!(scene.due(START).await.0, ["contract"]);
+    let epoch = scene.owned_again().await;
+    let scene = Scene { epoch, ..scene };
+    assert!(scene.load().await.restored);
+    let next = scene.load().await.steps.len() as u64;
+    let mut append = scene.append(next, vec![step(next, vec![resumes(1)])]);
+    append.seen = 1;
+    scene.expect(&append, None).await;
+    assert!(!scene.load().await.restored);
+    assert!(!is_parked(&scene).await);
+    scene.let_go().await;
     assert_eq!(scene.due(START).await.0, ["contract"]);
 }
 

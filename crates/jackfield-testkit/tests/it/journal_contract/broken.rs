@@ -95,6 +95,9 @@ pub(super) enum Mistake {
     RepetitionRefused,
     RepetitionFound,
     RepetitionWritten,
+    RestoredForEver,
+    RestoredForgotten,
+    RestoredListedAsOpen,
     SecondAccepted,
     SessionsMixed,
     StaleEpochTaken,
@@ -274,6 +277,7 @@ impl Journal for Mistaken {
                 loaded.steps.retain(|step| !has_large_text(step));
             }
             Mistake::LoadWithoutInbox => loaded.deliveries.clear(),
+            Mistake::RestoredForEver => loaded.restored = self.taken.load(Ordering::Relaxed),
             Mistake::StepsReversed => loaded.steps.reverse(),
             Mistake::TimeLost => {
                 for delivery in &mut loaded.deliveries {
@@ -436,6 +440,10 @@ impl Journal for Mistaken {
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         self.end(session).await
+    }
+
+    async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
+        self.mark(session).await
     }
 
     async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {

@@ -89,6 +89,11 @@ impl Mistaken {
                         open.only_waits = false;
                     }
                 }
+                Mistake::RestoredListedAsOpen => {
+                    if let Some(open) = &mut row.open {
+                        open.parked = false;
+                    }
+                }
                 Mistake::RefusedListed => {
                     row.steps += self.refused.load(Ordering::Relaxed) as u64;
                 }
@@ -112,6 +117,14 @@ impl Mistaken {
             (_, _) => {}
         }
         self.inner.delete(session).await
+    }
+
+    pub(super) async fn mark(&self, session: &SessionId) -> Result<(), JournalError> {
+        if self.is == Mistake::RestoredForgotten {
+            return Ok(());
+        }
+        self.taken.store(true, Ordering::Relaxed);
+        self.inner.mark_restored(session).await
     }
 
     pub(super) async fn have_to_do(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {

@@ -1,0 +1,201 @@
+//! The sessions that are restored from an older state, in a file beside the database.
+//!
+//! It is written when the [witness](crate::witness) knows of an append that the database has not, and when a
+//! person marks sessions by hand. It stands outside of the database, so that another copy of that takes
+//! nothing of it back, and is text: whoever looks after the file reads why it is there, and removes it.
+//!
+//! A line names a session and how many steps it had. The next append changes that, and ends the mark.
+
+use std::collections::HashSet;
+use std::fmt;
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use jackfield_domain::ids::SessionId;
+use rusqlite::{Connection, params};
+
+use crate::error::OpenError;
+use crate::owners::{beside, private};
+use crate::rows;
+use crate::witness::Witness;
+
+/// What is known of a file that went back to an older state.
+#[derive(Clone, Debug, Eq, PartialEq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// The file that says so; it is removed once everything was seen to.
+    pub file: PathBuf,
+    /// How many turns are parked for it, still.
+    pub parked: u64,
+    /// What happened, a line each time.
+    pub why: Vec<String>,
+}
+
+impl fmt::Display for Restored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why.join("; "))?;
+        match self.parked {
+            0 => Ok(()),
+            1 => f.write_str("; 1 turn is parked for it"),
+            parked => write!(f, "; {parked} turns are parked for it"),
+        }
+    }
+}
+
+/// The sessions that are marked.
+#[derive(Debug, Default)]
+pub(crate) struct Marked {
+    /// Whether the file is there and cannot be read: then nobody knows which, and all are.
+    all: bool,
+    sessions: HashSet<(String, u64)>,
+    why: Vec<String>,
+}
+
+impl Marked {
+    /// Reads the file, which is seldom there.
+    pub(crate) fn read(database: &Path) -> Self {
+        let text = match std::fs::read_to_string(path(database)) {
+            Ok(text) => text,
+            Err(error) => {
+                let all = error.kind() != io::ErrorKind::NotFound;
+                return Self {
+                    all,
+                    why: all
+                        .then(|| format!("{}: {error}", path(database).display()))
+                        .into_iter()
+                        .collect(),
+                    ..Self::default()
+                };
+            }
+        };
+        let mut marked = Self::default();
+        for line in text.lines() {
+            if let Some(why) = line.strip_prefix(WHY) {
+                marked.why.push(why.to_owned());
+            } else if let Some((session, steps)) = line.split_once(' ')
+                && let Ok(steps) = steps.parse()
+            {
+                marked.sessions.insert((session.to_owned(), steps));
+            }
+        }
+        marked
+    }
+
+    /// Whether a session with so many steps is marked.
+    pub(crate) fn holds(&self, session: &SessionId, steps: u64) -> bool {
+        self.all
+            || (!self.sessions.is_empty()
+                && self
+                    .sessions
+                    .contains(&(session.as_str().to_owned(), steps)))
+    }
+
+    /// What is to be told of it; nothing where the file is not there.
+    pub(crate) fn told(
+        self,
+        connection: &Connection,
+        database: &Path,
+    ) -> rusqlite::Result<Option<Restored>> {
+        if self.why.is_empty() && self.sessions.is_empty() {
+            return Ok(None);
+        }
+        let mut query = connection.prepare(
+            "SELECT count(*) FROM sessions WHERE id = ?1 AND steps = ?2 AND open IS NOT NULL",
+        )?;
+        let mut parked = 0;
+        for (session, steps) in &self.sessions {
+            parked += query.query_row(params![session, steps], |row| row.get::<_, u64>(0))?;
+        }
+        Ok(Some(Restored {
+            file: path(database),
+            parked,
+            why: self.why,
+        }))
+    }
+}
+
+/// Marks the sessions with an open turn if the witness knows of an append that the database has not.
+pub(crate) fn compare(
+    connection: &Connection,
+    database: &Path,
+    witness: &Witness,
+) -> Result<(), OpenError> {
+    let store = |error: rusqlite::Error| OpenError::store(database, &error);
+    for _ in 0..LOOKS {
+        let Some(last) = witness.last() else {
+            return Ok(());
+        };
+        let steps = match rows::session(connection, &last.session) {
+            Ok(row) => row.map_or(0, |row| row.steps),
+            Err(error) => {
+                tracing::warn!(%error, "nobody knows whether the journal is the newest one");
+                return Ok(());
+            }
+        };
+        if steps >= last.steps {
+            return Ok(());
+        }
+        // Another process may have deleted the session just now, and has told the witness before.
+        if witness.last().as_ref() != Some(&last) {
+            continue;
+        }
+        let session = &last.session;
+        let had = last.steps;
+        let why = format!(
+            "{} is older than what was written to it: session {session} had {had} steps, and has {steps}",
+            database.display()
+        );
+        mark(database, &why, &open(connection).map_err(store)?)
+            .map_err(|error| OpenError::io(&path(database), error))?;
+        witness.clear();
+        return Ok(());
+    }
+    Ok(())
+}
+
+/// Adds sessions, each with how many steps it has, to those that are marked, and says why.
+pub(crate) fn mark(database: &Path, why: &str, sessions: &[(String, u64)]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    options.create(true).append(true);
+    private(&mut options);
+    let mut file = options.open(path(database))?;
+    let known = Marked::read(database);
+    // One that wrote before may have been killed within a line.
+    let mut text = "\n".to_owned();
+    if known.why.is_empty() && known.sessions.is_empty() {
+        EXPLAINED.clone_into(&mut text);
+    }
+    if !known.why.iter().any(|known| known == why) {
+        text.push_str(&format!("{WHY}{why}\n"));
+    }
+    for (session, steps) in sessions {
+        if !known.sessions.contains(&(session.clone(), *steps)) {
+            text.push_str(&format!("{session} {steps}\n"));
+        }
+    }
+    file.write_all(text.as_bytes())?;
+    file.sync_all()
+}
+
+/// The sessions with an open turn.
+fn open(connection: &Connection) -> rusqlite::Result<Vec<(String, u64)>> {
+    let mut query = connection
+        .prepare("SELECT id, steps FROM sessions WHERE open IS NOT NULL ORDER BY number")?;
+    let found = query.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
+    found.collect()
+}
+
+fn path(database: &Path) -> PathBuf {
+    beside(database, "-restored")
+}
+
+/// How often the witness is looked at that changes meanwhile.
+const LOOKS: usize = 5;
+/// What a line begins with that says what happened.
+const WHY: &str = "! ";
+const EXPLAINED: &str = "\
+# The journal beside this file may be older than what was done. The turns of the sessions below were open in it:
+# their calls may have been made since, so each waits until a person goes on with it, by
+# `jackfield sessions resume ID --again`, or cancels it. Remove this file once everything was seen to.
+";
