@@ -53,6 +53,7 @@ mod mcp_faults;
 mod mcp_serve;
 mod mcp_servers;
 mod models;
+mod older;
 mod pins;
 mod pins_accepted;
 mod prompting;

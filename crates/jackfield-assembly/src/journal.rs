@@ -82,12 +82,19 @@ impl JournalError {
         } else {
             "another file"
         };
-        match self.place.origin {
+        let help = match self.place.origin {
             Origin::Default => format!("name {another} with `--db FILE` or JACKFIELD_DB"),
             Origin::File(_) | Origin::Flag(_) | Origin::Variable(_) => {
                 format!("name {another}, or leave {} out", self.place.short())
             }
+        };
+        if matches!(self.source, OpenError::Damaged { .. }) {
+            return format!(
+                "{help}; where it is the file of your sessions, put a copy in its place, or what \
+                 `sqlite3 FILE .recover` finds in it"
+            );
         }
+        help
     }
 }
 
@@ -168,7 +175,11 @@ impl Config {
             OpenError::Io { .. } | OpenError::NotAFile { .. } | OpenError::Store { .. } => {
                 Ok(OpenJournal::unkept(chain(&source)))
             }
-            OpenError::InUse { .. } | OpenError::Newer { .. } | OpenError::NotOurs { .. } | _ => {
+            OpenError::Damaged { .. }
+            | OpenError::InUse { .. }
+            | OpenError::Newer { .. }
+            | OpenError::NotOurs { .. }
+            | _ => {
                 let place = Origin::Default.into();
                 Err(JournalError { place, source })
             }

@@ -16,6 +16,7 @@
 mod approvals;
 mod assemble;
 mod claude;
+mod condition;
 mod config;
 mod document;
 mod explain;
@@ -41,6 +42,7 @@ mod web;
 
 pub use self::approvals::ApprovalsConfig;
 pub use self::assemble::{Assembled, KeyState, MissingKey, Prepared, ProviderState};
+pub use self::condition::{Condition, Damage, restored_help};
 pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explained;
 pub use self::file::keys;

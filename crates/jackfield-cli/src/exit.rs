@@ -15,6 +15,7 @@
 //! | 10 | the question of `approvals` was answered before, or has expired |
 //! | 11 | what was recorded does not come out the same in `replay` |
 //! | 12 | the session has a turn that is not over: at work elsewhere, left open or parked |
+//! | 13 | what is kept is damaged, or older than what was written; what can be read was printed |
 //! | 130 | cancelled |
 
 use jackfield_domain::fact::TurnEnd;
@@ -49,13 +50,15 @@ pub enum Exit {
     Differs,
     /// The session has a turn that is not over: a process is at work on it, or it was left open or parked.
     Unfinished,
+    /// What is kept is damaged, or older than what was written; what can be read was printed.
+    Damaged,
     /// Cancelled.
     Cancelled,
 }
 
 impl Exit {
     /// All of them, by code.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Answered,
         Self::Internal,
         Self::Usage,
@@ -69,6 +72,7 @@ impl Exit {
         Self::TooLate,
         Self::Differs,
         Self::Unfinished,
+        Self::Damaged,
         Self::Cancelled,
     ];
 
@@ -89,6 +93,7 @@ impl Exit {
             Self::TooLate => 10,
             Self::Differs => 11,
             Self::Unfinished => 12,
+            Self::Damaged => 13,
             Self::Cancelled => 130,
         }
     }
@@ -144,4 +149,5 @@ Exit codes:
   10   the question of `approvals` was answered before, or has expired
   11   what was recorded does not come out the same in `replay`
   12   the session has a turn that is not over: at work elsewhere, left open or parked
+  13   what is kept is damaged, or older than what was written; what can be read was printed
   130  cancelled";

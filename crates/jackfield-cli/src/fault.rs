@@ -99,12 +99,21 @@ impl From<EngineError> for Fault {
         if matches!(error, EngineError::UnknownTool { .. }) {
             fault = fault.with_help("`jackfield tools list` shows the tools that there are");
         }
-        if let EngineError::Parked { session, why, .. } = &error
-            && matches!(**why, Parked::NoProgress { .. })
-        {
-            fault = fault.with_help(format!(
-                "`jackfield sessions resume {session} --again` tries once more"
-            ));
+        if let EngineError::Parked { session, why, .. } = &error {
+            match **why {
+                Parked::NoProgress { .. } => {
+                    fault = fault.with_help(format!(
+                        "`jackfield sessions resume {session} --again` tries once more"
+                    ));
+                }
+                Parked::Restored => {
+                    fault = fault.with_help(format!(
+                        "see what its calls did since; `jackfield sessions resume {session} --again` goes on from \
+                         what is kept, and may make calls once more"
+                    ));
+                }
+                _ => {}
+            }
         }
         if let EngineError::Busy { session, .. } = &error {
             fault = fault.with_help(at_work(session));
@@ -115,8 +124,8 @@ impl From<EngineError> for Fault {
                 | EngineError::NotCommitted { .. }
         ) {
             fault = fault.with_help(
-                "nothing that was kept is lost; once that is mended, `jackfield sessions resume --all` \
-                 goes on with what was left open",
+                "once that is mended, `jackfield sessions resume --all` goes on with what was left open; \
+                 `jackfield doctor` says whether everything that was kept is there",
             );
         }
         if let EngineError::Journal(JournalError::Corrupt { .. }) = &error {

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_assembly::{
-    Config, ConfigError, Environment, JournalError, OpenJournal, Registry, Server,
+    Condition, Config, ConfigError, Damage, Environment, JournalError, OpenJournal, Registry,
+    Server, restored_help,
 };
 use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention,
@@ -32,6 +33,9 @@ pub enum RunError {
         #[source]
         source: io::Error,
     },
+    /// The file of the journal is damaged: what is written to it may be lost, or make it worse.
+    #[error("{0}")]
+    Damaged(Damage),
     /// The configuration is wrong.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -92,6 +96,17 @@ impl Running {
         let address = listener.local_addr().map_err(cannot)?;
         let opening = config.clone();
         let journal = tokio::task::spawn_blocking(move || opening.open_journal()).await??;
+        let Condition {
+            damage, restored, ..
+        } = journal.condition(LONGEST_LOOK).await;
+        if let Some(damage) = damage {
+            let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
+            return Err(RunError::Damaged(damage));
+        }
+        if let Some(restored) = &restored {
+            let help = restored_help(restored);
+            tracing::error!(why = %restored, help, "the journal is older than what was written to it");
+        }
         if let Some(unkept) = &journal.unkept {
             let why = unkept.causes.join(": ");
             tracing::warn!(why, help = unkept.help, "nothing is kept");
@@ -214,6 +229,8 @@ async fn stop(servers: &[Server]) {
 #[cfg(unix)]
 const MOST_OPEN: u64 = 65_536;
 
+/// How long the journal's file is looked at before anybody is let in, at most.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);
 /// How long the end waits for servers, and for the journal.
 const FAREWELL: Duration = Duration::from_secs(1);
 

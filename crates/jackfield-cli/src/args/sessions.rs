@@ -58,6 +58,22 @@ pub enum Sessions {
         #[arg(long)]
         json: bool,
     },
+    /// Say that the file was restored from a copy: open turns are then left to a person.
+    #[command(after_help = MARK_EXAMPLES)]
+    MarkRestored {
+        /// The sessions: ids, beginnings of them, or `last`.
+        #[arg(value_name = "ID", required_unless_present = "all")]
+        sessions: Vec<String>,
+        /// All that have an open turn.
+        #[arg(long, conflicts_with = "sessions")]
+        all: bool,
+        /// Where the configuration is.
+        #[command(flatten)]
+        source: Source,
+        /// Print JSON.
+        #[arg(long)]
+        json: bool,
+    },
     /// Delete sessions that are old, or more than there is to be room for.
     #[command(
         after_help = PRUNE_EXAMPLES,
@@ -113,7 +129,8 @@ pub struct Resume {
     /// All that have an open turn and that nobody is at work on.
     #[arg(long, conflicts_with = "sessions")]
     pub all: bool,
-    /// Those, too, that were taken up too often in vain, or that lack servers; their tools are then gone.
+    /// Those, too, that were taken up too often in vain, that are restored from an older state, or that lack
+    /// servers; their tools are then gone.
     #[arg(long)]
     pub again: bool,
     /// Say yes to every call that needs approval; what is denied stays denied.
@@ -154,6 +171,14 @@ Examples:
   jackfield sessions list
   jackfield sessions list --search \"Tokyo\" --most 5
   jackfield sessions list --json | jq -r '.[] | select(.state == \"open\") | .id'";
+
+const MARK_EXAMPLES: &str = "\
+Examples:
+  jackfield sessions mark-restored --all
+  jackfield sessions mark-restored k3f9
+
+A turn that was open when the copy was made may be over since, and its calls were made. A marked one waits for
+`jackfield sessions resume ID --again`.";
 
 const PRUNE_EXAMPLES: &str = "\
 Examples:

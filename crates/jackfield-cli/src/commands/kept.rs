@@ -3,7 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_assembly::{Config, Flags, JournalConfig, JournalError, OpenJournal, Origin};
+use jackfield_assembly::{
+    Config, Flags, JournalConfig, JournalError, OpenJournal, Origin, restored_help,
+};
 use jackfield_engine::Engine;
 use tokio::task::JoinHandle;
 
@@ -29,6 +31,15 @@ impl Opening {
     /// A [`Fault`] if a file was named and cannot be opened.
     pub(crate) async fn opened(self) -> Result<OpenJournal, Fault> {
         let opened = self.unsaid().await?;
+        if let Some(file) = &opened.file
+            && let Ok(Some(restored)) = file.restored().await
+            && restored.parked > 0
+        {
+            render::remark(&format!(
+                "warning: {restored}; {}",
+                restored_help(&restored)
+            ));
+        }
         if let Some(unkept) = &opened.unkept {
             let causes = unkept.causes.join(": ");
             let help = unkept.help;

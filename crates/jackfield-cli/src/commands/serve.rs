@@ -2,7 +2,7 @@
 
 use std::error::Error as _;
 
-use jackfield_assembly::{LogFormat, Registry};
+use jackfield_assembly::{Damage, LogFormat, Registry};
 use jackfield_http::{RunError, Running, asked_at_once, asked_to_end, start_log};
 
 use crate::args::Serve;
@@ -52,6 +52,9 @@ impl From<RunError> for Fault {
                 let mut fault = Self::new(Exit::Configuration, error.to_string());
                 fault.causes.extend(error.source().map(ToString::to_string));
                 fault.with_help("name another address with `--bind`, or `bind` under [serve]; port 0 takes a free one")
+            }
+            RunError::Damaged(damage) => {
+                Self::new(Exit::Damaged, damage.to_string()).with_help(Damage::HELP)
             }
             RunError::NeedsToken { .. } => Self::new(Exit::Configuration, error.to_string())
                 .with_help("`openssl rand -hex 24` makes a token; docs/configuration.md shows where it belongs"),

@@ -5,6 +5,8 @@ pub(crate) mod every;
 mod export;
 pub(crate) mod find;
 mod fork;
+mod list;
+mod mark_restored;
 pub(crate) mod prune;
 mod resume;
 mod watch;
@@ -34,6 +36,7 @@ pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault>
         Sessions::Delete { source, .. }
         | Sessions::Fork { source, .. }
         | Sessions::List { source, .. }
+        | Sessions::MarkRestored { source, .. }
         | Sessions::Prune { source, .. }
         | Sessions::Show { source, .. } => source,
         Sessions::Export(export) => &export.source,
@@ -66,9 +69,10 @@ async fn perform(sessions: Sessions, kept: &kept::Kept) -> Result<Exit, Fault> {
             search, most, json, ..
         } => {
             let most = usize::try_from(most).unwrap_or(usize::MAX);
-            let found = find::listed(engine, search.clone(), most).await?;
-            let shown = show::list(out, &found, search.as_deref(), json);
-            printed::ended(shown, Exit::Answered)
+            list::run(kept, search, most, json).await
+        }
+        Sessions::MarkRestored { sessions, json, .. } => {
+            mark_restored::run(engine, &sessions, json).await
         }
         Sessions::Prune {
             older_than,

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use jackfield_assembly::{Config, JournalKind, OpenJournal};
+use jackfield_assembly::{Config, Damage, JournalKind, OpenJournal, restored_help};
 use jackfield_engine::{Engine, EngineError, SessionRow};
 use tokio::time::sleep;
 
@@ -64,6 +64,7 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         Err(fault) => vec![failed(&fault)],
     };
     checks.extend(private(&file));
+    checks.extend(restored(&opened).await);
     checks.extend(sound(&opened, &shown).await);
     kept::close(&opened).await;
     checks
@@ -88,6 +89,13 @@ fn private(file: &Path) -> Option<Check> {
         let _only_modes = file;
         None
     }
+}
+
+/// Says that the file went back to an older state, if it did.
+async fn restored(opened: &OpenJournal) -> Option<Check> {
+    let restored = opened.file.as_ref()?.restored().await.ok()??;
+    let help = restored_help(&restored);
+    Some(Check::failed(Area::Sessions, restored.to_string(), help).see(Page::Sessions))
 }
 
 /// Reads the whole file, as far as there is time, and says what is wrong in it.
@@ -123,11 +131,11 @@ async fn sound(opened: &OpenJournal, shown: &str) -> Vec<Check> {
     let many = checked.damage.len();
     let mut checks: Vec<Check> = Vec::new();
     for what in checked.damage.iter().take(MOST_NAMED) {
-        checks.push(Check::failed(Area::Sessions, what, DAMAGED).see(Page::Sessions));
+        checks.push(Check::failed(Area::Sessions, what, Damage::HELP).see(Page::Sessions));
     }
     if many > MOST_NAMED {
         let says = format!("and {} more are damaged", many - MOST_NAMED);
-        checks.push(Check::failed(Area::Sessions, says, DAMAGED).see(Page::Sessions));
+        checks.push(Check::failed(Area::Sessions, says, Damage::HELP).see(Page::Sessions));
     }
     let read = counted(checked.sessions, "session");
     if !checked.is_complete {
@@ -166,8 +174,8 @@ fn looked(file: &str, rows: &[SessionRow]) -> Vec<Check> {
         ),
         (
             open(true),
-            "is parked: it was taken up too often without coming further",
-            "are parked: they were taken up too often without coming further",
+            "is parked: it was taken up too often without coming further, or is restored from an older state",
+            "are parked: they were taken up too often without coming further, or are restored from an older state",
             "`jackfield sessions resume ID --again` tries once more; `jackfield sessions list` shows them",
         ),
         (
@@ -200,10 +208,6 @@ fn failed(fault: &Fault) -> Check {
     let check = Check::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
     check.see(Page::Sessions)
 }
-
-/// What to do about a file that is damaged.
-const DAMAGED: &str = "`jackfield sessions export ID` writes what can still be read; then move the file away, \
-                       with those beside it whose names begin as its does, and restore a copy";
 
 /// How long the file is looked over at most.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);

@@ -1,0 +1,47 @@
+//! `jackfield sessions list`: what is there, and whether that is everything.
+
+use std::time::Duration;
+
+use jackfield_assembly::{Condition, Damage, restored_help};
+
+use super::find;
+use crate::commands::kept::Kept;
+use crate::commands::printed;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::{self, sessions as show};
+
+pub(super) async fn run(
+    kept: &Kept,
+    search: Option<String>,
+    most: usize,
+    as_json: bool,
+) -> Result<Exit, Fault> {
+    let listed = find::listed(&kept.engine, search.clone(), most).await;
+    let Condition {
+        damage, restored, ..
+    } = kept.journal.condition(LONGEST_LOOK).await;
+    let rows = match (listed, &kept.journal.file) {
+        (Ok(rows), _) => rows,
+        // What can still be read of a damaged file is better than nothing.
+        (Err(_), Some(file)) if damage.is_some() && search.is_none() => {
+            file.readable_sessions(most).await.unwrap_or_default()
+        }
+        (Err(fault), _) => return Err(fault),
+    };
+    let out = &mut anstream::stdout();
+    let shown = show::list(out, &rows, search.as_deref(), as_json);
+    let mut exit = printed::ended(shown, Exit::Answered)?;
+    if let Some(damage) = damage {
+        let fault = Fault::new(Exit::Damaged, damage.to_string());
+        exit = render::fault(&fault.with_help(Damage::HELP));
+    }
+    if let Some(restored) = restored {
+        let fault = Fault::new(Exit::Damaged, restored.to_string());
+        exit = render::fault(&fault.with_help(restored_help(&restored)));
+    }
+    Ok(exit)
+}
+
+/// How long the file is looked at, at most: enough for a file of about a gigabyte that is in memory.
+const LONGEST_LOOK: Duration = Duration::from_secs(1);

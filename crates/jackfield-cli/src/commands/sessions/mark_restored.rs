@@ -1,0 +1,35 @@
+//! `jackfield sessions mark-restored`: leaves the open turns of a file that was restored from a copy to a person.
+
+use jackfield_domain::ids::SessionId;
+use jackfield_engine::Engine;
+use serde_json::json;
+
+use super::find;
+use crate::commands::printed;
+use crate::exit::Exit;
+use crate::fault::Fault;
+use crate::render::sessions as show;
+
+/// Marks the sessions that are named, or all with an open turn.
+pub(super) async fn run(engine: &Engine, names: &[String], as_json: bool) -> Result<Exit, Fault> {
+    let mut sessions: Vec<SessionId> = Vec::new();
+    for name in names {
+        sessions.push(find::one(engine, name).await?);
+    }
+    if names.is_empty() {
+        let rows = find::listed(engine, None, usize::MAX).await?.into_iter();
+        sessions.extend(rows.filter(|row| row.open.is_some()).map(|row| row.session));
+    }
+    let mut marked = Vec::new();
+    for session in &sessions {
+        engine.mark_restored(session).await?;
+        marked.push(session.as_str());
+    }
+    let shown = show::said(
+        &mut anstream::stdout(),
+        &marked.join("\n"),
+        &json!({ "marked": marked }),
+        as_json,
+    );
+    printed::ended(shown, Exit::Answered)
+}
