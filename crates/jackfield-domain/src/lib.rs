@@ -37,6 +37,7 @@ pub mod reply;
 pub mod request;
 pub mod restrictions;
 pub mod rules;
+pub mod schema;
 pub mod send_message;
 pub mod server_tool;
 pub mod session;

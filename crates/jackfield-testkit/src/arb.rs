@@ -15,6 +15,7 @@
 //! ```
 
 mod block;
+mod broken;
 mod call;
 mod conversation;
 mod fact;
@@ -30,6 +31,7 @@ mod tool;
 mod wait;
 
 pub use self::block::{block, content, reply_content, text_block, text_content, thinking};
+pub use self::broken::broken_schema;
 pub use self::call::{
     arguments, called_name, outcome_of, outcome_part, provider_call, tool_call, tool_input,
     tool_outcome, tool_result,

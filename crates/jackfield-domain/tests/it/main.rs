@@ -23,6 +23,7 @@ mod replies;
 mod retries;
 mod rules;
 mod scene;
+mod schemas;
 mod server_tools;
 mod spending;
 mod talk;

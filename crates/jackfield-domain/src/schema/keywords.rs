@@ -1,0 +1,478 @@
+//! The keywords of a schema: which value each takes, and what stands for one.
+
+use serde_json::{Map, Number, Value, json};
+
+use super::Mending;
+
+/// The type that a word means, by the names of programming languages and of other schema languages.
+pub(super) fn type_of(word: &str) -> Option<&'static str> {
+    let lower = word.trim().to_ascii_lowercase();
+    Some(match lower.as_str() {
+        "array" | "list" => "array",
+        "bool" | "boolean" => "boolean",
+        "int" | "int32" | "int64" | "integer" | "long" => "integer",
+        "nil" | "none" | "null" => "null",
+        "decimal" | "double" | "float" | "number" => "number",
+        "dict" | "map" | "object" => "object",
+        "str" | "string" | "text" => "string",
+        _ => return None,
+    })
+}
+
+impl Mending<'_> {
+    /// Mends the keywords of a schema and the schemas below it.
+    pub(super) fn fields(&mut self, fields: &mut Map<String, Value>) {
+        self.absent(fields);
+        self.bounds(fields);
+        self.tuple(fields);
+        self.required_by_flag(fields);
+        let keys: Vec<String> = fields.keys().cloned().collect();
+        for key in keys {
+            self.keyword(fields, &key);
+        }
+    }
+
+    /// Nothing stands for what is absent.
+    fn absent(&mut self, fields: &mut Map<String, Value>) {
+        let before = fields.len();
+        fields.retain(|key, value| {
+            !value.is_null()
+                || form_of(key).is_none()
+                || matches!(key.as_str(), "const" | "default")
+        });
+        self.changed |= fields.len() != before;
+    }
+
+    /// The exclusive bounds of draft 4 are flags beside a bound.
+    fn bounds(&mut self, fields: &mut Map<String, Value>) {
+        for (flag, bound) in [
+            ("exclusiveMaximum", "maximum"),
+            ("exclusiveMinimum", "minimum"),
+        ] {
+            let Some(Value::Bool(is_exclusive)) = fields.get(flag) else {
+                continue;
+            };
+            self.changed = true;
+            let number = fields.get(bound).and_then(number);
+            if *is_exclusive && let Some(number) = number {
+                fields.shift_remove(bound);
+                fields.insert(flag.to_owned(), Value::Number(number));
+            } else {
+                fields.shift_remove(flag);
+            }
+        }
+    }
+
+    /// A list of schemas for the first items was called `items` before 2020-12.
+    fn tuple(&mut self, fields: &mut Map<String, Value>) {
+        let Some(Value::Array(items)) = fields.get("items") else {
+            return;
+        };
+        self.changed = true;
+        if items.is_empty() {
+            fields.shift_remove("items");
+        } else if let Some(items) = fields.shift_remove("items") {
+            let first = fields.entry("prefixItems").or_insert(items);
+            self.changed |= first.is_array();
+        }
+        if let Some(rest) = fields.shift_remove("additionalItems") {
+            fields.insert("items".to_owned(), rest);
+        }
+    }
+
+    /// A property that says of itself that it is required.
+    fn required_by_flag(&mut self, fields: &mut Map<String, Value>) {
+        let Some(Value::Object(properties)) = fields.get("properties") else {
+            return;
+        };
+        let flagged = properties
+            .iter()
+            .filter(|(_, schema)| schema.get("required") == Some(&json!(true)));
+        let flagged: Vec<Value> = flagged.map(|(name, _)| json!(name)).collect();
+        if flagged.is_empty() {
+            return;
+        }
+        let required = fields.entry("required").or_insert_with(|| json!([]));
+        if !required.is_array() {
+            *required = json!([]);
+        }
+        required
+            .as_array_mut()
+            .into_iter()
+            .for_each(|names| names.extend(flagged.clone()));
+    }
+
+    fn keyword(&mut self, fields: &mut Map<String, Value>, key: &str) {
+        let Some(form) = form_of(key) else { return };
+        let Some(value) = fields.get_mut(key) else {
+            return;
+        };
+        let mended = match form {
+            Form::Any => Fate::Stays,
+            Form::Count => count(value),
+            Form::Flag => flag(value),
+            Form::List if value.is_array() => Fate::Stays,
+            Form::List => Fate::Goes,
+            Form::Name => name(key, value),
+            Form::Names => names(value),
+            Form::NamesByName => self.names_by_name(value),
+            Form::Number => bound(key, value),
+            Form::Pattern => self.pattern(value),
+            Form::Schema => self.one_schema(value),
+            Form::Schemas => self.schemas(key, value),
+            Form::SchemasByName => self.schemas_by_name(key, value),
+            Form::Text => text(value),
+            Form::Types => types(value),
+            Form::Values => values(value),
+        };
+        match mended {
+            Fate::Stays => {}
+            Fate::Becomes(mended) => {
+                self.changed = true;
+                *value = mended;
+            }
+            Fate::Goes => self.forget(fields, key),
+            Fate::IsTakenOut => self.take_out(fields, key),
+        }
+    }
+
+    fn one_schema(&mut self, value: &mut Value) -> Fate {
+        match value {
+            Value::String(word) if matches!(word.as_str(), "false" | "true") => {
+                Fate::Becomes(json!(word == "true"))
+            }
+            Value::String(word) if type_of(word).is_none() => Fate::IsTakenOut,
+            Value::Number(_) => Fate::IsTakenOut,
+            Value::Array(items) if !items.is_empty() => Fate::IsTakenOut,
+            Value::Array(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::Object(_)
+            | Value::String(_) => {
+                self.schema(value);
+                Fate::Stays
+            }
+        }
+    }
+
+    fn schemas(&mut self, key: &str, value: &mut Value) -> Fate {
+        match value {
+            Value::Array(items) => {
+                let before = items.len();
+                items.retain(|item| !item.is_null());
+                self.changed |= items.len() != before;
+                if items.is_empty() {
+                    // None to choose from would let nothing pass.
+                    let is_choice = matches!(key, "anyOf" | "oneOf");
+                    return if is_choice {
+                        Fate::IsTakenOut
+                    } else {
+                        Fate::Goes
+                    };
+                }
+                items.iter_mut().for_each(|item| self.schema(item));
+                Fate::Stays
+            }
+            Value::Object(_) => {
+                self.schema(value);
+                Fate::Becomes(json!([value]))
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => Fate::IsTakenOut,
+        }
+    }
+
+    fn schemas_by_name(&mut self, key: &str, value: &mut Value) -> Fate {
+        let fields = match value {
+            Value::Object(fields) => fields,
+            Value::Array(items) if items.is_empty() => return Fate::Becomes(json!({})),
+            Value::Array(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::Number(_)
+            | Value::String(_) => {
+                return Fate::IsTakenOut;
+            }
+        };
+        if key == "patternProperties" && !fields.keys().all(|pattern| (self.is_pattern)(pattern)) {
+            return Fate::IsTakenOut;
+        }
+        for schema in fields.values_mut() {
+            if key == "dependencies" && schema.is_array() {
+                self.changed |= matches!(names(schema), Fate::Becomes(_));
+            } else {
+                self.schema(schema);
+            }
+        }
+        Fate::Stays
+    }
+
+    fn names_by_name(&mut self, value: &mut Value) -> Fate {
+        match value {
+            Value::Object(fields) => {
+                for value in fields.values_mut() {
+                    match names(value) {
+                        Fate::Stays => {}
+                        Fate::Becomes(mended) => {
+                            self.changed = true;
+                            *value = mended;
+                        }
+                        Fate::Goes | Fate::IsTakenOut => {
+                            self.changed = true;
+                            *value = json!([]);
+                        }
+                    }
+                }
+                Fate::Stays
+            }
+            Value::Array(items) if items.is_empty() => Fate::Goes,
+            Value::Array(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::Number(_)
+            | Value::String(_) => Fate::IsTakenOut,
+        }
+    }
+
+    fn pattern(&self, value: &Value) -> Fate {
+        match value.as_str() {
+            Some(pattern) if (self.is_pattern)(pattern) => Fate::Stays,
+            Some(_) | None => Fate::IsTakenOut,
+        }
+    }
+}
+
+/// What becomes of the value of a keyword.
+enum Fate {
+    Becomes(Value),
+    /// It says nothing.
+    Goes,
+    IsTakenOut,
+    Stays,
+}
+
+/// What a keyword takes.
+#[derive(Clone, Copy)]
+enum Form {
+    Any,
+    /// A whole number that is not negative.
+    Count,
+    Flag,
+    List,
+    /// A name of a schema or a reference to one: a text of a form of its own.
+    Name,
+    Names,
+    NamesByName,
+    Number,
+    Pattern,
+    Schema,
+    Schemas,
+    SchemasByName,
+    Text,
+    Types,
+    /// Values of which one has to be.
+    Values,
+}
+
+/// What a keyword takes (JSON Schema 2020-12, and what earlier drafts have besides); `None` if it is none.
+fn form_of(key: &str) -> Option<Form> {
+    Some(match key {
+        "const" | "default" => Form::Any,
+        "maxContains" | "maxItems" | "maxLength" | "maxProperties" | "minContains" | "minItems"
+        | "minLength" | "minProperties" => Form::Count,
+        "deprecated" | "readOnly" | "uniqueItems" | "writeOnly" => Form::Flag,
+        "enum" => Form::Values,
+        "examples" => Form::List,
+        "$anchor" | "$dynamicAnchor" | "$dynamicRef" | "$id" | "$recursiveRef" | "$ref" => {
+            Form::Name
+        }
+        "required" => Form::Names,
+        "dependentRequired" => Form::NamesByName,
+        "exclusiveMaximum" | "exclusiveMinimum" | "maximum" | "minimum" | "multipleOf" => {
+            Form::Number
+        }
+        "pattern" => Form::Pattern,
+        "additionalItems"
+        | "additionalProperties"
+        | "contains"
+        | "contentSchema"
+        | "else"
+        | "if"
+        | "items"
+        | "not"
+        | "propertyNames"
+        | "then"
+        | "unevaluatedItems"
+        | "unevaluatedProperties" => Form::Schema,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Form::Schemas,
+        "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties"
+        | "properties" => Form::SchemasByName,
+        "$comment" | "$schema" | "contentEncoding" | "contentMediaType" | "description"
+        | "format" | "title" => Form::Text,
+        "type" => Form::Types,
+        _ => return None,
+    })
+}
+
+/// A number, or a text that is one.
+fn number(value: &Value) -> Option<Number> {
+    match value {
+        Value::Number(number) => Some(number.clone()),
+        Value::String(text) => text.trim().parse().ok(),
+        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Object(_) => None,
+    }
+}
+
+fn bound(key: &str, value: &Value) -> Fate {
+    match number(value) {
+        Some(number) if key == "multipleOf" && number.as_f64().is_none_or(|step| step <= 0.0) => {
+            Fate::IsTakenOut
+        }
+        Some(_) if value.is_number() => Fate::Stays,
+        Some(number) => Fate::Becomes(Value::Number(number)),
+        None => Fate::IsTakenOut,
+    }
+}
+
+fn count(value: &Value) -> Fate {
+    let Some(number) = number(value) else {
+        return Fate::IsTakenOut;
+    };
+    if number.as_u64().is_some() && value.is_number() {
+        return Fate::Stays;
+    }
+    let whole = number.as_u64().or_else(|| {
+        // `3.0` is a whole number.
+        let digits = number.to_string();
+        digits
+            .strip_suffix(".0")
+            .and_then(|digits| digits.parse().ok())
+    });
+    whole.map_or(Fate::IsTakenOut, |whole| Fate::Becomes(json!(whole)))
+}
+
+fn flag(value: &Value) -> Fate {
+    match value {
+        Value::Bool(_) => Fate::Stays,
+        Value::String(word) if word == "true" => Fate::Becomes(json!(true)),
+        Value::String(_) | Value::Array(_) | Value::Null | Value::Number(_) | Value::Object(_) => {
+            Fate::Goes
+        }
+    }
+}
+
+/// Values, each of them once. None at all would let nothing pass.
+fn values(value: &Value) -> Fate {
+    match value {
+        Value::Array(values) if values.is_empty() => Fate::IsTakenOut,
+        Value::Array(values) => once(values),
+        Value::String(_) => Fate::Becomes(json!([value])),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+    }
+}
+
+/// Names, each of them once.
+fn names(value: &Value) -> Fate {
+    match value {
+        Value::Array(values) => {
+            let texts: Vec<Value> = values
+                .iter()
+                .filter(|value| value.is_string())
+                .cloned()
+                .collect();
+            match once(&texts) {
+                Fate::Stays if texts.len() == values.len() => Fate::Stays,
+                Fate::Becomes(mended) => Fate::Becomes(mended),
+                Fate::Stays | Fate::Goes | Fate::IsTakenOut => Fate::Becomes(json!(texts)),
+            }
+        }
+        Value::String(_) => Fate::Becomes(json!([value])),
+        Value::Bool(_) | Value::Null => Fate::Goes,
+        Value::Object(fields) if fields.is_empty() => Fate::Goes,
+        Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+    }
+}
+
+fn once(values: &[Value]) -> Fate {
+    let mut kept: Vec<Value> = Vec::with_capacity(values.len());
+    let mut seen = std::collections::HashSet::new();
+    for value in values {
+        if seen.insert(crate::digest::canonical_json(value)) {
+            kept.push(value.clone());
+        }
+    }
+    if kept.len() == values.len() {
+        Fate::Stays
+    } else {
+        Fate::Becomes(Value::Array(kept))
+    }
+}
+
+fn name(key: &str, value: &Value) -> Fate {
+    let Some(name) = value.as_str() else {
+        return Fate::IsTakenOut;
+    };
+    let sound = match key {
+        "$anchor" | "$dynamicAnchor" => {
+            let begins = name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
+            begins
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-._".contains(c))
+        }
+        "$id" => {
+            !name.trim_end_matches('#').contains('#') && is_uri(name) && !name.starts_with(':')
+        }
+        _ => is_uri(name),
+    };
+    if sound { Fate::Stays } else { Fate::IsTakenOut }
+}
+
+/// Whether every character may stand in an address.
+fn is_uri(text: &str) -> bool {
+    let odd = |c: char| c.is_control() || c.is_whitespace() || "\"<>\\^`{|}".contains(c);
+    !text.contains(odd)
+}
+
+fn text(value: &Value) -> Fate {
+    match value {
+        Value::String(_) => Fate::Stays,
+        Value::Bool(_) | Value::Number(_) => Fate::Becomes(json!(value.to_string())),
+        Value::Array(parts) if parts.iter().all(Value::is_string) => {
+            let parts: Vec<&str> = parts.iter().filter_map(Value::as_str).collect();
+            Fate::Becomes(json!(parts.join(" ")))
+        }
+        Value::Array(_) | Value::Null | Value::Object(_) => Fate::Goes,
+    }
+}
+
+fn types(value: &Value) -> Fate {
+    match value {
+        Value::String(word) => match type_of(word) {
+            Some(kind) if kind == word => Fate::Stays,
+            Some(kind) => Fate::Becomes(json!(kind)),
+            None if word.trim().eq_ignore_ascii_case("any") => Fate::Goes,
+            None => Fate::IsTakenOut,
+        },
+        Value::Array(words) => {
+            let mut kinds: Vec<&str> = Vec::new();
+            for word in words {
+                let Some(kind) = word.as_str().and_then(type_of) else {
+                    return Fate::IsTakenOut;
+                };
+                if !kinds.contains(&kind) {
+                    kinds.push(kind);
+                }
+            }
+            if kinds.is_empty() {
+                return Fate::IsTakenOut;
+            }
+            let mended = json!(kinds);
+            if mended == *value {
+                Fate::Stays
+            } else {
+                Fate::Becomes(mended)
+            }
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => Fate::IsTakenOut,
+    }
+}
