@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use jackfield_domain::approval::Grants;
 use jackfield_domain::block::RanBy;
@@ -19,7 +19,7 @@ use jackfield_ports::toolbox::Toolbox;
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::validate::schema::refused;
+use crate::validate::{self, schema::refused};
 
 /// A toolbox of the engine.
 #[derive(Clone)]
@@ -72,41 +72,65 @@ pub(crate) struct Known {
 #[derive(Clone)]
 struct Look {
     digest: Digest,
+    /// What it takes, where its own schema was broken and could be mended.
+    mended: Option<Arc<Value>>,
     /// Why it is left out.
     unusable: Option<Arc<str>>,
 }
 
 impl Look {
-    fn at(tool: &ToolSpec) -> Self {
+    fn at(tool: &ToolSpec, until: Instant) -> Self {
+        let (mended, unusable) = match usable(tool, until) {
+            Ok(mended) => (mended.map(Arc::new), None),
+            Err(why) => (None, Some(why.into())),
+        };
         Self {
             digest: tool.digest(),
-            unusable: unusable(tool).map(Into::into),
+            mended,
+            unusable,
         }
     }
 }
 
-/// Looks at tools. Those that are the very ones of the last time, and not only equal to them, are not
-/// looked at again: to read all their schemas takes longer than all the rest.
-fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<Look> {
+/// Looks at tools, on a thread that may be held up. Those that are the very ones of the last time, and not only
+/// equal to them, are not looked at again: to read all their schemas takes longer than all the rest.
+async fn look(looked: &Looked, toolbox: &ToolboxId, tools: &[ToolSpec]) -> Vec<Look> {
     let locked = || looked.lock().unwrap_or_else(PoisonError::into_inner);
     let before = locked().get(toolbox).cloned().unwrap_or_default();
-    let mut is_new = before.len() != tools.len();
-    let looks: Vec<Look> = tools
+    let same = |tool: &ToolSpec| {
+        before
+            .get(&tool.name)
+            .filter(|known| is_same(&known.tool, tool))
+    };
+    let known = tools
         .iter()
-        .map(|tool| match before.get(&tool.name) {
-            Some(known) if is_same(&known.tool, tool) => known.look.clone(),
-            Some(_) | None => {
-                is_new = true;
-                Look::at(tool)
-            }
-        })
-        .collect();
-    if is_new {
-        let known = tools.iter().cloned().zip(looks.iter().cloned());
-        let known = known.map(|(tool, look)| (Arc::clone(&tool.name), Known { look, tool }));
-        let known = Arc::new(known.collect());
-        locked().insert(toolbox.clone(), known);
+        .map(|tool| same(tool).map(|known| known.look.clone()));
+    let looks: Vec<Option<Look>> = known.collect();
+    if before.len() == tools.len()
+        && let Some(looks) = looks.iter().cloned().collect()
+    {
+        return looks;
     }
+    let own = tools.to_vec();
+    let until = Instant::now() + LOOK_LIMIT;
+    let look = move || {
+        let looks = own.iter().zip(looks);
+        let looks = looks.map(|(tool, look)| look.unwrap_or_else(|| Look::at(tool, until)));
+        looks.collect::<Vec<_>>()
+    };
+    let Ok(looks) = tokio::task::spawn_blocking(look).await else {
+        // Whatever crashed there crashes the checks of calls, too, which are told one by one.
+        let digests = tools.iter().map(|tool| Look {
+            digest: tool.digest(),
+            mended: None,
+            unusable: None,
+        });
+        return digests.collect();
+    };
+    let known = tools.iter().cloned().zip(looks.iter().cloned());
+    let known = known.map(|(tool, look)| (Arc::clone(&tool.name), Known { look, tool }));
+    let known = Arc::new(known.collect());
+    locked().insert(toolbox.clone(), known);
     looks
 }
 
@@ -190,7 +214,7 @@ pub(crate) async fn gather(
             }
         };
         let all = tools.len();
-        let looks = look(looked, toolbox, &tools);
+        let looks = look(looked, toolbox, &tools).await;
         let mut tools: Vec<(ToolSpec, Look)> = tools.into_iter().zip(looks).collect();
         tools.retain(|(tool, _)| {
             is_offered(&ToolOrigin {
@@ -211,10 +235,13 @@ pub(crate) async fn gather(
         if let Some(said) = said.filter(|said| !tools.is_empty() && !said.trim().is_empty()) {
             instructions.push(part(toolbox, said.trim()));
         }
-        for (tool, look) in tools {
+        for (mut tool, look) in tools {
             if let Some(why) = look.unusable {
                 problem(why.to_string());
                 continue;
+            }
+            if let Some(mended) = look.mended {
+                tool.input = InputFormat::Json(mended);
             }
             let entry = entry(toolbox, registered, (tool, look.digest), policy, unknown);
             // The first one keeps the name: a call must not reach another tool than the one shown.
@@ -268,22 +295,34 @@ pub(crate) fn answered_before(catalog: &mut Catalog, grants: &Grants, policy: &P
     *catalog = asked.collect();
 }
 
-/// Why a tool is left out, whatever toolbox it is of: each turn takes its schemas along, and each call
-/// is checked against them.
-fn unusable(tool: &ToolSpec) -> Option<String> {
-    let input = match &tool.input {
-        InputFormat::Json(schema) => refused(schema).map(|why| ("input", why)),
-        InputFormat::Text(_) => None,
+/// Why no call of a tool could ever be checked, in a sentence that names it; it is not offered then.
+#[must_use]
+pub fn unusable(tool: &ToolSpec) -> Option<String> {
+    usable(tool, Instant::now() + LOOK_LIMIT).err()
+}
+
+/// The schema to check calls against, where the tool's own is broken and can be mended.
+///
+/// # Errors
+///
+/// Why a tool is left out, whatever toolbox it is of: each turn takes its schemas along, and each call is
+/// checked against them.
+fn usable(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
+    let left_out = |what: &str, why: String| {
+        let shown: String = tool.name.chars().take(80).collect();
+        format!("its tool `{shown}` is left out: its {what} schema {why}")
     };
-    let output = || {
-        let schema = tool.output.as_ref()?;
-        refused(schema).map(|why| ("output", why))
+    let output = tool.output.as_ref().and_then(|schema| refused(schema));
+    let InputFormat::Json(schema) = &tool.input else {
+        return output.map_or(Ok(None), |why| Err(left_out("output", why)));
     };
-    let (what, why) = input.or_else(output)?;
-    let shown: String = tool.name.chars().take(80).collect();
-    Some(format!(
-        "its tool `{shown}` is left out: its {what} schema {why}"
-    ))
+    if let Some(why) = refused(schema) {
+        return Err(left_out("input", why));
+    }
+    if let Some(why) = output {
+        return Err(left_out("output", why));
+    }
+    validate::usable::usable(schema, until).map_err(|why| left_out("input", why))
 }
 
 /// A server's own words, told apart from ours.
@@ -339,5 +378,7 @@ fn entry(
 
 /// How many bytes of a server's own words models are told.
 const INSTRUCTIONS: usize = 8 << 10;
+/// How long the schemas of a toolbox's new tools are looked at, all together.
+const LOOK_LIMIT: Duration = Duration::from_secs(2);
 /// How long a toolbox has to list its tools; those that start something have limits of their own.
 const LIST_LIMIT: Duration = Duration::from_secs(150);

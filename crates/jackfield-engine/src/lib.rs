@@ -58,7 +58,7 @@ pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
 
 pub use self::approver::{Approver, Decision, Undecided};
 pub use self::begin::Begun;
-pub use self::catalog::{Offered, Problem, Standing};
+pub use self::catalog::{Offered, Problem, Standing, unusable};
 pub use self::clients::{AnswerCalls, Answered, CLIENT};
 pub use self::clock::{Clock, SystemClock};
 pub use self::collect::{Claim, Collected, Request};

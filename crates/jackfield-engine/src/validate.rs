@@ -25,6 +25,7 @@ mod answer;
 mod patterns;
 mod plain;
 pub(crate) mod schema;
+pub(crate) mod usable;
 mod watch;
 
 pub use self::answer::AnswerFit;

@@ -218,6 +218,8 @@ impl Server {
                 Err(error) => tested.problems.push(error.to_string()),
             }
             tested.problems.extend(running.problems());
+            let unusable = tested.tools.iter().filter_map(jackfield_engine::unusable);
+            tested.problems.extend(unusable);
             let changed = running.pins.changed();
             let tools = changed.into_iter().map(|one| one.tool);
             tested.quarantined = tools.filter(|tool| !tool.is_empty()).collect();

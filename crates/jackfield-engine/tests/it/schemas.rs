@@ -8,6 +8,8 @@ use jackfield_domain::outcome::{OutcomePart, ToolResult};
 use jackfield_domain::tool::{InputFormat, ToolSpec};
 use jackfield_engine::Engine;
 use jackfield_store_memory::MemoryJournal;
+use jackfield_testkit::arb;
+use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 use tokio::task::JoinSet;
 
@@ -55,6 +57,12 @@ async fn called_within(limit: Duration, input: Value, arguments: Value) -> (Stri
         panic!("arguments are an object");
     };
     let begun = Instant::now();
+    let offered = engine.tools(&options()).await;
+    if let [problem] = offered.problems.as_slice() {
+        // A tool that no call could ever reach is not offered.
+        assert!(offered.catalog.is_empty(), "{problem:?}");
+        return (problem.message.clone(), false);
+    }
     let result = call(&engine, arguments).await;
     let took = begun.elapsed();
     assert!(took < limit * 2, "{took:?}: {result:?}");
@@ -202,7 +210,7 @@ async fn references_that_lead_back_end() {
 }
 
 #[tokio::test]
-async fn schemas_of_every_draft_are_used_and_what_is_none_is_refused() {
+async fn schemas_of_every_draft_are_used() {
     let drafts = [
         "http://json-schema.org/draft-04/schema#",
         "http://json-schema.org/draft-06/schema#",
@@ -226,7 +234,11 @@ async fn schemas_of_every_draft_are_used_and_what_is_none_is_refused() {
     assert!(called(json!(true), json!({})).await.1);
     let (said, _) = called(json!(false), json!({})).await;
     assert!(said.contains("The call was not run"), "{said}");
-    for schema in [
+}
+
+#[tokio::test]
+async fn a_schema_that_is_none_is_mended_and_what_it_says_besides_holds() {
+    for broken in [
         json!(7),
         json!("object"),
         json!([]),
@@ -237,15 +249,69 @@ async fn schemas_of_every_draft_are_used_and_what_is_none_is_refused() {
         json!({ "$schema": 7 }),
         json!({ "$id": "::::" }),
         json!({ "pattern": "([" }),
-        json!({ "properties": { "a": { "pattern": "(a{1000}){1000}{1000}" } } }),
         json!({ "properties": { "a": { "pattern": "(".repeat(5000) } } }),
-        json!({ "$ref": "#/enum/0", "enum": [{ "$ref": "#/enum/0" }] }),
+        json!({ "properties": { "a": null }, "required": false }),
     ] {
-        let (said, _) = called(schema.clone(), json!({ "a": "a" })).await;
-        assert!(
-            said.contains("the schema of `box__act` cannot be used: "),
-            "{schema}: {said}"
-        );
+        let (said, ran) = called(broken.clone(), json!({ "a": "a" })).await;
+        assert!(ran, "{broken}: {said}");
+        let Value::Object(mut fields) = broken else {
+            continue;
+        };
+        fields.insert("minProperties".to_owned(), json!(2));
+        fields.insert("description".to_owned(), Value::Null);
+        let (said, ran) = called(Value::Object(fields), json!({ "a": "a" })).await;
+        assert!(!ran && said.contains("The call was not run"), "{said}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_that_no_call_could_reach_is_not_offered_and_the_others_are() {
+    for (schema, why) in [
+        (
+            json!({ "properties": { "a": { "enum": [{ "$ref": "#" }] } } }),
+            "it has references inside of `const` or `enum`",
+        ),
+        (
+            json!({ "type": "object", "unevaluatedProperties": false, "allOf": [{ "$ref": "#/$defs/0" }],
+                "$defs": doubling(30, "allOf")["$defs"].clone() }),
+            "it unfolds into more than can be followed",
+        ),
+    ] {
+        let (engine, _) = tool(schema.clone(), None, ToolResult::text("it ran"));
+        let offered = engine.tools(&options()).await;
+        assert_eq!(offered.catalog.iter().len(), 0, "{schema}");
+        let told: Vec<&str> = offered.problems.iter().map(|one| &*one.message).collect();
+        let expected =
+            format!("its tool `act` is left out: its input schema cannot be used: {why}");
+        assert_eq!(told, [expected], "{schema}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn a_tool_of_any_schema_can_be_checked_or_is_left_out(schema in arb::broken_schema()) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let (engine, _) = tool(schema.clone(), None, ToolResult::text("it ran"));
+        let (offered, said) = runtime.block_on(async {
+            let offered = engine.tools(&options()).await;
+            let said = if offered.problems.is_empty() {
+                call(&engine, Map::new()).await.to_text()
+            } else {
+                String::new()
+            };
+            (offered, said)
+        });
+        prop_assert_eq!(offered.catalog.iter().len() + offered.problems.len(), 1);
+        prop_assert!(!said.contains("cannot be used"), "{schema}: {said}");
+        for tool in offered.catalog.iter() {
+            let InputFormat::Json(kept) = &tool.definition.input else {
+                return Err(TestCaseError::fail("a text"));
+            };
+            // The library itself, without anything of ours.
+            prop_assert!(jsonschema::validator_for(kept).is_ok(), "{schema} as {kept}");
+        }
     }
 }
 
@@ -265,8 +331,8 @@ async fn nothing_is_ever_fetched() {
         json!({ "type": "object", "$ref": file }),
         json!({ "type": "object", "$ref": "Cargo.toml" }),
     ] {
-        let (said, _) = called(schema.clone(), json!({})).await;
-        assert!(said.contains("cannot be used"), "{schema}: {said}");
+        let (said, ran) = called(schema.clone(), json!({})).await;
+        assert!(ran, "{schema}: {said}");
     }
     let asked = listener.accept().map(drop).map_err(|error| error.kind());
     assert_eq!(asked, Err(std::io::ErrorKind::WouldBlock));

@@ -1,0 +1,48 @@
+//! Whether calls can be checked against a tool's schema, before a model is offered the tool.
+
+use std::time::Instant;
+
+use jackfield_domain::schema::mend;
+use serde_json::Value;
+
+use super::patterns::{Pattern, Room};
+use super::watch::{Bounds, Stopped, watched};
+use super::{MOST_NODES, plain, schema};
+
+/// The schema to check calls against, where that is not the tool's own: what is broken in it is mended.
+///
+/// A schema that takes longer than until then to look at stays as it is: each call has a time of its own.
+///
+/// # Errors
+///
+/// Why no call could ever be checked, as the end of a sentence about the schema.
+pub(crate) fn usable(own: &Value, until: Instant) -> Result<Option<Value>, String> {
+    let bounds = Bounds {
+        steps: MOST_NODES,
+        until,
+    };
+    match watched(bounds, || looked(own)) {
+        Ok(usable) => usable.map_err(|why| format!("cannot be used: {why}")),
+        Err(Stopped::Late) => Ok(None),
+        Err(stopped @ (Stopped::TooDeep | Stopped::TooLong | Stopped::TooMuch)) => {
+            Err(format!("cannot be used: {stopped}"))
+        }
+    }
+}
+
+fn looked(own: &Value) -> Result<Option<Value>, String> {
+    let is_pattern = |text: &str| Pattern::new(&text.into(), &Room::default()).is_ok();
+    let mended = mend(own, &is_pattern);
+    if mended.is_none() && plain::size(own).is_some() {
+        return Ok(None);
+    }
+    let fault = match schema::compile(own) {
+        Ok(_) => return Ok(None),
+        Err(fault) => fault,
+    };
+    let Some(mended) = mended else {
+        return Err(fault);
+    };
+    schema::compile(&mended.schema)?;
+    Ok(Some(mended.schema))
+}
