@@ -139,7 +139,7 @@ async fn exchange<A: Adapter>(
     strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
     // What is over when a reply begins stands apart, so that its room goes with it: a stream may take minutes.
-    let incoming = Box::pin(transport.send(asked)).await?;
+    let mut incoming = Box::pin(transport.send(asked)).await?;
     let span = Span::current();
     if let Some(id) = incoming.header(A::REQUEST_ID.0) {
         span.record(A::REQUEST_ID.1, id);
@@ -154,18 +154,53 @@ async fn exchange<A: Adapter>(
             stream(&mut lines, &mut decoder, pieces).await?;
             decoder.finish().map_err(undecodable)?
         }
-        Some("text/event-stream") => {
-            let mut events = Coming::Events(incoming.into_events());
-            stream(&mut events, &mut decoder, pieces).await?;
-            decoder.finish().map_err(undecodable)?
-        }
-        Some("application/json") => Box::pin(whole(incoming, decoder, pieces)).await?,
-        Some(_) | None => return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await),
+        media_type => match form(media_type, &mut incoming).await? {
+            Form::Events => {
+                let mut events = Coming::Events(incoming.into_events());
+                stream(&mut events, &mut decoder, pieces).await?;
+                decoder.finish().map_err(undecodable)?
+            }
+            Form::Whole => Box::pin(whole(incoming, decoder, pieces)).await?,
+            Form::Other => return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await),
+        },
     };
     end.notes.splice(0..0, notes);
     span::record(&span, &end);
     Ok(end)
 }
+
+/// What a body is.
+enum Form {
+    /// Server-sent events.
+    Events,
+    /// Nothing that a provider answers.
+    Other,
+    /// A document.
+    Whole,
+}
+
+/// What the body of a successful answer is. Servers and what stands before them name the wrong type, or none, so
+/// the first bytes count.
+async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<Form, ModelError> {
+    let named = match media_type {
+        Some("text/event-stream") => Form::Events,
+        Some("application/json") => Form::Whole,
+        Some("application/octet-stream" | "text/plain") | None => Form::Other,
+        Some(_) => return Ok(Form::Other),
+    };
+    let begins = incoming.begins(LONGEST_FIELD).await?;
+    let is_field = |field: &&str| begins.starts_with(field.as_bytes());
+    Ok(match begins.first() {
+        Some(b'{' | b'[') => Form::Whole,
+        Some(_) if FIELDS.iter().any(|field| is_field(field)) => Form::Events,
+        Some(_) | None => named,
+    })
+}
+
+/// What a stream of events begins with: a field, or a comment.
+const FIELDS: [&str; 5] = [":", "data:", "event:", "id:", "retry:"];
+/// How many bytes the longest of them has.
+const LONGEST_FIELD: usize = 6;
 
 /// A reply that comes as events.
 async fn stream(

@@ -15,13 +15,19 @@ use crate::sse::Events;
 
 /// A response. Dropping it closes the connection, unless it was read to its end.
 pub struct Incoming {
+    /// What was read of the body to see what it is.
+    ahead: Vec<Bytes>,
     peer: Peer,
     response: reqwest::Response,
 }
 
 impl Incoming {
     pub(super) const fn new(response: reqwest::Response, peer: Peer) -> Self {
-        Self { peer, response }
+        Self {
+            ahead: Vec::new(),
+            peer,
+            response,
+        }
     }
 
     /// The status.
@@ -50,6 +56,39 @@ impl Incoming {
         Some(media_type.trim().to_ascii_lowercase())
     }
 
+    /// The first bytes of the body behind blanks, at least so many unless it has less; nothing is taken out of it.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] if it breaks off before, or the server falls silent.
+    pub(crate) async fn begins(&mut self, least: usize) -> Result<Vec<u8>, ModelError> {
+        let mut begins = Vec::new();
+        loop {
+            let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
+            let piece = match next.await {
+                Ok(Ok(piece)) => piece,
+                Ok(Err(error)) => return Err(self.peer.broken_off(error)),
+                Err(_) => return Err(self.peer.silent().into()),
+            };
+            let Some(piece) = piece else {
+                return Ok(begins);
+            };
+            let blanks = if begins.is_empty() {
+                piece
+                    .iter()
+                    .take_while(|byte| byte.is_ascii_whitespace())
+                    .count()
+            } else {
+                0
+            };
+            begins.extend(piece.iter().skip(blanks).take(least));
+            self.ahead.push(piece);
+            if begins.len() >= least {
+                return Ok(begins);
+            }
+        }
+    }
+
     /// The body, as server-sent events.
     #[must_use]
     pub fn into_events(self) -> Events {
@@ -63,7 +102,7 @@ impl Incoming {
     }
 
     fn into_pieces(self) -> Pieces {
-        Pieces::new(self.response, self.peer)
+        Pieces::new(self.ahead, self.response, self.peer)
     }
 
     /// The whole body.

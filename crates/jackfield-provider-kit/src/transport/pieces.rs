@@ -5,7 +5,7 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use bytes::Bytes;
-use futures_util::Stream;
+use futures_util::{Stream, StreamExt as _};
 use jackfield_ports::chat_model::ModelError;
 use tokio::time::{Instant, Sleep, sleep};
 
@@ -30,10 +30,17 @@ trait Body: Stream<Item = reqwest::Result<Bytes>> + Send {}
 impl<T: Stream<Item = reqwest::Result<Bytes>> + Send> Body for T {}
 
 impl Pieces {
-    pub(super) fn new(response: reqwest::Response, peer: Peer) -> Self {
+    /// The pieces that were read ahead, and those that follow.
+    pub(super) fn new(ahead: Vec<Bytes>, response: reqwest::Response, peer: Peer) -> Self {
         let longest = peer.read_idle();
+        let body: Pin<Box<dyn Body>> = if ahead.is_empty() {
+            Box::pin(response.bytes_stream())
+        } else {
+            let ahead = futures_util::stream::iter(ahead.into_iter().map(Ok));
+            Box::pin(ahead.chain(response.bytes_stream()))
+        };
         Self {
-            body: Box::pin(response.bytes_stream()),
+            body,
             longest,
             peer,
             quiet: Box::pin(sleep(longest)),

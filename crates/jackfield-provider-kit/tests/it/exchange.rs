@@ -44,10 +44,32 @@ async fn what_the_adapter_does_not_name_is_no_stream() {
     assert_eq!(told.len(), 0);
 }
 
+#[tokio::test]
+async fn what_an_answer_is_its_first_bytes_say() {
+    let events = ": waiting\n\ndata: {\"text\":\"a\"}\n\ndata: {\"end\":true}\n\n";
+    for media_type in ["text/event-stream", "application/json", "text/plain", ""] {
+        let (told, end) = asked(media_type, events).await;
+        assert!(end.is_ok(), "{media_type}: {end:?}");
+        assert_eq!(told, ["{\"text\":\"a\"}", "{\"end\":true}"], "{media_type}");
+    }
+    for media_type in ["text/event-stream", "application/json", "text/plain", ""] {
+        let (told, end) = asked(media_type, "\n {\"end\":true}").await;
+        assert!(end.is_ok(), "{media_type}: {end:?}");
+        assert_eq!(told, ["whole"], "{media_type}");
+    }
+    for media_type in ["text/html", "text/plain", ""] {
+        let (_, end) = asked(media_type, "denied").await;
+        assert!(end.is_err(), "{media_type}");
+    }
+}
+
 /// The events of an answer of this type, and how it ended.
 async fn asked(media_type: &str, body: &str) -> (Vec<String>, Result<ReplyEnd, ModelError>) {
     let server = Server::start().await;
-    let response = Response::new(200).header("content-type", media_type);
+    let mut response = Response::new(200);
+    if !media_type.is_empty() {
+        response = response.header("content-type", media_type);
+    }
     server.answer(response.framed(Framing::Chunked).send(body.to_owned()));
     let transport = Transport::new(TransportSettings::default()).unwrap();
     let mut request = arb::model_request()
@@ -118,7 +140,10 @@ impl DecodeReply for Told {
         whole.ok_or(DecodeError::Truncated { phase })
     }
 
-    fn read_whole(self, _: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
-        panic!("it streams")
+    fn read_whole(self, body: &[u8]) -> Result<(Vec<Delta>, ReplyEnd), DecodeError> {
+        assert_eq!(body.trim_ascii(), b"{\"end\":true}");
+        let text = "whole".into();
+        let told = vec![Delta::TextAppended { index: 0, text }];
+        Ok((told, ReplyEnd::new(FinishReason::Stop)))
     }
 }
