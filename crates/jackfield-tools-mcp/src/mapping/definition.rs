@@ -176,8 +176,24 @@ fn object_schema(schema: Value) -> Result<Value, String> {
     let Value::Object(fields) = schema else {
         return Err("is not a JSON object".to_owned());
     };
+    let is_object = |kind: &Value| {
+        kind.as_str()
+            .is_some_and(|kind| kind.eq_ignore_ascii_case("object"))
+    };
     match fields.get("type") {
-        Some(Value::String(kind)) if kind == "object" => Ok(Value::Object(fields)),
+        Some(kind) if *kind == "object" => Ok(Value::Object(fields)),
+        // Null as well as an object, or in the letters of another schema language: an object is what is sent.
+        Some(kind)
+            if kind.is_null()
+                || is_object(kind)
+                || kind
+                    .as_array()
+                    .is_some_and(|kinds| kinds.iter().any(is_object)) =>
+        {
+            let mut fields = fields;
+            fields.insert("type".to_owned(), "object".into());
+            Ok(Value::Object(fields))
+        }
         None => {
             let mut with_type = Map::new();
             with_type.insert("type".to_owned(), "object".into());

@@ -4,20 +4,27 @@ use std::sync::Arc;
 
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
 use jackfield_domain::outcome::{OutcomePart, ToolResult};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// The result in an answer to `tools/call`, cut to this many bytes; `cut_from` is how many bytes the
 /// message had if the answer is only its beginning.
 ///
 /// What is of no known kind becomes text, so that the model sees that there was something.
 pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) -> ToolResult {
-    let parts = answer.get("content").and_then(Value::as_array);
-    let structured = answer.get("structuredContent").cloned();
-    let mut content: Vec<OutcomePart> = parts.into_iter().flatten().map(part).collect();
+    let structured = answer
+        .get("structuredContent")
+        .filter(|value| !value.is_null());
+    let structured = structured.cloned();
+    let mut content: Vec<OutcomePart> = match answer.get("content") {
+        Some(Value::Array(parts)) => parts.iter().map(part).collect(),
+        Some(Value::String(words)) => vec![OutcomePart::Text(words.as_str().into())],
+        Some(one @ Value::Object(_)) => vec![part(one)],
+        Some(Value::Bool(_) | Value::Null | Value::Number(_)) | None => Vec::new(),
+    };
     if content.is_empty()
-        && let Some(structured) = &structured
+        && let Some(words) = structured.as_ref().map(json).or_else(|| unknown(answer))
     {
-        content.push(OutcomePart::Text(structured.to_string().into()));
+        content.push(OutcomePart::Text(words.into()));
     }
     let mut whole = ToolResult {
         content,
@@ -31,6 +38,31 @@ pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) 
         whole.content.push(OutcomePart::Text(marker.into()));
     }
     whole.cut(max_bytes).unwrap_or(whole)
+}
+
+/// An answer that has no content: what it says in fields of its own, as JSON.
+fn unknown(answer: &Value) -> Option<String> {
+    let Some(fields) = answer.as_object() else {
+        return (!answer.is_null()).then(|| json(answer));
+    };
+    // The result of the protocol's first revision, 2024-10-07.
+    if let Some(result) = fields.get("toolResult").filter(|result| !result.is_null()) {
+        return Some(json(result));
+    }
+    let said = fields
+        .iter()
+        .filter(|(key, _)| !KNOWN.contains(&key.as_str()));
+    let said: Map<String, Value> = said
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    (!said.is_empty()).then(|| json(&Value::Object(said)))
+}
+
+/// A value as text; a text as it is.
+fn json(value: &Value) -> String {
+    value
+        .as_str()
+        .map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn part(part: &Value) -> OutcomePart {
@@ -118,5 +150,14 @@ fn is_base64(data: &str) -> bool {
     data.len().is_multiple_of(4) && padding <= 2 && !data.is_empty() && bytes.iter().all(fits)
 }
 
+/// The fields of a result that the protocol has (2024-11-05 to 2026-07-28).
+const KNOWN: [&str; 6] = [
+    "_meta",
+    "content",
+    "isError",
+    "resultType",
+    "structuredContent",
+    "toolResult",
+];
 /// How much of a part that nobody knows is shown, in characters.
 const LONGEST_UNKNOWN: usize = 500;

@@ -72,6 +72,34 @@ async fn every_kind_of_content_is_carried() {
 }
 
 #[tokio::test]
+async fn a_result_of_another_form_is_told_as_it_is() {
+    for (reply, words) in [
+        (json!({ "count": 1 }), "{\"count\":1}"),
+        (json!({ "toolResult": { "ok": true } }), "{\"ok\":true}"),
+        (json!({ "toolResult": "done" }), "done"),
+        (json!({ "content": "done" }), "done"),
+        (
+            json!({ "content": { "type": "text", "text": "done" } }),
+            "done",
+        ),
+        (
+            json!({ "content": [], "items": [1], "_meta": {} }),
+            "{\"items\":[1]}",
+        ),
+        (
+            json!({ "content": [], "structuredContent": { "n": 1 } }),
+            "{\"n\":1}",
+        ),
+    ] {
+        let given = given(reply.clone()).await;
+        assert_eq!(given.content, [text(words)], "{reply}");
+        assert!(!given.is_error, "{reply}");
+    }
+    let empty = given(json!({ "content": [], "isError": false })).await;
+    assert_eq!(empty, ToolResult::default());
+}
+
+#[tokio::test]
 async fn what_nobody_knows_is_told_in_words() {
     let given = given(json!({ "content": [
         { "type": "hologram", "data": "…" },
