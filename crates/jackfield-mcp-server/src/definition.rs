@@ -54,10 +54,8 @@ fn annotations(entry: &CatalogEntry) -> ToolAnnotations {
             hints.read_only_hint = Some(true);
             hints.idempotent_hint = Some(true);
         }
-        Safety::Unknown => {
-            hints.read_only_hint = Some(false);
-            hints.idempotent_hint = Some(false);
-        }
+        // Nothing said is what the protocol has for that.
+        Safety::Unknown => {}
     }
     hints
 }
