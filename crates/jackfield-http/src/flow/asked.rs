@@ -9,13 +9,14 @@ use jackfield_assembly::{self as assembly, ToolsUsed};
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::serve::{About, ServeDialect, ServeError, ServeErrorKind};
 use jackfield_domain::digest::Digest;
-use jackfield_domain::ids::SessionId;
+use jackfield_domain::ids::{SessionId, ToolName};
 use jackfield_domain::locate::in_call_order;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRef;
 use jackfield_domain::settings::Settings;
 use jackfield_domain::system_prompt::PartOrigin;
+use jackfield_domain::tool::ToolChoice;
 use jackfield_engine::{Disconnect, TurnOptions};
 
 use super::tools;
@@ -106,11 +107,15 @@ impl Asked {
         let adopts = asker.admin || session.as_ref().is_some_and(is_made_for);
         let retried = header("x-stainless-retry-count");
         let asks_to_keep = incoming.store == Some(true) || incoming.background;
+        let offers_more = gateway.offers(&used, &model.provider);
         // What runs tools of this side survives, whether or not its reply can be looked at later.
-        let is_kept = session.is_some()
-            || incoming.previous.is_some()
-            || asks_to_keep
-            || gateway.offers(&used, &model.provider);
+        let is_kept =
+            session.is_some() || incoming.previous.is_some() || asks_to_keep || offers_more;
+        // Without a list of tools those of the session are meant, which is found later.
+        let are_known = !offers_more && (incoming.names_tools || !is_kept);
+        if are_known {
+            check_choice(&incoming)?;
+        }
         let about = About {
             created: now(),
             dialect: gateway
@@ -176,6 +181,29 @@ fn check_calls(incoming: &Incoming, dialect: &str) -> Result<(), ServeError> {
         }
     }
     Ok(())
+}
+
+/// A choice of a tool that is not offered, or of any tool where none is.
+fn check_choice(incoming: &Incoming) -> Result<(), ServeError> {
+    let is_offered = |name: &&ToolName| incoming.tools.iter().any(|tool| tool.name == **name);
+    let missing = match &incoming.choice {
+        ToolChoice::Auto | ToolChoice::Forbidden => None,
+        ToolChoice::Named(name) => Some(name).filter(|name| !is_offered(name)),
+        ToolChoice::Only { tools, .. } => tools.iter().find(|name| !is_offered(name)),
+        ToolChoice::Required if incoming.tools.is_empty() => {
+            let message = "tool_choice: a tool has to be called, and there is none in `tools`";
+            let error = ServeError::new(ServeErrorKind::Invalid, message);
+            return Err(error.at("tool_choice"));
+        }
+        ToolChoice::Required => None,
+    };
+    match missing {
+        None => Ok(()),
+        Some(name) => {
+            let message = format!("tool_choice: there is no tool `{name}` in `tools`");
+            Err(ServeError::new(ServeErrorKind::Invalid, message).at("tool_choice"))
+        }
+    }
 }
 
 fn check_tools(incoming: &Incoming, most: usize) -> Result<(), ServeError> {
