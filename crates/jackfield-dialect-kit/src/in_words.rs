@@ -1,6 +1,7 @@
 //! Media in words, for places that take none.
 
 use jackfield_domain::media::{Audio, MediaSource};
+use serde_json::{Map, Value};
 
 /// A sound in words: what is said in it, if that is known.
 #[must_use]
@@ -21,3 +22,40 @@ pub fn source(what: &str, source: &MediaSource) -> String {
         MediaSource::Url(url) => format!("[{what}: {url}]"),
     }
 }
+
+/// A block of a kind that only some provider knows in words: the texts that it has, a line each.
+#[must_use]
+pub fn of_block(fields: &Map<String, Value>) -> Option<String> {
+    let mut texts = Vec::new();
+    gather(fields, &mut texts);
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}
+
+fn gather<'v>(fields: &'v Map<String, Value>, texts: &mut Vec<&'v str>) {
+    let is_text = fields.get("type").and_then(Value::as_str) == Some("text");
+    for (key, value) in fields {
+        match value {
+            Value::String(text) if WORDS.contains(&key.as_str()) || is_text && key == "data" => {
+                texts.extend(Some(text.trim()).filter(|text| !text.is_empty()));
+            }
+            Value::Object(fields) if BELOW.contains(&key.as_str()) => gather(fields, texts),
+            Value::Array(items) if BELOW.contains(&key.as_str()) => {
+                items
+                    .iter()
+                    .filter_map(Value::as_object)
+                    .for_each(|fields| gather(fields, texts));
+            }
+            Value::Array(_)
+            | Value::Bool(_)
+            | Value::Null
+            | Value::Number(_)
+            | Value::Object(_)
+            | Value::String(_) => {}
+        }
+    }
+}
+
+/// Fields below which there may be words.
+const BELOW: [&str; 4] = ["content", "parts", "source", "text"];
+/// Fields that are words.
+const WORDS: [&str; 6] = ["content", "context", "source", "text", "title", "url"];

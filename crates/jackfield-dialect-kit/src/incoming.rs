@@ -64,3 +64,22 @@ impl Invalid {
         }
     }
 }
+
+/// A number that has to be within a range, if there is one.
+///
+/// # Errors
+///
+/// [`Invalid`] if it is outside of it.
+pub fn within(
+    value: Option<f64>,
+    (least, most): (f64, f64),
+    path: &str,
+) -> Result<Option<f64>, Invalid> {
+    match value {
+        Some(number) if !(least..=most).contains(&number) => {
+            let reason = format!("this is a number from {least} to {most}");
+            Err(Invalid::new(path, reason))
+        }
+        value => Ok(value),
+    }
+}

@@ -11,7 +11,8 @@
 //! | the ids of calls, ours and theirs | [`WireIds`](ids::WireIds), [`ClientIds`](client_ids::ClientIds) |
 //! | state that goes back to its owner | [`find`](state::find) |
 //! | fields that only the dialect knows | [`set`](pointer::set) |
-//! | schemas that a vendor takes in part | [`Changes`](schema::Changes) |
+//! | schemas that are broken, or that a vendor takes in part | [`object`](schema::object), [`Changes`](schema::Changes) |
+//! | the rules of schemas themselves, for validators | [`faults`](metaschema::faults) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
@@ -31,6 +32,7 @@ pub mod form;
 pub mod ids;
 pub mod in_words;
 pub mod incoming;
+pub mod metaschema;
 pub mod notes;
 pub mod outgoing;
 pub mod pointer;

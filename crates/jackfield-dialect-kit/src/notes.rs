@@ -36,6 +36,17 @@ impl Notes {
         self.0.push(note);
     }
 
+    /// A field of another dialect was left out.
+    pub fn foreign(&mut self, extension: &Extension, path: impl Display) {
+        // What is about a cache makes no answer worse.
+        let effect = if extension.path.contains("cache") {
+            NoteEffect::Cost
+        } else {
+            NoteEffect::Quality
+        };
+        self.dropped(effect, "extension_of_another_dialect", path);
+    }
+
     /// Notes where an annotation has another title or address than the one that is sent in its JSON.
     pub fn check_source(
         &mut self,

@@ -1,10 +1,12 @@
 //! What fitting a JSON Schema into a vendor's subset of it needs, whatever the subset.
 
-use jackfield_domain::note::NoteEffect;
-use serde_json::{Map, Value, json};
+mod root;
 
-/// Keywords that say nothing to a model.
-const SILENT: [&str; 5] = ["$anchor", "$comment", "$id", "$schema", "examples"];
+pub use root::{object, sound};
+
+use jackfield_domain::note::NoteEffect;
+use jackfield_domain::schema::describe;
+use serde_json::{Map, Value};
 
 /// A place where the schema that is sent differs.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,20 +42,7 @@ impl Changes {
             return;
         }
         self.push(NoteEffect::Quality, "schema_keywords_described", at);
-        let said: Vec<String> = rest
-            .iter()
-            .filter(|(key, _)| !SILENT.contains(&key.as_str()))
-            .map(|(key, value)| format!("{key}: {value}"))
-            .collect();
-        if said.is_empty() {
-            return;
-        }
-        let said = format!("{{{}}}", said.join(", "));
-        let text = match out.get("description").and_then(Value::as_str) {
-            Some(text) => format!("{text}\n\n{said}"),
-            None => said,
-        };
-        out.insert("description".to_owned(), json!(text));
+        describe(&rest, out);
     }
 
     /// All of them, in order.
@@ -74,3 +63,12 @@ pub fn member(pointer: &str, name: &str) -> String {
 pub fn is_primitive(value: &Value) -> bool {
     !value.is_array() && !value.is_object()
 }
+
+/// Whether a text is a regular expression that can be compiled.
+#[must_use]
+pub fn is_pattern(text: &str) -> bool {
+    text.len() <= LONGEST_PATTERN && fancy_regex::Regex::new(text).is_ok()
+}
+
+/// The longest regular expression that is looked at, in bytes.
+const LONGEST_PATTERN: usize = 4096;
