@@ -4,6 +4,7 @@ mod blocks;
 mod conversation;
 mod extensions;
 mod inward;
+mod names;
 mod outcomes;
 mod schema;
 mod settings;
@@ -15,11 +16,14 @@ use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 
 use crate::options::Profile;
-use crate::wire;
+use crate::{DIALECT, wire};
 
+pub(crate) use conversation::names;
+pub(crate) use extensions::BETAS;
 pub use inward::{from_wire, parse};
 pub use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 pub use jackfield_dialect_kit::outgoing::Unsupported;
+pub use names::Names;
 pub(crate) use tools::TEXT_FIELD;
 
 /// The `max_tokens` of a request whose settings name none: Claude wants one always.
@@ -43,13 +47,16 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
-    let mut said = conversation::to_wire(request, owner, profile, &mut notes)?;
+    let mut about_tools = Notes::default();
+    let tools = tools::written(request, &mut about_tools);
+    let mut said = conversation::to_wire(request, &tools, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let thinks = settings
         .thinking
         .as_ref()
         .is_some_and(|thinking| thinking.kind != "disabled");
-    let offered = tools::to_wire(request, profile, thinks, &said.called, &mut notes);
+    notes.extend(about_tools.into_vec());
+    let offered = tools::offered(request, tools, profile, thinks, &said.called, &mut notes);
     let mut body = wire::Request {
         model: (*request.model.model).to_owned(),
         max_tokens: settings.max_tokens,
@@ -68,9 +75,25 @@ pub fn to_wire(
         stream: stream.then_some(true),
         extra: serde_json::Map::new(),
     };
-    extensions::apply(&mut body, &request.settings.extensions, &mut notes);
+    let set = &said.cached_system;
+    extensions::apply(&mut body, &request.settings.extensions, set, &mut notes);
     tools::limit_cache_points(&mut body, request, &mut notes);
-    conversation::limit_cache_points(&mut said.messages, said.cached, &body, &mut notes);
+    let (messages, points) = (&mut said.messages, said.cached);
+    let kept = conversation::limit_cache_points(messages, points, &body, &mut notes);
+    conversation::limit_system_cache_points(&mut body, &said.cached_system, kept, &mut notes);
     body.messages = said.messages;
     Ok((body, notes.into_vec()))
+}
+
+/// The betas that the client of a request asks for.
+#[must_use]
+pub fn betas(request: &ModelRequest) -> Vec<&str> {
+    let extensions = request.settings.extensions.iter();
+    let asked =
+        extensions.filter(|extension| *extension.dialect == *DIALECT && extension.path == BETAS);
+    let names = asked.filter_map(|extension| extension.json.as_array());
+    names
+        .flatten()
+        .filter_map(serde_json::Value::as_str)
+        .collect()
 }

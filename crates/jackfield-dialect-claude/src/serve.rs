@@ -89,16 +89,20 @@ fn incoming(
     mut body: crate::wire::Request,
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
-    let mut notes = betas::check(header("anthropic-beta").as_deref())?;
     asked::check(&mut body)?;
     let owner = owner(&body.model);
+    // Whom nobody here asks in this dialect has no address.
+    let is_asked = !owner.endpoint.is_empty();
+    let betas = betas::read(header("anthropic-beta").as_deref(), is_asked)?;
     let mut incoming = request::from_wire(body, &owner)?;
     if incoming.messages.is_empty() {
         let reason = "a message of the user's, or what came of a call, is needed";
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).at("messages"));
     }
+    let mut notes = betas.notes;
     notes.append(&mut incoming.notes);
     incoming.notes = notes;
+    incoming.settings.extensions.extend(betas.sent);
     Ok(incoming)
 }
 

@@ -11,6 +11,8 @@ mod schema;
 mod settings;
 mod tools;
 
+pub use jackfield_dialect_kit::metaschema::faults as schema_faults;
+
 use serde_json::Value;
 use thiserror::Error;
 
@@ -88,6 +90,15 @@ pub enum Rule {
     /// Sampling parameters are gone.
     #[error("sampling parameters are not taken")]
     Sampling,
+    /// The name of a property has other characters, or too many.
+    #[error("the name of a property is 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`")]
+    PropertyName,
+    /// A schema is none.
+    #[error("this is no JSON Schema of draft 2020-12")]
+    Schema,
+    /// A choice stands at the root of a tool's schema.
+    #[error("the schema of a tool has no oneOf, allOf or anyOf at its root")]
+    SchemaRoot,
     /// A schema is outside the subset that can be enforced.
     #[error("this is outside the enforceable subset of JSON Schema")]
     SchemaSubset,

@@ -20,7 +20,7 @@ use jackfield_provider_kit::secret::Secret;
 use jackfield_provider_kit::transport::Transport;
 use tracing::Span;
 
-use crate::config::{ClaudeConfig, InvalidConfig, VERSION};
+use crate::config::{BETA, ClaudeConfig, InvalidConfig, VERSION};
 
 /// Claude, or another server that speaks its language. Never retries; cancelled by dropping.
 pub struct Claude {
@@ -59,7 +59,8 @@ impl Adapter for Claude {
         headers
             .entry(VERSION)
             .or_insert(HeaderValue::from_static(profile.api_version));
-        let decoder = Decoder::for_request(owner, request);
+        add_betas(&mut headers, &request::betas(request));
+        let decoder = Decoder::for_request(owner, request, &body.0);
         Asked::post(&self.config.base_url.join(PATH), headers, body, decoder)
     }
 
@@ -148,6 +149,26 @@ impl fmt::Debug for Claude {
         f.debug_struct("Claude")
             .field("config", &self.config)
             .finish_non_exhaustive()
+    }
+}
+
+/// Names the betas of a client beside those of the configuration, each once.
+fn add_betas(headers: &mut HeaderMap, asked: &[&str]) {
+    let configured = headers.get(BETA).and_then(|betas| betas.to_str().ok());
+    let mut betas: Vec<&str> = configured
+        .into_iter()
+        .flat_map(|betas| betas.split(','))
+        .collect();
+    for beta in asked {
+        if !betas.contains(beta) {
+            betas.push(beta);
+        }
+    }
+    // Whatever no header can hold is no beta.
+    if !asked.is_empty()
+        && let Ok(betas) = HeaderValue::from_str(&betas.join(","))
+    {
+        headers.insert(BETA, betas);
     }
 }
 

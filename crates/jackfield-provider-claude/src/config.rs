@@ -91,7 +91,7 @@ impl ClaudeConfig {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         if !self.betas.is_empty() {
             let betas = header("betas", &self.betas.join(","))?;
-            headers.insert("anthropic-beta", betas);
+            headers.insert(BETA, betas);
         }
         if let Some(key) = &self.key {
             match self.key_header {
@@ -110,5 +110,7 @@ fn header(setting: &'static str, text: &str) -> Result<HeaderValue, InvalidConfi
     HeaderValue::from_str(text).map_err(|source| InvalidConfig::Header { setting, source })
 }
 
+/// The header that names betas.
+pub(crate) const BETA: &str = "anthropic-beta";
 /// The header that says which version of the API is spoken.
 pub(crate) const VERSION: &str = "anthropic-version";

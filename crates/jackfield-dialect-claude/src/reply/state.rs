@@ -36,6 +36,14 @@ pub(crate) const KNOWN_BLOCKS: [&str; 9] = [
     "tool_use",
 ];
 
+/// Whether this is a document that is made of blocks, which no document of ours is.
+fn is_of_blocks(fields: &Map<String, Value>) -> bool {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).map(str::to_owned);
+    let source = fields.get("source").and_then(|source| source.get("type"));
+    text(fields.get("type")).as_deref() == Some("document")
+        && text(source).as_deref() == Some("content")
+}
+
 /// A provider-run call as its owner told it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ProviderCall<'a> {
@@ -80,6 +88,7 @@ pub(crate) fn of_dialect<'a>(states: &'a [OpaqueState], kind: &str) -> Option<&'
 pub(crate) fn fields_of(opaque: &OpaqueBlock) -> Option<&Map<String, Value>> {
     let fields = opaque.json.as_object()?;
     let known = fields.get("type").and_then(Value::as_str);
-    let sound = known == Some(&*opaque.kind) && !KNOWN_BLOCKS.contains(&&*opaque.kind);
+    let is_other = !KNOWN_BLOCKS.contains(&&*opaque.kind) || is_of_blocks(fields);
+    let sound = known == Some(&*opaque.kind) && is_other;
     (sound && *opaque.owner.dialect == *DIALECT).then_some(fields)
 }

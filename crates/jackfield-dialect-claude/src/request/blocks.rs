@@ -179,10 +179,14 @@ impl Outward<'_> {
         if let Some((_, toolset)) = toolset {
             self.toolsets.insert(call.id.clone(), toolset.to_owned());
         }
+        let mut input = self.input(at, &call.input);
+        if let Some(names) = self.names.get(&name) {
+            names.offer(&mut input);
+        }
         Ok(Some(wire::Block::ToolUse(wire::ToolUse {
             id: self.ids.of_call(&call.id),
             name,
-            input: Value::Object(self.input(at, &call.input)),
+            input: Value::Object(input),
             caller: caller.map(|(_, json)| json.clone()),
             toolset_name: toolset.map(|(_, name)| name.to_owned()),
             cache_control: None,
@@ -262,8 +266,11 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "opaque_withheld", at);
             return None;
         };
-        self.notes
-            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        let effect = match at.role {
+            Role::User => NoteEffect::Meaning,
+            Role::Assistant | Role::System | Role::Tool => NoteEffect::Quality,
+        };
+        self.notes.approximated(effect, "opaque_as_text", at);
         Some(plain(text))
     }
 

@@ -2,26 +2,32 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::Arc;
 
+use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, RanBy};
 use jackfield_domain::ids::ToolCallId;
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::NoteEffect;
-use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::request::ModelRequest;
+use jackfield_domain::system_prompt::PartOrigin;
 
-use super::Unsupported;
+use super::extensions::SYSTEM;
+use super::{Names, Unsupported};
 use crate::options::Profile;
 use crate::reply::state;
-use crate::wire;
+use crate::{DIALECT, wire};
 
 /// What the conversation and the system prompt came to.
 #[derive(Debug)]
 pub(super) struct Said {
     /// Where cache points were set, in order.
     pub(super) cached: Vec<String>,
+    /// The extensions that set a cache point in the system prompt, by their paths, in order.
+    pub(super) cached_system: Vec<String>,
     /// The names of the tools that were called, in order.
     pub(super) called: Vec<String>,
     pub(super) messages: Vec<wire::InputMessage>,
@@ -34,6 +40,8 @@ pub(super) struct Outward<'a> {
     pub(super) cached: Vec<String>,
     pub(super) called: Vec<String>,
     pub(super) ids: WireIds,
+    /// The properties that are offered under another name, by their tool.
+    pub(super) names: HashMap<String, Arc<Names>>,
     pub(super) notes: &'a mut Notes,
     pub(super) owner: &'a StateOwner,
     /// The provider-run calls that have their result, by the provider's id.
@@ -59,11 +67,14 @@ impl fmt::Display for At {
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
+    tools: &[Brought<wire::Tool>],
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
 ) -> Result<Said, Unsupported> {
-    let mut system = Vec::new();
+    let (mut system, mut cached_system) = (Vec::new(), Vec::new());
+    // Parts of the client's own are counted apart: others may stand before them.
+    let mut own = 0;
     for (n, part) in request.system.parts.iter().enumerate() {
         if part.text.trim().is_empty() {
             notes.dropped(
@@ -72,7 +83,19 @@ pub(super) fn to_wire(
                 format_args!("system.parts[{n}]"),
             );
         } else {
-            system.push(plain(&part.text));
+            let mut block = plain(&part.text);
+            if part.origin == PartOrigin::Flag {
+                let path = format!("{SYSTEM}/{own}/cache_control");
+                own += 1;
+                if let (Some(place), Some(cache)) = (
+                    cache_control(&mut block),
+                    cache_point(&request.settings.extensions, &path),
+                ) {
+                    *place = Some(cache);
+                    cached_system.push(path);
+                }
+            }
+            system.push(block);
         }
     }
     let mut outward = Outward {
@@ -82,6 +105,7 @@ pub(super) fn to_wire(
         notes,
         owner,
         complete: complete_provider_calls(request, owner),
+        names: names(tools),
         toolsets: HashMap::new(),
     };
     let mut messages: Vec<wire::InputMessage> = Vec::new();
@@ -152,13 +176,23 @@ pub(super) fn to_wire(
     }
     Ok(Said {
         cached,
+        cached_system,
         called,
         messages,
         system,
     })
 }
 
-/// Keeps at most four cache points, the last ones: they reach furthest.
+/// The properties that are offered under another name, by their tool.
+pub(crate) fn names(tools: &[Brought<wire::Tool>]) -> HashMap<String, Arc<Names>> {
+    let renamed = tools.iter().filter_map(|tool| {
+        let (name, names) = (tool.name.as_ref()?, tool.names.as_ref()?);
+        Some((name.clone(), Arc::clone(names)))
+    });
+    renamed.collect()
+}
+
+/// Keeps at most four cache points, the last ones: they reach furthest. Gives how many are kept.
 ///
 /// Those that extensions set count too (Claude Messages API: at most 4 breakpoints in a request).
 pub(super) fn limit_cache_points(
@@ -166,16 +200,15 @@ pub(super) fn limit_cache_points(
     cached: Vec<String>,
     body: &wire::Request,
     notes: &mut Notes,
-) {
+) -> usize {
     let tools = body.tools.iter().flatten();
     let elsewhere = tools
         .map(|tool| &tool.extra)
         .chain([&body.extra])
         .filter(|extra| extra.contains_key("cache_control"))
         .count();
-    let excess = cached
-        .len()
-        .saturating_sub(4_usize.saturating_sub(elsewhere));
+    let set = cached.len();
+    let excess = set.saturating_sub(4_usize.saturating_sub(elsewhere));
     for path in cached.into_iter().take(excess) {
         notes.dropped(
             NoteEffect::Cost,
@@ -195,6 +228,39 @@ pub(super) fn limit_cache_points(
         .filter(|cache| cache.is_some())
         .take(excess)
         .for_each(|cache| *cache = None);
+    set - excess
+}
+
+/// Keeps as many cache points of the system prompt as those of the tools and of the conversation leave, the last
+/// ones.
+pub(super) fn limit_system_cache_points(
+    body: &mut wire::Request,
+    set: &[String],
+    in_conversation: usize,
+    notes: &mut Notes,
+) {
+    let tools = body.tools.iter().flatten().map(|tool| &tool.extra);
+    let extras = tools.chain([&body.extra]);
+    let others = extras.filter(|extra| extra.contains_key("cache_control"));
+    let most = 4_usize.saturating_sub(others.count() + in_conversation);
+    let excess = set.len().saturating_sub(most);
+    for path in set.iter().take(excess) {
+        let path = format_args!("settings.extensions.{DIALECT}{}", path.replace('/', "."));
+        notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
+    }
+    let Some(wire::System::Blocks(blocks)) = &mut body.system else {
+        return;
+    };
+    let points = blocks.iter_mut().filter_map(cache_control);
+    let points = points.filter(|point| point.is_some());
+    points.take(excess).for_each(|point| *point = None);
+}
+
+/// The cache point that a client sets at this place of the system prompt.
+fn cache_point(extensions: &[Extension], path: &str) -> Option<wire::CacheControl> {
+    let is_it = |extension: &&Extension| *extension.dialect == *DIALECT && extension.path == path;
+    let extension = extensions.iter().find(is_it)?;
+    serde_json::from_value(extension.json.clone()).ok()
 }
 
 impl Outward<'_> {
@@ -265,7 +331,7 @@ pub(super) fn plain(text: &str) -> wire::Block {
 }
 
 /// Where a block says up to where to cache; thinking and unknown blocks cannot.
-fn cache_control(block: &mut wire::Block) -> Option<&mut Option<wire::CacheControl>> {
+pub(super) fn cache_control(block: &mut wire::Block) -> Option<&mut Option<wire::CacheControl>> {
     match block {
         wire::Block::Document { cache_control, .. }
         | wire::Block::Image { cache_control, .. }

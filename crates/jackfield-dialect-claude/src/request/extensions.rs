@@ -32,15 +32,33 @@ const OURS: [&str; 13] = [
 /// Fields of a tool that the mapper sets.
 const OURS_OF_TOOL: [&str; 5] = ["description", "input_schema", "name", "strict", "type"];
 
-/// Sets the extensions of a request.
-pub(super) fn apply(body: &mut wire::Request, extensions: &[Extension], notes: &mut Notes) {
+/// The path of what is said of a client's part of the system prompt; its number and a field follow.
+pub(super) const SYSTEM: &str = "/system";
+/// The path of the betas that a client asks for, which go into a header.
+pub(crate) const BETAS: &str = "/betas";
+
+/// The fields of this dialect that are not a part of the body, or were set before it was put together.
+fn is_set_elsewhere(extension: &Extension, cached: &[String]) -> bool {
+    extension.path == BETAS || cached.contains(&extension.path)
+}
+
+/// Sets the extensions of a request; those of the system prompt at these paths are set already.
+pub(super) fn apply(
+    body: &mut wire::Request,
+    extensions: &[Extension],
+    cached: &[String],
+    notes: &mut Notes,
+) {
     for extension in extensions {
         let path = &ExtensionPath {
             extension,
             of: "settings",
         };
         if *extension.dialect != *DIALECT {
-            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            notes.foreign(extension, path);
+            continue;
+        }
+        if is_set_elsewhere(extension, cached) {
             continue;
         }
         let Some(tokens) = tokens(&extension.path) else {
@@ -70,7 +88,7 @@ pub(super) fn apply_to_tool(
         let of = format_args!("tools[{n}]");
         let path = &ExtensionPath { extension, of };
         if *extension.dialect != *DIALECT {
-            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            notes.foreign(extension, path);
             continue;
         }
         let tokens = tokens(&extension.path).unwrap_or_default();

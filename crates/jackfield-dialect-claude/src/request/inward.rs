@@ -8,10 +8,11 @@ mod tools;
 
 use jackfield_dialect_kit::incoming::{Incoming, Invalid};
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_domain::note::NoteEffect;
-use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 
+use super::conversation::plain;
+use super::extensions::SYSTEM;
 use crate::wire;
 
 /// Reads a body.
@@ -34,7 +35,7 @@ pub fn parse(body: &[u8]) -> Result<wire::Request, Invalid> {
 /// [`Invalid`] if a block is malformed, or of a kind that cannot be carried.
 pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, Invalid> {
     let mut notes = Notes::default();
-    let system = system(body.system, &mut notes)?;
+    let (system, cached) = system(body.system)?;
     let messages = messages::from_wire(body.messages, owner, &mut notes)?;
     let names_tools = body.tools.is_some();
     let tools = tools::from_wire(body.tools.unwrap_or_default(), &mut notes)?;
@@ -52,7 +53,8 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
         top_k: body.top_k,
         top_p: body.top_p,
     };
-    let settings = settings::from_wire(said, &mut notes)?;
+    let mut settings = settings::from_wire(said, &mut notes)?;
+    settings.extensions.extend(cached);
     Ok(Incoming {
         background: false,
         choice,
@@ -70,40 +72,36 @@ pub fn from_wire(body: wire::Request, owner: &StateOwner) -> Result<Incoming, In
     })
 }
 
-fn system(system: Option<wire::System>, notes: &mut Notes) -> Result<SystemPrompt, Invalid> {
-    let mut parts = Vec::new();
-    let mut part = |text: String| {
-        if !text.trim().is_empty() {
-            parts.push(SystemPart {
-                origin: PartOrigin::Flag,
-                text: text.into(),
-            });
-        }
+/// The system prompt, and where it is cached: fields that no part of ours has.
+fn system(system: Option<wire::System>) -> Result<(SystemPrompt, Vec<Extension>), Invalid> {
+    let blocks = match system {
+        None => Vec::new(),
+        Some(wire::System::Text(text)) => vec![plain(&text)],
+        Some(wire::System::Blocks(blocks)) => blocks,
     };
-    match system {
-        None => {}
-        Some(wire::System::Text(text)) => part(text),
-        Some(wire::System::Blocks(blocks)) => {
-            for (n, block) in blocks.into_iter().enumerate() {
-                let wire::Block::Text {
-                    text,
-                    cache_control,
-                    ..
-                } = block
-                else {
-                    let reason = "only text blocks can be here";
-                    return Err(Invalid::new(format!("system.{n}"), reason));
-                };
-                if cache_control.is_some() {
-                    notes.dropped(
-                        NoteEffect::Cost,
-                        "cache_point_not_possible",
-                        format_args!("system.{n}.cache_control"),
-                    );
-                }
-                part(text);
-            }
+    let (mut parts, mut cached) = (Vec::new(), Vec::new());
+    for (n, block) in blocks.into_iter().enumerate() {
+        let wire::Block::Text {
+            text,
+            cache_control,
+            ..
+        } = block
+        else {
+            let reason = "only text blocks can be here";
+            return Err(Invalid::new(format!("system.{n}"), reason));
+        };
+        if text.trim().is_empty() {
+            continue;
         }
+        if let Some(cache) = cache_control {
+            let below = format!("{SYSTEM}/{}", parts.len());
+            let json = serde_json::to_value(cache).unwrap_or_default();
+            cached.push(settings::extension(&below, "cache_control", json));
+        }
+        parts.push(SystemPart {
+            origin: PartOrigin::Flag,
+            text: text.into(),
+        });
     }
-    Ok(SystemPrompt { parts })
+    Ok((SystemPrompt { parts }, cached))
 }

@@ -2,7 +2,7 @@
 //!
 //! What is outside the subset moves into the description, where the model may follow it.
 
-use jackfield_dialect_kit::schema::{Change, Changes, is_primitive, member};
+use jackfield_dialect_kit::schema::{Change, Changes, is_primitive, member, sound};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +23,7 @@ const FORMATS: [&str; 10] = [
 /// The schema within the subset, and where it differs; `None` if there is no such schema.
 pub(super) fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
     let mut changes = Changes::default();
-    let restricted = sub_schema(schema, "", &mut changes)?;
+    let restricted = sub_schema(&sound(schema, &mut changes), "", &mut changes)?;
     Some((restricted, changes.into_vec()))
 }
 

@@ -65,10 +65,14 @@ pub(super) fn to_wire(settings: &Settings, profile: &Profile, notes: &mut Notes)
         output_config: (output_config != wire::OutputConfig::default()).then_some(output_config),
         service_tier: service_tier(settings, notes),
         stop_sequences: stop_sequences(settings, notes),
-        temperature: samples.then(|| temperature(settings, notes)).flatten(),
+        temperature: samples
+            .then(|| sampled(settings.temperature, "temperature", notes))
+            .flatten(),
         thinking,
         top_k: settings.top_k.filter(|_| samples),
-        top_p: settings.top_p.filter(|_| samples),
+        top_p: samples
+            .then(|| sampled(settings.top_p, "top_p", notes))
+            .flatten(),
     }
 }
 
@@ -112,16 +116,13 @@ fn max_tokens(settings: &Settings, profile: &Profile, notes: &mut Notes) -> u64 
     }
 }
 
-fn temperature(settings: &Settings, notes: &mut Notes) -> Option<f64> {
-    let temperature = settings.temperature?;
-    // Claude's scale goes from 0 to 1.
-    let sent = temperature.clamp(0.0, 1.0);
-    if sent != temperature {
-        notes.approximated(
-            NoteEffect::Quality,
-            "temperature_cut",
-            "settings.temperature",
-        );
+/// Claude's scales go from 0 to 1.
+fn sampled(value: Option<f64>, setting: &str, notes: &mut Notes) -> Option<f64> {
+    let value = value?;
+    let sent = value.clamp(0.0, 1.0);
+    if sent != value {
+        let path = format_args!("settings.{setting}");
+        notes.approximated(NoteEffect::Quality, "sampling_cut", path);
     }
     Some(sent).filter(|sent| sent.is_finite())
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
+use jackfield_dialect_kit::schema::{Change, object};
 use jackfield_dialect_kit::written::Written;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -11,7 +12,7 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool::{Grammar, InputFormat, ToolChoice, ToolDefinition};
 use serde_json::{Map, Value, json};
 
-use super::{extensions, schema};
+use super::{extensions, names, schema};
 use crate::options::Profile;
 use crate::{DIALECT, wire};
 
@@ -25,13 +26,8 @@ pub(super) struct Offered {
     pub(super) tools: Vec<Brought<wire::Tool>>,
 }
 
-pub(super) fn to_wire(
-    request: &ModelRequest,
-    profile: &Profile,
-    thinks: bool,
-    called: &[String],
-    notes: &mut Notes,
-) -> Offered {
+/// The tools that are offered, as the vendor takes them.
+pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<Brought<wire::Tool>> {
     static WRITTEN: Written<wire::Tool> = Written::new();
     let chosen = chosen(request);
     let mut tools: Vec<Brought<wire::Tool>> = Vec::with_capacity(request.tools.len());
@@ -47,6 +43,18 @@ pub(super) fn to_wire(
             tools.push(WRITTEN.of(definition, n, 0, notes, write));
         }
     }
+    tools
+}
+
+/// What is offered of these tools, and the choice among them.
+pub(super) fn offered(
+    request: &ModelRequest,
+    tools: Vec<Brought<wire::Tool>>,
+    profile: &Profile,
+    thinks: bool,
+    called: &[String],
+    notes: &mut Notes,
+) -> Offered {
     let parallel = request.settings.parallel_calls;
     if tools.is_empty() {
         if parallel.is_some() {
@@ -117,6 +125,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
                 description: None,
                 input_schema: Some(json!({ "type": "object" })),
                 strict: None,
+                names: None,
                 extra: Map::new(),
             };
             tools.push(stub.into());
@@ -149,7 +158,7 @@ fn choice(
     match &request.choice {
         ToolChoice::Auto => auto,
         ToolChoice::Forbidden => Some(wire::ToolChoice::None),
-        ToolChoice::Named(name) if can_force && offered(tools, name.as_str()) => {
+        ToolChoice::Named(name) if can_force && has(tools, name.as_str()) => {
             Some(wire::ToolChoice::Tool {
                 name: name.as_str().to_owned(),
                 disable_parallel_tool_use,
@@ -164,7 +173,7 @@ fn choice(
             required,
             tools: names,
         } => {
-            if !names.iter().any(|name| offered(tools, name.as_str())) {
+            if !names.iter().any(|name| has(tools, name.as_str())) {
                 notes.approximated(NoteEffect::Meaning, "choice_without_tools", "choice");
                 return Some(wire::ToolChoice::None);
             }
@@ -178,7 +187,7 @@ fn choice(
     }
 }
 
-fn offered(tools: &[Brought<wire::Tool>], name: &str) -> bool {
+fn has(tools: &[Brought<wire::Tool>], name: &str) -> bool {
     tools.iter().any(|tool| tool.name.as_deref() == Some(name))
 }
 
@@ -188,8 +197,17 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
         notes.dropped(NoteEffect::Cosmetic, "output_schema_not_sent", path);
     }
     let mut strict = definition.strict;
+    let mut names = None;
     let input_schema = match &definition.input {
-        InputFormat::Json(schema) => json_input(n, schema, &mut strict, notes),
+        InputFormat::Json(schema) => {
+            let mut schema = json_input(n, schema, &mut strict, notes);
+            names = names::fit(&mut schema);
+            if names.is_some() {
+                let path = format_args!("tools[{n}].input");
+                notes.approximated(NoteEffect::Cosmetic, "property_names_changed", path);
+            }
+            schema
+        }
         InputFormat::Text(grammar) => {
             let path = format_args!("tools[{n}].input");
             notes.approximated(NoteEffect::Quality, "text_input_as_json", path);
@@ -203,6 +221,7 @@ fn tool(n: usize, definition: &ToolDefinition, notes: &mut Notes) -> wire::Tool 
         description: (!description.is_empty()).then(|| description.to_owned()),
         input_schema: Some(input_schema),
         strict,
+        names: names.map(Arc::new),
         extra: Map::new(),
     };
     extensions::apply_to_tool(&mut tool, n, &definition.extensions, notes);
@@ -247,63 +266,51 @@ pub(super) fn limit_cache_points(
 const CACHE_CONTROL: &str = "cache_control";
 const CACHE_CONTROL_PATH: &str = "/cache_control";
 
-/// The schema of the arguments: the root has to be an object's, and a strict one within the subset.
-fn json_input(n: usize, schema: &Value, strict: &mut Option<bool>, notes: &mut Notes) -> Value {
-    let rooted = match schema {
-        Value::Object(fields) if fields.get("type") == Some(&json!("object")) => schema.clone(),
-        Value::Object(fields) => {
-            let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
-            let effect = if loses {
-                NoteEffect::Meaning
-            } else {
-                NoteEffect::Cosmetic
-            };
-            let path = format_args!("tools[{n}].input");
-            notes.approximated(effect, "schema_root_made_object", path);
-            let mut fields = fields.clone();
-            fields.insert("type".to_owned(), json!("object"));
-            Value::Object(fields)
-        }
-        Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-            let path = format_args!("tools[{n}].input");
-            let effect = if *schema == Value::Bool(true) {
-                NoteEffect::Cosmetic
-            } else {
-                NoteEffect::Meaning
-            };
-            notes.approximated(effect, "schema_root_made_object", path);
-            json!({ "type": "object" })
-        }
-    };
+/// The schema of the arguments: a sound one, of an object, and a strict one within the subset.
+fn json_input(
+    n: usize,
+    schema: &Arc<Value>,
+    strict: &mut Option<bool>,
+    notes: &mut Notes,
+) -> Value {
+    let (rooted, changes) = object(schema, &NOT_AT_ROOT);
+    note(n, changes, notes);
     if *strict != Some(true) {
-        return rooted;
+        return (*rooted).clone();
     }
-    // A root that is a choice as well as an object is not within the subset as an object.
     let restricted = schema::restrict(&rooted)
         .filter(|(restricted, _)| restricted.get("type") == Some(&json!("object")));
     match restricted {
         Some((restricted, changes)) => {
-            for change in changes {
-                let path = format_args!("tools[{n}].input#{}", change.pointer);
-                notes.approximated(change.effect, change.code, path);
-            }
+            note(n, changes, notes);
             restricted
         }
         None => {
             *strict = None;
             let path = format_args!("tools[{n}].strict");
             notes.dropped(NoteEffect::Quality, "schema_not_enforceable", path);
-            rooted
+            (*rooted).clone()
         }
     }
 }
 
-fn names_object(kind: &Value) -> bool {
-    kind == "object"
-        || kind
-            .as_array()
-            .is_some_and(|kinds| kinds.contains(&json!("object")))
+fn note(n: usize, changes: Vec<Change>, notes: &mut Notes) {
+    for change in changes {
+        match &*change.pointer {
+            "" => {
+                let path = format_args!("tools[{n}].input");
+                notes.approximated(change.effect, change.code, path);
+            }
+            pointer => {
+                let path = format_args!("tools[{n}].input#{pointer}");
+                notes.approximated(change.effect, change.code, path);
+            }
+        }
+    }
 }
+
+/// What may not stand at the root of a schema (Claude Messages API: `input_schema` takes none of them there).
+const NOT_AT_ROOT: [&str; 3] = ["allOf", "anyOf", "oneOf"];
 
 /// Claude has no tools that take free text: one field holds it.
 fn text_input(grammar: Option<&Grammar>) -> Value {

@@ -3,13 +3,20 @@
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::note::{Note, NoteEffect};
+use jackfield_domain::opaque::Extension;
+use serde_json::Value;
+
+use crate::DIALECT;
+use crate::request::BETAS;
 
 /// Looks at what the header names, with commas between.
 ///
-/// Those that change nothing here pass. Those that would make a server act or keep something are
-/// refused. All others are left out with a note: no provider is sent a client's betas.
-pub(super) fn check(header: Option<&str>) -> Result<Vec<Note>, ServeError> {
+/// Those that would make a server act or keep something are refused. Towards a provider of this dialect all
+/// others pass, as the fields of the body do that need them. Elsewhere those that change nothing are forgotten,
+/// and the rest is left out with a note.
+pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError> {
     let mut notes = Notes::default();
+    let mut sent: Vec<Value> = Vec::new();
     let named = header.unwrap_or_default().split(',').map(str::trim);
     for (n, beta) in named.filter(|beta| !beta.is_empty()).enumerate() {
         if n == MOST {
@@ -25,12 +32,28 @@ pub(super) fn check(header: Option<&str>) -> Result<Vec<Note>, ServeError> {
             let message = format!("`{beta}` is not served: {why}");
             return Err(ServeError::new(ServeErrorKind::Unsupported, message).at(HEADER));
         }
-        if !PASSED.contains(&stem) {
+        if pass {
+            sent.push(beta.into());
+        } else if !PASSED.contains(&stem) {
             let path = format_args!("{HEADER}.{beta}");
             notes.dropped(NoteEffect::Quality, "beta_not_sent", path);
         }
     }
-    Ok(notes.into_vec())
+    Ok(Betas {
+        notes: notes.into_vec(),
+        sent: (!sent.is_empty()).then(|| Extension {
+            dialect: DIALECT.into(),
+            path: BETAS.to_owned(),
+            json: sent.into(),
+        }),
+    })
+}
+
+/// What becomes of the betas of a client.
+pub(super) struct Betas {
+    pub(super) notes: Vec<Note>,
+    /// Those that a provider is sent.
+    pub(super) sent: Option<Extension>,
 }
 
 /// The name of a beta without its date.

@@ -1,5 +1,8 @@
 //! One block of a reply while it is read.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
 use jackfield_domain::block::{Content, OpaqueBlock, RanBy, UpstreamId};
 use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
@@ -7,11 +10,20 @@ use serde::de::IgnoredAny;
 use serde_json::{Map, Value, json};
 
 use crate::reply::{annotation, state};
-use crate::request::TEXT_FIELD;
+use crate::request::{Names, TEXT_FIELD};
 use crate::wire::IncomingDelta;
 
 /// Why a block cannot be read.
 pub(super) type Fault = &'static str;
+
+/// What is told of the tools that may be called.
+#[derive(Debug, Default)]
+pub(super) struct Tools {
+    /// The properties that are offered under another name, by their tool.
+    pub(super) names: HashMap<String, Arc<Names>>,
+    /// Those that take text.
+    pub(super) text: HashSet<Arc<str>>,
+}
 
 /// A block whose end has not come.
 #[derive(Debug)]
@@ -19,6 +31,12 @@ pub(super) enum Open {
     /// A call; the arguments that came with its start count if no others follow.
     Call {
         given: Option<String>,
+    },
+    /// A call whose arguments have names that were offered in place of the tool's own.
+    RenamedCall {
+        given: Option<String>,
+        input: String,
+        names: Arc<Names>,
     },
     /// Something that only the provider understands, put together until it is whole.
     Opaque {
@@ -45,7 +63,7 @@ pub(super) fn start(
     index: u32,
     mut fields: Map<String, Value>,
     owner: &StateOwner,
-    is_text_tool: impl Fn(&str) -> bool,
+    tools: &Tools,
     out: &mut Vec<Delta>,
 ) -> Result<Open, Fault> {
     let kind = take_text(&mut fields, "type").ok_or("a block has no type")?;
@@ -89,7 +107,7 @@ pub(super) fn start(
             out.push(state_set(index, owner, state::REDACTED, json!(data)));
             Ok(Open::Redacted)
         }
-        "tool_use" => call(index, fields, owner, is_text_tool, out),
+        "tool_use" => call(index, fields, owner, tools, out),
         kind if state::PROVIDER_CALLS.contains(&kind) => {
             let given = given(fields.shift_remove("input"));
             let text = |key: &str| fields.get(key).and_then(Value::as_str);
@@ -122,13 +140,13 @@ fn call(
     index: u32,
     mut fields: Map<String, Value>,
     owner: &StateOwner,
-    is_text_tool: impl Fn(&str) -> bool,
+    tools: &Tools,
     out: &mut Vec<Delta>,
 ) -> Result<Open, Fault> {
     let name = take_text(&mut fields, "name").ok_or("a call has no name")?;
     // Some servers give no id; the domain gives one of ours then.
     let id = take_text(&mut fields, "id");
-    let takes_text = is_text_tool(&name);
+    let takes_text = tools.text.contains(&*name);
     let start = call_start(&name, RanBy::Engine, id.as_deref(), !takes_text, owner);
     let mut states = Vec::new();
     if let Some(caller) = fields.shift_remove("caller").filter(Value::is_object) {
@@ -151,7 +169,14 @@ fn call(
             .into_iter()
             .map(|state| Delta::StateSet { index, state }),
     );
-    Ok(Open::Call { given })
+    Ok(match tools.names.get(&name) {
+        Some(names) => Open::RenamedCall {
+            given,
+            input: String::new(),
+            names: Arc::clone(names),
+        },
+        None => Open::Call { given },
+    })
 }
 
 impl Open {
@@ -194,7 +219,10 @@ impl Open {
                     });
                 }
             }
-            (Self::TextCall { input, .. }, "input_json_delta") => {
+            (
+                Self::RenamedCall { input, .. } | Self::TextCall { input, .. },
+                "input_json_delta",
+            ) => {
                 input.push_str(&delta.partial_json);
             }
             (_, kind) if KNOWN.contains(&kind) => return Err("a piece does not fit its block"),
@@ -214,6 +242,17 @@ impl Open {
             | Self::Redacted
             | Self::Text
             | Self::Thinking { signed: true } => {}
+            Self::RenamedCall {
+                given,
+                input,
+                names,
+            } => {
+                let given = given.filter(|_| input.is_empty()).unwrap_or(input);
+                if !given.is_empty() {
+                    let text = names.own(&given).into();
+                    out.push(Delta::ArgumentsAppended { index, text });
+                }
+            }
             // Sent back to the same server as it came; Claude itself always signs.
             Self::Thinking { signed: false } => {
                 out.push(state_set(index, owner, state::SIGNATURE, json!("")));

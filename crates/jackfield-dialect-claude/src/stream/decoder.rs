@@ -1,6 +1,5 @@
 //! The events of a streamed reply as pieces (Claude Messages API, 2026-10-21, streaming).
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
@@ -13,10 +12,10 @@ use jackfield_domain::tool::InputFormat;
 use jackfield_domain::usage::Usage;
 use serde_json::{Map, Value};
 
-use super::block::{self, Open};
-use crate::error;
+use super::block::{self, Open, Tools};
 use crate::reply::{finish_reason, state, usage_from_wire};
 use crate::wire;
+use crate::{error, request};
 
 /// Reads one streamed reply, event by event.
 ///
@@ -28,8 +27,8 @@ pub struct Decoder {
     open: Vec<(u32, Open)>,
     owner: StateOwner,
     stage: Stage,
-    text_tools: HashSet<Arc<str>>,
     told: bool,
+    tools: Tools,
 }
 
 /// What is known of the end so far.
@@ -59,22 +58,24 @@ impl Decoder {
             open: Vec::new(),
             owner,
             stage: Stage::Waiting,
-            text_tools: HashSet::new(),
             told: false,
+            tools: Tools::default(),
         }
     }
 
-    /// A decoder of the reply to this request.
+    /// A decoder of the reply to this request, which was sent as this body.
     ///
-    /// Calls of its text tools are told with their text, which Claude puts into a JSON field.
+    /// Calls of its text tools are told with their text, which Claude puts into a JSON field, and arguments
+    /// with the tools' own names of their properties, where others are offered.
     #[must_use]
-    pub fn for_request(owner: StateOwner, request: &ModelRequest) -> Self {
+    pub fn for_request(owner: StateOwner, request: &ModelRequest, body: &wire::Request) -> Self {
         let mut decoder = Self::new(owner);
+        decoder.tools.names = request::names(body.tools.as_deref().unwrap_or_default());
         for tool in request.tools.iter() {
             match tool.input {
                 InputFormat::Json(_) => {}
                 InputFormat::Text(_) => {
-                    decoder.text_tools.insert(tool.name.as_str().into());
+                    decoder.tools.text.insert(tool.name.as_str().into());
                 }
             }
         }
@@ -185,8 +186,7 @@ impl Decoder {
         if self.open.iter().any(|(known, _)| *known == index) {
             return Err("a block began twice".into());
         }
-        let is_text_tool = |name: &str| self.text_tools.contains(name);
-        let open = block::start(index, fields, &self.owner, is_text_tool, out)?;
+        let open = block::start(index, fields, &self.owner, &self.tools, out)?;
         self.open.push((index, open));
         Ok(())
     }

@@ -32,6 +32,13 @@ impl Found<'_> {
         });
     }
 
+    /// This rule, where none is known to be broken at the place.
+    pub(super) fn broken_as_well(&mut self, place: &Place, rule: Rule) {
+        if !self.violations.iter().any(|known| known.path == place.0) {
+            self.broken(place, rule);
+        }
+    }
+
     pub(super) fn check(&mut self, sound: bool, place: &Place, rule: Rule) {
         if !sound {
             self.broken(place, rule);

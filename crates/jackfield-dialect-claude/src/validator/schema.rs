@@ -1,6 +1,7 @@
 //! The subset of JSON Schema that can be enforced: output formats and strict tools.
 
-use serde_json::{Map, Value};
+use jackfield_dialect_kit::{metaschema, pointer};
+use serde_json::Value;
 
 use super::place::Place;
 use super::{Found, Rule};
@@ -94,23 +95,66 @@ impl Found<'_> {
         };
         let rooted = fields.get("type").is_some_and(|kind| kind == "object");
         self.check(rooted, &place.at("type"), Rule::WrongValue);
-        self.optional_form(fields, "properties", Value::is_object, place);
-        self.optional_form(fields, "required", Value::is_array, place);
+        for key in NOT_AT_ROOT {
+            let absent = !fields.contains_key(*key);
+            self.check(absent, &place.at(key), Rule::SchemaRoot);
+        }
+        // The vendor takes null in place of these two.
+        let is_null = |key: &str| fields.get(key) == Some(&Value::Null);
+        let taken: Vec<&str> = ["properties", "required"]
+            .into_iter()
+            .filter(|key| is_null(key))
+            .collect();
+        for pointer in metaschema::faults(schema) {
+            if !taken.contains(&pointer.trim_start_matches('/')) {
+                let tokens = pointer::tokens(&pointer).unwrap_or_default();
+                let place = tokens
+                    .iter()
+                    .fold(place.clone(), |place, token| place.at(token));
+                self.broken_as_well(&place, Rule::Schema);
+            }
+        }
+        self.property_names(schema, place);
         if strict {
             self.schema(schema, place);
         }
     }
 
-    fn optional_form(
-        &mut self,
-        fields: &Map<String, Value>,
-        key: &str,
-        form: impl Fn(&Value) -> bool,
-        place: &Place,
-    ) {
-        let sound = fields
-            .get(key)
-            .is_none_or(|value| value.is_null() || form(value));
-        self.check(sound, &place.at(key), Rule::WrongType);
+    fn property_names(&mut self, schema: &Value, place: &Place) {
+        let fields = schema.as_object();
+        for (key, value) in fields.into_iter().flatten() {
+            let named = value.as_object().filter(|_| NAMED.contains(&key.as_str()));
+            for (name, schema) in named.into_iter().flatten() {
+                let place = place.at(key).at(name);
+                let fits = |c: char| c.is_ascii_alphanumeric() || "_.-".contains(c);
+                let sound = (1..=64).contains(&name.len()) && name.chars().all(fits);
+                self.check(sound || key != "properties", &place, Rule::PropertyName);
+                self.property_names(schema, &place);
+            }
+            match value {
+                Value::Array(list) => {
+                    for (n, schema) in list.iter().enumerate() {
+                        self.property_names(schema, &place.at(key).at(n));
+                    }
+                }
+                Value::Object(_) if named.is_none() && !DATA.contains(&key.as_str()) => {
+                    self.property_names(value, &place.at(key));
+                }
+                _ => {}
+            }
+        }
     }
 }
+
+/// Keywords whose value is data.
+const DATA: &[&str] = &["const", "default", "examples"];
+/// Keywords whose value has schemas by names.
+const NAMED: &[&str] = &[
+    "$defs",
+    "definitions",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
+/// What the root of a tool's schema takes none of.
+const NOT_AT_ROOT: &[&str] = &["allOf", "anyOf", "oneOf"];

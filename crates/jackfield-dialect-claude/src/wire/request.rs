@@ -1,5 +1,7 @@
 //! The body of `POST /v1/messages`.
 
+use std::sync::Arc;
+
 use jackfield_dialect_kit::brought::{Brought, WireTool};
 use jackfield_dialect_kit::form::text_or_list;
 use jackfield_dialect_kit::shelf::Shelf;
@@ -7,6 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
 use super::block::{Block, Content};
+use crate::request::Names;
 
 /// The body.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -119,6 +122,9 @@ pub struct Tool {
     /// Whether the vendor holds the model to the schema.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
+    /// The names of its properties that the vendor does not take; not a part of the wire form.
+    #[serde(skip)]
+    pub names: Option<Arc<Names>>,
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,

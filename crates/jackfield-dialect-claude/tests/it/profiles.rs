@@ -63,9 +63,9 @@ fn what_models_take_changed_with_their_versions() {
 fn a_temperature_out_of_bounds_is_noted_once() {
     for (model, temperature, sent, code) in [
         ("claude-opus-4-6", 0.5, Some(0.5), None),
-        ("claude-opus-4-6", 1.5, Some(1.0), Some("temperature_cut")),
-        ("claude-opus-4-6", -1.0, Some(0.0), Some("temperature_cut")),
-        ("claude-opus-4-6", f64::NAN, None, Some("temperature_cut")),
+        ("claude-opus-4-6", 1.5, Some(1.0), Some("sampling_cut")),
+        ("claude-opus-4-6", -1.0, Some(0.0), Some("sampling_cut")),
+        ("claude-opus-4-6", f64::NAN, None, Some("sampling_cut")),
         ("claude-opus-5-5", 1.5, None, Some("sampling_not_supported")),
     ] {
         let mut request = crate::examples::request();

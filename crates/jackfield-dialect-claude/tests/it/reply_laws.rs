@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::stream::{DecodeError, DecodeReply as _, Decoder, Encoder, SseEvent};
 use jackfield_dialect_claude::{reply, wire};
 use jackfield_domain::accumulator::ReplyAccumulator;
@@ -268,7 +269,7 @@ fn text_arguments_are_told_as_json_and_read_back_as_text() {
     ];
     let events = encoded(&deltas, &ReplyEnd::new(FinishReason::ToolCalls));
     let request = with_a_text_tool();
-    let mut decoder = Decoder::for_request(owner(), &request);
+    let mut decoder = decoder(&request);
     let mut read = Vec::new();
     for event in &events {
         read.extend(
@@ -299,7 +300,7 @@ fn text_arguments_of_a_whole_reply_are_read_as_those_of_a_stream() {
             "stop_reason": "tool_use",
         });
         let message = serde_json::from_value(message).expect("a message");
-        let decoder = Decoder::for_request(owner(), &with_a_text_tool());
+        let decoder = decoder(&with_a_text_tool());
         let (deltas, end) = decoder.whole(&message).expect("a whole reply");
         let reply = accumulated(&deltas, end);
         let call = reply.message.calls().next().expect("a call");
@@ -319,4 +320,11 @@ fn with_a_text_tool() -> ModelRequest {
         strict: None,
     })]);
     request
+}
+
+fn decoder(request: &ModelRequest) -> Decoder {
+    let made =
+        jackfield_dialect_claude::request::to_wire(request, &owner(), &Profile::NEWEST, true);
+    let (body, _) = made.expect("a body");
+    Decoder::for_request(owner(), request, &body)
 }

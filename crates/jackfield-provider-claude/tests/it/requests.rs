@@ -7,6 +7,7 @@ use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailureKind, Phase};
 use jackfield_domain::message::Message;
 use jackfield_domain::note::NoteEffect;
+use jackfield_domain::opaque::Extension;
 use jackfield_domain::reply::ReplyEnd;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_domain::settings::Settings;
@@ -72,6 +73,29 @@ async fn settings_change_the_headers() {
     assert_eq!(seen.header("authorization"), Some("Bearer sk-1"));
     assert_eq!(seen.header("x-api-key"), None);
     assert_eq!(seen.header("anthropic-version"), Some("2023-06-01"));
+}
+
+#[tokio::test]
+async fn a_clients_betas_are_named_beside_the_configured_ones() {
+    let server = Server::start().await;
+    server.answer(events(&reply()));
+    let mut config = ClaudeConfig::new(&server.base_url()).unwrap();
+    config.betas = vec!["one-2026-01-01".to_owned()];
+    let mut request = request(MODEL);
+    request.settings = Arc::new(Settings {
+        extensions: vec![Extension {
+            dialect: "claude".into(),
+            path: "/betas".to_owned(),
+            json: serde_json::json!(["two-2026-02-02", "one-2026-01-01"]),
+        }],
+        ..(*request.settings).clone()
+    });
+    ask_this(&connect(config), &request).await.1.unwrap();
+    let seen = server.request(0).await;
+    assert_eq!(
+        seen.header("anthropic-beta"),
+        Some("one-2026-01-01,two-2026-02-02")
+    );
 }
 
 #[tokio::test]

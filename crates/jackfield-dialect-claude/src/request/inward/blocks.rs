@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::client_ids::ClientIds;
+use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{
     Block, CachePoint, CalledName, Content, OpaqueBlock, RanBy, Text, Thinking, ToolCall,
@@ -18,6 +19,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Invalid, served};
 use crate::reply::{annotation, state};
+use crate::request::conversation::cache_control;
 use crate::wire;
 
 /// What mapping a block has to know and tells.
@@ -41,6 +43,14 @@ impl Inward<'_> {
         path: &str,
     ) -> Result<Option<Block>, Invalid> {
         Ok(Some(match block {
+            // A document made of blocks: only this vendor knows it, and all others are told its words.
+            block @ wire::Block::Document {
+                source: wire::Source::Other(_),
+                ..
+            } => match serde_json::to_value(block) {
+                Ok(Value::Object(fields)) => self.unknown("document", fields, role, path)?,
+                Ok(_) | Err(_) => return Err(malformed("document", path)),
+            },
             wire::Block::Document {
                 source,
                 title,
@@ -109,12 +119,17 @@ impl Inward<'_> {
     ) -> Result<Block, Invalid> {
         let call = self.ids.of_result(&result.tool_use_id);
         let mut content = Vec::new();
+        let mut cache = result.cache_control;
         match result.content {
             None => {}
             Some(wire::Content::Text(text)) if text.trim().is_empty() => {}
             Some(wire::Content::Text(text)) => content.push(OutcomePart::Text(text.into())),
             Some(wire::Content::Blocks(blocks)) => {
-                for (n, block) in blocks.into_iter().enumerate() {
+                for (n, mut block) in blocks.into_iter().enumerate() {
+                    // A point in a result reaches as far as one behind it, as far as a call goes.
+                    if cache.is_none() {
+                        cache = cache_control(&mut block).and_then(Option::take);
+                    }
                     content.extend(self.part(block, &format!("{path}.content.{n}"))?);
                 }
             }
@@ -133,7 +148,7 @@ impl Inward<'_> {
             },
             opaque: opaque.into_iter().collect(),
         }));
-        Ok(cached(outcome, result.cache_control.as_ref()))
+        Ok(cached(outcome, cache.as_ref()))
     }
 
     fn part(&mut self, block: wire::Block, path: &str) -> Result<Option<OutcomePart>, Invalid> {
@@ -224,6 +239,29 @@ impl Inward<'_> {
         Ok(block)
     }
 
+    /// Something that only this vendor understands; in a user's message other providers are told its words.
+    fn unknown(
+        &self,
+        kind: &str,
+        fields: Map<String, Value>,
+        role: wire::Role,
+        path: &str,
+    ) -> Result<Block, Invalid> {
+        let is_said = role == wire::Role::User;
+        let fallback = in_words::of_block(&fields).filter(|_| is_said);
+        if is_said && fallback.is_none() && self.owner.endpoint.is_empty() {
+            let reason = format!("a {kind} block cannot be told to this model");
+            return Err(Invalid::new(path, reason));
+        }
+        Ok(Content::Opaque(OpaqueBlock {
+            fallback: fallback.map(Into::into),
+            json: Value::Object(fields),
+            kind: kind.into(),
+            owner: self.owner.clone(),
+        })
+        .into())
+    }
+
     /// A call that the provider ran, or something that only it understands.
     fn other(
         &mut self,
@@ -239,13 +277,7 @@ impl Inward<'_> {
             return self.served(&kind, fields, role, path);
         }
         if !state::KNOWN_BLOCKS.contains(&kind.as_str()) {
-            return Ok(Content::Opaque(OpaqueBlock {
-                fallback: None,
-                json: Value::Object(fields),
-                kind: kind.into(),
-                owner: self.owner.clone(),
-            })
-            .into());
+            return self.unknown(&kind, fields, role, path);
         }
         if !state::PROVIDER_CALLS.contains(&kind.as_str()) {
             return Err(malformed(&kind, path));

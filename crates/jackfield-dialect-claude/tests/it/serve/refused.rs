@@ -1,12 +1,18 @@
 //! Requests: what passes, and what is refused by name.
 
+use jackfield_dialect_claude::options::Profile;
 use jackfield_dialect_claude::serve::ClaudeServer;
 use jackfield_dialect_kit::serve::{ServeDialect as _, ServeErrorKind};
+use jackfield_domain::block::Content;
+use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::request::ModelRequest;
+use jackfield_domain::system_prompt::PartOrigin;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{read, with_header};
 use crate::arb::owner;
+use crate::request_laws::as_request;
 
 /// A request with these fields besides.
 fn body(more: Value) -> Value {
@@ -82,11 +88,32 @@ fn what_says_nothing_is_as_if_it_were_not_there() {
 }
 
 #[test]
-fn betas_pass_or_are_noted_or_are_refused() {
+fn betas_pass_to_the_vendor_and_are_noted_elsewhere_or_are_refused() {
     let asked = |betas: &str| with_header(&body(json!({})), "anthropic-beta", betas);
-    let passed = asked("prompt-caching-2024-07-31, mcp-client-2025-11-20,,structured-outputs");
-    assert_eq!(passed.expect("a request").notes, []);
-    let noted = asked("interleaved-thinking-2025-05-14,made-up").expect("a request");
+    let betas = "prompt-caching-2024-07-31, interleaved-thinking-2025-05-14,,made-up";
+    let passed = asked(betas).expect("a request");
+    assert_eq!(passed.notes, []);
+    let request = as_request(passed);
+    let sent = jackfield_dialect_claude::request::betas(&request);
+    let expected = [
+        "prompt-caching-2024-07-31",
+        "interleaved-thinking-2025-05-14",
+        "made-up",
+    ];
+    assert_eq!(sent, expected);
+    let (body_sent, notes) =
+        jackfield_dialect_claude::request::to_wire(&request, &owner(), &Profile::NEWEST, true)
+            .expect("a body");
+    assert_eq!(notes, []);
+    let body_sent = serde_json::to_value(&body_sent).expect("JSON");
+    assert_eq!(body_sent.get("betas"), None);
+
+    let elsewhere = |betas: &str| {
+        let header = |name: &str| (name == "anthropic-beta").then(|| betas.to_owned());
+        let text = body(json!({})).to_string();
+        ClaudeServer.request(&header, text.as_bytes(), &|_| nobody())
+    };
+    let noted = elsewhere(betas).expect("a request");
     let paths: Vec<&str> = noted.notes.iter().map(|note| &*note.path).collect();
     assert_eq!(
         paths,
@@ -95,6 +122,7 @@ fn betas_pass_or_are_noted_or_are_refused() {
             "anthropic-beta.made-up"
         ]
     );
+    assert_eq!(noted.settings.extensions, []);
     for beta in [
         "message-threads-2026-08-12",
         "prompt-caching-2024-07-31,message-threads-2031-01-01",
@@ -253,4 +281,149 @@ proptest! {
             prop_assert!(error.param.is_some_and(|param| !param.is_empty()));
         }
     }
+}
+
+/// Whose the state is where no provider is asked in this dialect.
+fn nobody() -> StateOwner {
+    StateOwner {
+        dialect: "claude".into(),
+        endpoint: "".into(),
+        model: "".into(),
+    }
+}
+
+#[test]
+fn a_sampling_value_outside_the_range_is_refused() {
+    for (field, wrong) in [("temperature", 1.5), ("temperature", -0.1), ("top_p", 1.01)] {
+        let error = read(&body(json!({ field: wrong }))).expect_err(field);
+        assert_eq!(error.kind, ServeErrorKind::Invalid, "{field}");
+        assert_eq!(error.param.as_deref(), Some(field));
+    }
+    for (field, right) in [("temperature", 0.0), ("temperature", 1.0), ("top_p", 1.0)] {
+        assert!(read(&body(json!({ field: right }))).is_ok(), "{field}");
+    }
+}
+
+/// What a client says is what the vendor is sent: its cache points too, wherever they stand.
+#[test]
+fn cache_points_come_through() {
+    let cache = json!({ "type": "ephemeral", "ttl": "1h" });
+    let asked = json!({
+        "model": "model-a",
+        "max_tokens": 100,
+        "system": [
+            { "type": "text", "text": "You are an agent." },
+            { "type": "text", "text": " " },
+            { "type": "text", "text": "A long text.", "cache_control": cache },
+        ],
+        "tools": [{ "name": "clock", "input_schema": { "type": "object" }, "cache_control": { "type": "ephemeral" } }],
+        "messages": [
+            { "role": "user", "content": "hello" },
+            { "role": "assistant", "content": [{ "type": "tool_use", "id": "toolu_1", "name": "clock", "input": {} }] },
+            { "role": "user", "content": [
+                { "type": "tool_result", "tool_use_id": "toolu_1",
+                    "content": [{ "type": "text", "text": "12:00", "cache_control": cache }] },
+                { "type": "text", "text": "and now?", "cache_control": cache },
+            ] },
+        ],
+    });
+    let incoming = read(&asked).expect("a request");
+    assert_eq!(incoming.notes, []);
+    let mut request = as_request(incoming);
+    let sent = |request: &ModelRequest| {
+        let made =
+            jackfield_dialect_claude::request::to_wire(request, &owner(), &Profile::NEWEST, true);
+        let (body, notes) = made.expect("a body");
+        (serde_json::to_value(&body).expect("JSON"), notes)
+    };
+    let (body, notes) = sent(&request);
+    assert_eq!(notes, []);
+    assert_eq!(body["system"][1], asked["system"][2]);
+    assert_eq!(
+        body["tools"][0]["cache_control"],
+        asked["tools"][0]["cache_control"]
+    );
+    let result = &body["messages"][2]["content"][0];
+    assert_eq!(result["cache_control"], cache);
+    assert_eq!(body["messages"][2]["content"][1]["cache_control"], cache);
+
+    // Parts of others before the client's own are not counted with them.
+    let mut system = (*request.system).clone();
+    let mut first = system.parts[0].clone();
+    first.origin = PartOrigin::Configuration;
+    system.parts.insert(0, first);
+    request.system = system.into();
+    let (body, _) = sent(&request);
+    assert_eq!(body["system"][1].get("cache_control"), None);
+    assert_eq!(body["system"][2]["cache_control"], cache);
+}
+
+#[test]
+fn at_most_four_cache_points_are_sent_and_the_first_ones_are_given_up() {
+    let cache = json!({ "type": "ephemeral" });
+    let text = |text: &str| json!({ "type": "text", "text": text, "cache_control": cache });
+    let asked = json!({
+        "model": "model-a", "max_tokens": 100,
+        "system": [text("a"), text("b"), text("c"), text("d"), text("e")],
+        "messages": [{ "role": "user", "content": [text("hello")] }],
+    });
+    let request = as_request(read(&asked).expect("a request"));
+    let made =
+        jackfield_dialect_claude::request::to_wire(&request, &owner(), &Profile::NEWEST, true);
+    let (body, notes) = made.expect("a body");
+    let body = serde_json::to_value(&body).expect("JSON");
+    assert_eq!(
+        body.to_string().matches("cache_control").count(),
+        4,
+        "{body:#}"
+    );
+    assert_eq!(body["system"][0].get("cache_control"), None);
+    let paths: Vec<&str> = notes.iter().map(|note| &*note.path).collect();
+    assert_eq!(
+        paths,
+        [
+            "settings.extensions.claude.system.0.cache_control",
+            "settings.extensions.claude.system.1.cache_control"
+        ]
+    );
+}
+
+#[test]
+fn what_only_the_vendor_knows_is_told_in_words_elsewhere_or_refused() {
+    let with = |block: Value| {
+        let mut asked = body(json!({}));
+        asked["messages"] = json!([{ "role": "user", "content": [block] }]);
+        asked
+    };
+    let found = json!({ "type": "search_result", "source": "https://example.org", "title": "Oslo",
+        "content": [{ "type": "text", "text": "It rains." }] });
+    let paper = json!({ "type": "document", "title": "Paper",
+        "source": { "type": "content", "content": [{ "type": "text", "text": "Abstract." }] } });
+    for (block, words) in [
+        (
+            &found,
+            ["https://example.org", "Oslo", "It rains."].as_slice(),
+        ),
+        (&paper, ["Paper", "Abstract."].as_slice()),
+    ] {
+        // The vendor is sent it as it is.
+        let request = as_request(read(&with(block.clone())).expect("a request"));
+        let made =
+            jackfield_dialect_claude::request::to_wire(&request, &owner(), &Profile::NEWEST, true);
+        let sent = serde_json::to_value(made.expect("a body").0).expect("JSON");
+        assert_eq!(sent["messages"][0]["content"][0], *block);
+        let message = request.messages.iter().next().expect("a message");
+        let Content::Opaque(opaque) = &message.blocks[0].content else {
+            panic!("{message:?}");
+        };
+        let told = opaque.fallback.as_deref().expect("words");
+        assert!(words.iter().all(|part| told.contains(part)), "{told}");
+    }
+    let silent = with(json!({ "type": "hologram", "beam": 7 }));
+    assert!(read(&silent).is_ok());
+    let elsewhere = ClaudeServer.request(&|_| None, silent.to_string().as_bytes(), &|_| nobody());
+    assert_eq!(
+        elsewhere.expect_err("no words").kind,
+        ServeErrorKind::Invalid
+    );
 }

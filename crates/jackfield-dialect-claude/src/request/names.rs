@@ -1,0 +1,189 @@
+//! Names of properties: Claude takes 1 to 64 of A-Z, a-z, 0-9, `_`, `.` and `-`, and tools have others, too.
+//!
+//! Such a property is offered under another name, and has its own again in the arguments of a call.
+
+use std::collections::BTreeMap;
+
+use jackfield_dialect_kit::pointer;
+use jackfield_domain::digest::Digest;
+use serde_json::{Map, Value};
+
+/// The properties of a tool that are offered under another name.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Names {
+    /// From the tool's own name to the one that is offered.
+    offered: BTreeMap<String, String>,
+    /// The way back.
+    own: BTreeMap<String, String>,
+}
+
+/// Gives the properties of a schema names that the vendor takes; `None` if all have such names.
+pub(super) fn fit(schema: &mut Value) -> Option<Names> {
+    let mut names = Names::default();
+    names.find(schema);
+    if names.own.is_empty() {
+        return None;
+    }
+    names.rename(schema);
+    Some(names)
+}
+
+impl Names {
+    /// Arguments with the tool's own names, from the text that a model wrote. A text that is no JSON stays.
+    #[must_use]
+    pub fn own(&self, arguments: &str) -> String {
+        match serde_json::from_str::<Value>(arguments) {
+            Ok(mut json) => {
+                translate(&mut json, &self.own);
+                json.to_string()
+            }
+            Err(_) => arguments.to_owned(),
+        }
+    }
+
+    /// Gives arguments the names that are offered.
+    pub(super) fn offer(&self, arguments: &mut Map<String, Value>) {
+        translate_fields(arguments, &self.offered);
+    }
+
+    fn find(&mut self, schema: &Value) {
+        match schema {
+            Value::Array(items) => items.iter().for_each(|item| self.find(item)),
+            Value::Object(fields) => {
+                for (key, field) in fields.iter().filter(|(key, _)| !is_data(key)) {
+                    match field {
+                        Value::Object(named) if BY_NAME.contains(&key.as_str()) => {
+                            if key == "properties" {
+                                named.keys().for_each(|name| self.add(name));
+                            }
+                            named.values().for_each(|schema| self.find(schema));
+                        }
+                        field => self.find(field),
+                    }
+                }
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn add(&mut self, name: &str) {
+        if !fits(name) {
+            let offered = fitting(name);
+            self.own.insert(offered.clone(), name.to_owned());
+            self.offered.insert(name.to_owned(), offered);
+        }
+    }
+
+    fn rename(&self, schema: &mut Value) {
+        match schema {
+            Value::Array(items) => items.iter_mut().for_each(|item| self.rename(item)),
+            Value::Object(fields) => {
+                for (key, field) in fields.iter_mut().filter(|(key, _)| !is_data(key)) {
+                    match (key.as_str(), field) {
+                        ("$ref", Value::String(reference)) => self.refer(reference),
+                        ("required", Value::Array(names)) => self.list(names),
+                        (key, Value::Object(named)) if BY_NAME.contains(&key) => {
+                            if !OTHER_NAMES.contains(&key) {
+                                rename_keys(named, &self.offered);
+                            }
+                            for value in named.values_mut() {
+                                match value {
+                                    Value::Array(names) => self.list(names),
+                                    schema => self.rename(schema),
+                                }
+                            }
+                        }
+                        (_, field) => self.rename(field),
+                    }
+                }
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+        }
+    }
+
+    fn list(&self, names: &mut [Value]) {
+        for name in names {
+            if let Some(offered) = name.as_str().and_then(|name| self.offered.get(name)) {
+                *name = Value::String(offered.clone());
+            }
+        }
+    }
+
+    /// A reference to the schema of a property, by a JSON Pointer.
+    fn refer(&self, reference: &mut String) {
+        let tokens = reference.strip_prefix('#').and_then(pointer::tokens);
+        let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) else {
+            return;
+        };
+        if !tokens.iter().any(|token| self.offered.contains_key(token)) {
+            return;
+        }
+        *reference = "#".to_owned();
+        for token in tokens {
+            let token = self.offered.get(&token).cloned().unwrap_or(token);
+            reference.push('/');
+            reference.push_str(&token.replace('~', "~0").replace('/', "~1"));
+        }
+    }
+}
+
+fn translate(value: &mut Value, names: &BTreeMap<String, String>) {
+    match value {
+        Value::Array(items) => items.iter_mut().for_each(|item| translate(item, names)),
+        Value::Object(fields) => translate_fields(fields, names),
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+fn translate_fields(fields: &mut Map<String, Value>, names: &BTreeMap<String, String>) {
+    rename_keys(fields, names);
+    fields
+        .values_mut()
+        .for_each(|value| translate(value, names));
+}
+
+fn rename_keys(fields: &mut Map<String, Value>, names: &BTreeMap<String, String>) {
+    if fields.keys().any(|key| names.contains_key(key)) {
+        let before = std::mem::take(fields);
+        let renamed = |(key, value)| (names.get(&key).cloned().unwrap_or(key), value);
+        *fields = before.into_iter().map(renamed).collect();
+    }
+}
+
+/// A name like this one that the vendor takes, which no other name becomes.
+fn fitting(name: &str) -> String {
+    let fit = |c| if is_usual(c) { c } else { '_' };
+    let mut fitting: String = name.chars().map(fit).take(LONGEST - 9).collect();
+    let digest = Digest::of(name.as_bytes()).to_hex();
+    fitting.push('_');
+    fitting.extend(digest.chars().take(8));
+    fitting
+}
+
+fn fits(name: &str) -> bool {
+    (1..=LONGEST).contains(&name.len()) && name.chars().all(is_usual)
+}
+
+fn is_usual(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '.' | '_')
+}
+
+/// Whether the value of a keyword is data, and no schema.
+fn is_data(key: &str) -> bool {
+    matches!(key, "const" | "default" | "enum" | "examples")
+}
+
+/// Keywords whose value is by names.
+const BY_NAME: [&str; 7] = [
+    "$defs",
+    "definitions",
+    "dependencies",
+    "dependentRequired",
+    "dependentSchemas",
+    "patternProperties",
+    "properties",
+];
+/// Those of them whose names are no properties'.
+const OTHER_NAMES: [&str; 3] = ["$defs", "definitions", "patternProperties"];
+/// The longest name of a property.
+const LONGEST: usize = 64;
