@@ -35,6 +35,10 @@ pub struct Profile {
     pub image_addresses: bool,
     /// Takes images.
     pub images: bool,
+    /// Whether reasoning comes in the text of a reply, Chat Completions alone: servers leave it there that have no
+    /// parser of the model's tags, or have it switched off (vLLM without `--reasoning-parser`, llama.cpp with
+    /// `reasoning_format: none`, LM Studio, 2026).
+    pub inline_thinking: InlineThinking,
     /// The least limit on output that is taken, in tokens, Responses alone: OpenAI answers 400 below 16
     /// (`integer_below_min_value`, 2026).
     pub least_output: u32,
@@ -101,6 +105,17 @@ pub enum EndUser {
     SafetyIdentifier,
     /// Into `user`, which OpenAI has deprecated.
     User,
+}
+
+/// How reasoning comes in the text of a reply.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum InlineThinking {
+    /// Not at all: a tag is a word like any other.
+    None,
+    /// From the beginning to `</think>`: the template of the model opens the tag.
+    Opened,
+    /// Between `<think>` and `</think>` at the beginning, if the text begins so.
+    Tagged,
 }
 
 /// Where the limit on output goes.
@@ -198,6 +213,7 @@ impl Profile {
         encrypted_reasoning: true,
         image_addresses: true,
         images: true,
+        inline_thinking: InlineThinking::None,
         least_output: 16,
         max_tokens: MaxTokens::MaxCompletionTokens,
         message_order: MessageOrder::Free,
@@ -249,6 +265,7 @@ impl Profile {
         encrypted_reasoning: false,
         image_addresses: true,
         images: true,
+        inline_thinking: InlineThinking::Tagged,
         least_output: 1,
         max_tokens: MaxTokens::MaxTokens,
         message_order: MessageOrder::Alternating,
@@ -278,6 +295,8 @@ impl Profile {
         efforts: &[Effort::None, Effort::Low, Effort::High, Effort::Max],
         images: false,
         image_addresses: false,
+        // Its reasoning has a field of its own.
+        inline_thinking: InlineThinking::None,
         // Ignored in silence while it thinks.
         penalties: false,
         reasoning_echo: ReasoningEcho::Always,
@@ -301,6 +320,8 @@ impl Profile {
     pub const MISTRAL: Self = Self {
         call_ids: IdForm::NineAlphanumeric,
         efforts: &[],
+        // Its reasoning comes as parts of the content.
+        inline_thinking: InlineThinking::None,
         message_order: MessageOrder::AnswerAfterTools,
         parallel_calls: true,
         // `random_seed` is its word for it.

@@ -10,6 +10,8 @@ mod strict;
 pub use jackfield_dialect_kit::schema::Change;
 pub use root::rooted;
 
+use jackfield_dialect_kit::schema::{Changes, sound};
+use jackfield_domain::note::NoteEffect;
 use serde_json::Value;
 
 /// The schema within the strict subset, and where it differs; `None` if there is no such schema.
@@ -21,6 +23,14 @@ use serde_json::Value;
 /// nor for an object with properties of any name.
 #[must_use]
 pub fn restrict(schema: &Value) -> Option<(Value, Vec<Change>)> {
-    let (restricted, changes) = strict::restrict(schema)?;
+    let mut mended = Changes::default();
+    let schema = sound(schema, &mut mended);
+    let mended = mended.into_vec();
+    // What was taken out of it would not be kept.
+    let is_kept = mended
+        .iter()
+        .all(|change| change.effect == NoteEffect::Cosmetic);
+    let (restricted, changes) = strict::restrict(&schema).filter(|_| is_kept)?;
+    let changes = mended.into_iter().chain(changes).collect();
     limits::keeps(&restricted).then_some((restricted, changes))
 }

@@ -83,6 +83,9 @@ pub enum Rule {
     /// A message has a role that the server does not know, or not there.
     #[error("a message of this role cannot stand here")]
     RoleOutOfPlace,
+    /// A schema is none.
+    #[error("this is no JSON Schema of draft 2020-12")]
+    Schema,
     /// The schema of parameters is not an object's, or holds what may not stand there.
     #[error("parameters are an object's schema, and arrays say what they hold")]
     SchemaRoot,

@@ -69,7 +69,8 @@ impl Adapter for OpenAi {
             Api::ChatCompletions => {
                 let body = chat::request::to_wire(request, &owner, &profile, !request.whole)
                     .map_err(|refusal| exchange::unsupported(&refusal))?;
-                let decoder = chat::stream::Decoder::for_request(owner, request);
+                let decoder = chat::stream::Decoder::for_request(owner, request)
+                    .with_inline_thinking(profile.inline_thinking);
                 Asked::post(&self.url, headers, body, Decoder::ChatCompletions(decoder))
             }
             Api::Responses => {

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use jackfield_domain::settings::Effort;
 use jackfield_provider_openai::profile::{
-    BlankContent, EndUser, IdForm, MaxTokens, MessageOrder, Profile, ReasoningEcho,
+    BlankContent, EndUser, IdForm, InlineThinking, MaxTokens, MessageOrder, Profile, ReasoningEcho,
     StructuredOutput, SystemRole, ToolChoiceForms,
 };
 use serde_json::Value;
@@ -39,6 +39,12 @@ impl super::Profile for Profile {
         flag!(files),
         flag!(image_addresses),
         flag!(images),
+        word!(
+            inline_thinking,
+            "none" => InlineThinking::None,
+            "opened" => InlineThinking::Opened,
+            "tagged" => InlineThinking::Tagged,
+        ),
         Quirk {
             name: "least_output",
             set: |profile, value| {

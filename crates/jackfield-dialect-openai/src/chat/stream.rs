@@ -5,6 +5,7 @@ mod calls;
 mod chunks;
 mod decoder;
 mod encoder;
+mod inline;
 mod plain;
 mod prose;
 mod read;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::schema::{Change, Changes, member};
+use jackfield_dialect_kit::schema::{Change, Changes, member, object};
 use jackfield_domain::note::NoteEffect;
 use serde_json::{Map, Value, json};
 
@@ -11,55 +11,34 @@ const NOT_AT_ROOT: [&str; 5] = ["allOf", "anyOf", "enum", "not", "oneOf"];
 
 /// The schema of parameters as the vendor takes it, and where it differs.
 ///
-/// The root says that it is an object's and has `properties`; no choice stands there, so the properties of
-/// its branches are offered together and the choice goes into the description; and every array says what
-/// it holds. Otherwise the answer is 400, strict or not.
+/// It is the [schema of an object](object) without a choice at its root, which has `properties`, and in which
+/// every array says what it holds. Otherwise the answer is 400, strict or not.
 #[must_use]
 pub fn rooted(schema: &Arc<Value>) -> (Arc<Value>, Vec<Change>) {
-    if is_rooted(schema) {
-        return (Arc::clone(schema), Vec::new());
+    let (schema, mut changes) = object(schema, &NOT_AT_ROOT);
+    if is_whole(&schema) {
+        return (schema, changes);
     }
-    let mut changes = Changes::default();
-    let mut fields = match &**schema {
-        Value::Object(fields) => fields.clone(),
+    let mut more = Changes::default();
+    let mut fields = match Arc::unwrap_or_clone(schema) {
+        Value::Object(fields) => fields,
         Value::Array(_) | Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {
-            let effect = if **schema == Value::Bool(true) {
-                NoteEffect::Cosmetic
-            } else {
-                NoteEffect::Meaning
-            };
-            changes.push(effect, "schema_root_made_object", "");
-            Map::from_iter([("type".to_owned(), json!("object"))])
+            Map::new()
         }
     };
-    if fields.get("type") != Some(&json!("object")) {
-        let loses = fields.get("type").is_some_and(|kind| !names_object(kind));
-        let effect = if loses {
-            NoteEffect::Meaning
-        } else {
-            NoteEffect::Cosmetic
-        };
-        changes.push(effect, "schema_root_made_object", "");
-        fields.insert("type".to_owned(), json!("object"));
-    }
-    open_choice(&mut fields, &mut changes);
     if !fields.get("properties").is_some_and(Value::is_object) {
-        changes.push(NoteEffect::Cosmetic, "schema_properties_added", "");
+        more.push(NoteEffect::Cosmetic, "schema_properties_added", "");
         fields.insert("properties".to_owned(), json!({}));
     }
-    fill_arrays(&mut fields, "", &mut changes);
-    (Arc::new(Value::Object(fields)), changes.into_vec())
+    fill_arrays(&mut fields, "", &mut more);
+    changes.extend(more.into_vec());
+    (Arc::new(Value::Object(fields)), changes)
 }
 
-/// Whether a schema is taken as it is. Most are, and are sent with every request: so it is only looked at.
-fn is_rooted(schema: &Value) -> bool {
-    let Some(fields) = schema.as_object() else {
-        return false;
-    };
-    fields.get("type").is_some_and(|kind| kind == "object")
-        && fields.get("properties").is_some_and(Value::is_object)
-        && !NOT_AT_ROOT.iter().any(|key| fields.contains_key(*key))
-        && has_filled_arrays(fields)
+/// Whether a schema has properties, and every array in it says what it holds.
+fn is_whole(schema: &Value) -> bool {
+    let has_properties = schema.get("properties").is_some_and(Value::is_object);
+    has_properties && schema.as_object().is_some_and(has_filled_arrays)
 }
 
 /// Whether every array says what it holds, in all places where that is filled in otherwise. Each field is
@@ -98,44 +77,6 @@ fn has_filled_arrays(fields: &Map<String, Value>) -> bool {
 fn names_array(kind: &Value) -> bool {
     let kinds = kind.as_array();
     kind == "array" || kinds.is_some_and(|kinds| kinds.iter().any(|kind| kind == "array"))
-}
-
-fn names_object(kind: &Value) -> bool {
-    let kinds = kind.as_array();
-    kind == "object" || kinds.is_some_and(|kinds| kinds.contains(&json!("object")))
-}
-
-/// Takes a choice off the root: the properties of all branches are offered.
-fn open_choice(fields: &mut Map<String, Value>, changes: &mut Changes) {
-    let mut taken = Map::new();
-    for key in NOT_AT_ROOT {
-        if let Some(value) = fields.shift_remove(key) {
-            taken.insert(key.to_owned(), value);
-        }
-    }
-    let mut offered = Map::new();
-    for key in ["allOf", "anyOf", "oneOf"] {
-        let branches = taken.get(key).and_then(Value::as_array);
-        for branch in branches.into_iter().flatten() {
-            let properties = branch.get("properties").and_then(Value::as_object);
-            for (name, schema) in properties.into_iter().flatten() {
-                offered.entry(name).or_insert_with(|| schema.clone());
-            }
-        }
-    }
-    let own = fields.get_mut("properties").and_then(Value::as_object_mut);
-    match own {
-        Some(own) => {
-            for (name, schema) in offered {
-                own.entry(name).or_insert(schema);
-            }
-        }
-        None if offered.is_empty() => {}
-        None => {
-            fields.insert("properties".to_owned(), Value::Object(offered));
-        }
-    }
-    changes.describe(taken, fields, "");
 }
 
 /// Gives every array that says nothing of its items the schema of anything.

@@ -44,6 +44,13 @@ impl<'a> Found<'a> {
         }
     }
 
+    /// This rule, where none is known to be broken at the place.
+    pub(crate) fn broken_as_well(&mut self, place: &Place, rule: Rule) {
+        if !self.violations.iter().any(|known| known.path == place.0) {
+            self.broken(place, rule);
+        }
+    }
+
     pub(crate) fn check(&mut self, sound: bool, place: &Place, rule: Rule) {
         if !sound {
             self.broken(place, rule);

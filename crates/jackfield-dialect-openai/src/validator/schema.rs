@@ -1,5 +1,6 @@
 //! Schemas: of parameters, and of the strict subset.
 
+use jackfield_dialect_kit::{metaschema, pointer};
 use serde_json::{Map, Value};
 
 use super::place::Place;
@@ -68,6 +69,13 @@ impl Found<'_> {
         self.arrays(fields, place);
         if strict {
             self.strict(schema, place);
+        }
+        for pointer in metaschema::faults(schema) {
+            let tokens = pointer::tokens(&pointer).unwrap_or_default();
+            let place = tokens
+                .iter()
+                .fold(place.clone(), |place, token| place.at(token));
+            self.broken_as_well(&place, Rule::Schema);
         }
     }
 

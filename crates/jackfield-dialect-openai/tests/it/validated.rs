@@ -8,8 +8,9 @@ use jackfield_dialect_openai::{chat, responses};
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::settings::Settings;
-use jackfield_domain::tool::ToolDefinition;
+use jackfield_domain::tool::{InputFormat, ToolDefinition};
 use jackfield_testkit::arb as kit;
+use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
@@ -54,6 +55,21 @@ fn plain(request: ModelRequest) -> ModelRequest {
     }
 }
 
+/// With these schemas in place of those of its tools.
+fn of_schemas(request: ModelRequest, schemas: Vec<Value>) -> ModelRequest {
+    let schemas = schemas.into_iter().cycle();
+    let tools = request.tools.iter().zip(schemas).map(|(tool, schema)| {
+        Arc::new(ToolDefinition {
+            input: InputFormat::Json(Arc::new(schema)),
+            ..(**tool).clone()
+        })
+    });
+    ModelRequest {
+        tools: Arc::new(tools.collect()),
+        ..request
+    }
+}
+
 fn in_chat(request: &ModelRequest, profile: &Profile, stream: bool) -> Vec<Violation> {
     let owner = owner(chat::DIALECT);
     match chat::request::to_wire(request, &owner, profile, stream) {
@@ -80,6 +96,13 @@ proptest! {
     #[test]
     fn requests_to_chat_completions_keep_the_rules(request in kit::model_request(), profile in profile(), stream: bool) {
         prop_assert_eq!(in_chat(&plain(request), &profile, stream), []);
+    }
+
+    #[test]
+    fn tools_of_any_schema_keep_the_rules(request in kit::model_request(), schemas in vec(kit::broken_schema(), 1..4), profile in profile()) {
+        let request = of_schemas(plain(request), schemas);
+        prop_assert_eq!(in_chat(&request, &profile, true), []);
+        prop_assert_eq!(in_responses(&request, &profile, true), []);
     }
 
     #[test]

@@ -92,8 +92,11 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "opaque_withheld", at);
             return None;
         };
-        self.notes
-            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        let effect = match at.role {
+            Role::User => NoteEffect::Meaning,
+            Role::Assistant | Role::System | Role::Tool => NoteEffect::Quality,
+        };
+        self.notes.approximated(effect, "opaque_as_text", at);
         Some(text_part(text))
     }
 

@@ -126,7 +126,7 @@ pub(super) fn apply_to_tool(
 /// Where an extension belongs, if it is of this dialect.
 fn known(extension: &Extension, notes: &mut Notes, path: impl Display) -> Option<Vec<String>> {
     if *extension.dialect != *DIALECT {
-        notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+        notes.foreign(extension, path);
         return None;
     }
     let tokens = tokens(&extension.path);

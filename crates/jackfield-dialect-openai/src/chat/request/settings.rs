@@ -18,29 +18,25 @@ pub(super) fn apply(
     profile: &Profile,
     notes: &mut Notes,
 ) {
-    let mut sampled = |value: Option<f64>, takes: bool, path: &str| {
-        let sent = value.filter(|value| takes && value.is_finite());
+    let mut sampled = |value: Option<f64>, takes: bool, (least, most): (f64, f64), path: &str| {
+        let taken = value.filter(|value| takes && value.is_finite());
+        let sent = taken.map(|value| value.clamp(least, most));
         if value.is_some() && sent.is_none() {
             notes.dropped(NoteEffect::Quality, "sampling_not_supported", path);
+        } else if sent != value {
+            notes.approximated(NoteEffect::Quality, "sampling_cut", path);
         }
         sent
     };
-    body.temperature = sampled(
-        settings.temperature,
-        profile.sampling,
-        "settings.temperature",
-    );
-    body.top_p = sampled(settings.top_p, profile.sampling, "settings.top_p");
-    body.frequency_penalty = sampled(
-        settings.frequency_penalty,
-        profile.penalties,
-        "settings.frequency_penalty",
-    );
-    body.presence_penalty = sampled(
-        settings.presence_penalty,
-        profile.penalties,
-        "settings.presence_penalty",
-    );
+    let (samples, penalizes) = (profile.sampling, profile.penalties);
+    let temperature = settings.temperature;
+    body.temperature = sampled(temperature, samples, (0.0, 2.0), "settings.temperature");
+    body.top_p = sampled(settings.top_p, samples, (0.0, 1.0), "settings.top_p");
+    let (frequency, presence) = (settings.frequency_penalty, settings.presence_penalty);
+    let path = "settings.frequency_penalty";
+    body.frequency_penalty = sampled(frequency, penalizes, (-2.0, 2.0), path);
+    let path = "settings.presence_penalty";
+    body.presence_penalty = sampled(presence, penalizes, (-2.0, 2.0), path);
     body.top_k = taken(settings.top_k, profile.top_k, "settings.top_k", notes);
     body.seed = taken(settings.seed, profile.seed, "settings.seed", notes);
     let verbosity = settings.verbosity.map(|verbosity| match verbosity {

@@ -24,6 +24,7 @@ use super::read::{Fault, Held, field, number, text};
 use super::whole::Whole;
 use crate::chat::reply::ending::{Holds, finish_reason, usage_from_wire};
 use crate::error::{self, ErrorDetail};
+use crate::profile::InlineThinking;
 
 /// After how many chunks that have nothing in common no more is looked for.
 const MOST_MISSES: u8 = 8;
@@ -54,6 +55,8 @@ pub struct Decoder {
     owner: StateOwner,
     prose: Prose,
     told: bool,
+    /// Whether anything that came was a piece of a reply.
+    understood: bool,
     usage: Option<Usage>,
 }
 
@@ -75,6 +78,7 @@ impl Decoder {
             owner,
             prose: Prose::default(),
             told: false,
+            understood: false,
             usage: None,
         }
     }
@@ -88,6 +92,13 @@ impl Decoder {
         let mut decoder = Self::new(owner);
         decoder.calls = Calls::new(Offered::of(request));
         decoder
+    }
+
+    /// Has reasoning found in the text of the reply, as the server leaves it there.
+    #[must_use]
+    pub fn with_inline_thinking(mut self, way: InlineThinking) -> Self {
+        self.prose.find_thinking(way);
+        self
     }
 
     fn chunk(&mut self, chunk: &Value, out: &mut Vec<Delta>) -> Result<(), Fault> {
@@ -136,6 +147,7 @@ impl Decoder {
 
     /// A chunk that says some words and nothing else: as [`chunk`](Self::chunk) has it.
     fn plain(&mut self, plain: Plain<'_>, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.understood = true;
         for (known, text) in [(&mut self.id, plain.id), (&mut self.model, plain.model)] {
             if known.is_none() {
                 *known = text.map(Cow::into_owned);
@@ -187,6 +199,7 @@ impl Decoder {
 
     fn choice(&mut self, choice: &Value, whole: bool, out: &mut Vec<Delta>) -> Result<(), Fault> {
         self.check(choice)?;
+        self.understood = true;
         self.count(field(choice, "usage"));
         let key = if whole { "message" } else { "delta" };
         let said = field(choice, key).or_else(|| field(choice, "message"));
@@ -222,6 +235,7 @@ impl Decoder {
         if calls.is_empty() && legacy.is_none() {
             return Ok(());
         }
+        self.prose.end_text(&mut to)?;
         self.prose.end(out);
         for (place, call) in calls.iter().enumerate() {
             self.calls
@@ -254,6 +268,12 @@ impl Decoder {
 
     /// Ends what is open: the last pieces have come.
     fn settle(&mut self, out: &mut Vec<Delta>) -> Result<(), Fault> {
+        self.prose.end_text(&mut Into {
+            held: &mut self.held,
+            next: &mut self.next,
+            out,
+            owner: &self.owner,
+        })?;
         self.prose.end(out);
         let notes = self.calls.settle(&mut self.next, &self.owner, out)?;
         self.notes.extend(notes);
@@ -348,7 +368,9 @@ impl DecodeReply for Decoder {
     }
 
     fn finish(self) -> Result<ReplyEnd, DecodeError> {
-        if !self.done && self.finish.is_none() {
+        let is_cut = !self.done && self.finish.is_none();
+        // An end alone is no reply: something before the server answered in its place.
+        if is_cut || !self.understood {
             return Err(DecodeError::Truncated {
                 phase: self.phase(),
             });

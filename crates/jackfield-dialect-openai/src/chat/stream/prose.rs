@@ -5,9 +5,11 @@ use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
 use serde_json::{Map, Value, json};
 
+use super::inline::{Inline, Piece};
 use super::read::{Fault, Held, field, text};
 use crate::chat::DIALECT;
 use crate::chat::reply::state;
+use crate::profile::InlineThinking;
 
 /// What is open, and what is kept until the end.
 #[derive(Debug, Default)]
@@ -16,6 +18,7 @@ pub(super) struct Prose {
     /// Blanks before the first words of a text: nothing, if no words come.
     blanks: String,
     details: Vec<Value>,
+    inline: Inline,
     open: Option<(u32, Kind)>,
     /// The field that reasoning has come in.
     reasoning: Option<&'static str>,
@@ -145,7 +148,43 @@ impl Prose {
         }
     }
 
+    /// Has reasoning found in the text, as this server leaves it there.
+    pub(super) fn find_thinking(&mut self, way: InlineThinking) {
+        self.inline = Inline::new(way);
+    }
+
     pub(super) fn text(&mut self, words: &str, to: &mut Into<'_>) -> Result<(), Fault> {
+        if self.inline.is_over() {
+            return self.words(words, to);
+        }
+        to.held.count(words.len())?;
+        for piece in self.inline.push(words) {
+            self.piece(piece, to)?;
+        }
+        Ok(())
+    }
+
+    fn piece(&mut self, piece: Piece, to: &mut Into<'_>) -> Result<(), Fault> {
+        match piece {
+            Piece::Text(words) => self.words(&words, to)?,
+            // Blanks before the first words of the reasoning say nothing.
+            Piece::Thinking(words) if matches!(self.open, Some((_, Kind::Thinking))) => {
+                self.say(Kind::Thinking, &words, to);
+            }
+            Piece::Thinking(words) => self.say(Kind::Thinking, words.trim_start(), to),
+        }
+        Ok(())
+    }
+
+    /// The text is over: something else follows, or nothing.
+    pub(super) fn end_text(&mut self, to: &mut Into<'_>) -> Result<(), Fault> {
+        match self.inline.end() {
+            Some(piece) => self.piece(piece, to),
+            None => Ok(()),
+        }
+    }
+
+    fn words(&mut self, words: &str, to: &mut Into<'_>) -> Result<(), Fault> {
         if matches!(self.open, Some((_, Kind::Text))) {
             self.say(Kind::Text, words, to);
             return Ok(());

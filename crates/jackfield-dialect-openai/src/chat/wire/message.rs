@@ -116,7 +116,11 @@ pub enum Part {
         /// Which.
         file: File,
         /// Cache up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            alias = "cache_control",
+            skip_serializing_if = "Option::is_none"
+        )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
     /// A picture.
@@ -124,7 +128,11 @@ pub enum Part {
         /// Which.
         image_url: ImageUrl,
         /// Cache up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            alias = "cache_control",
+            skip_serializing_if = "Option::is_none"
+        )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
     /// A sound.
@@ -132,7 +140,11 @@ pub enum Part {
         /// Which.
         input_audio: Audio,
         /// Cache up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            alias = "cache_control",
+            skip_serializing_if = "Option::is_none"
+        )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
     /// The model's own words for why it would not.
@@ -145,7 +157,11 @@ pub enum Part {
         /// The words.
         text: String,
         /// Cache up to here.
-        #[serde(default, skip_serializing_if = "Option::is_none")]
+        #[serde(
+            default,
+            alias = "cache_control",
+            skip_serializing_if = "Option::is_none"
+        )]
         prompt_cache_breakpoint: Option<CacheBreakpoint>,
     },
     /// Any other part, as it came.
@@ -201,9 +217,10 @@ pub struct AudioRef {
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(remote = "Self")]
 pub struct CacheBreakpoint {
-    /// Always `explicit`.
+    /// Always `explicit`; clients of other servers say `cache_control`, which has none.
+    #[serde(default)]
     pub mode: String,
-    /// `30m` or `12h`.
+    /// `30m` or `12h`; of `cache_control`, `5m` or `1h`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ttl: Option<String>,
 }

@@ -236,6 +236,7 @@ impl Outward<'_> {
             items.extend(message_of(parts, role));
             return Ok(items);
         }
+        let mut shown = Vec::new();
         for (b, block) in message.blocks.iter().enumerate() {
             let at = At {
                 message: n,
@@ -244,7 +245,7 @@ impl Outward<'_> {
             };
             if let Content::ToolOutcome(outcome) = &block.content {
                 self.withhold(at, block, None);
-                items.push(self.outcome(at, block, outcome));
+                items.push(self.outcome(at, block, outcome, &mut shown));
             } else {
                 items.extend(message_of(
                     self.part(at, block)?.into_iter().collect(),
@@ -252,6 +253,7 @@ impl Outward<'_> {
                 ));
             }
         }
+        items.extend(message_of(shown, role));
         Ok(items)
     }
 

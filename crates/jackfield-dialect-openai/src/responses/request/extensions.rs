@@ -65,7 +65,7 @@ pub(super) fn apply(
             of: "settings",
         };
         if *extension.dialect != *DIALECT {
-            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            notes.foreign(extension, path);
             continue;
         }
         let Some(tokens) = tokens(&extension.path) else {
@@ -96,7 +96,7 @@ pub(super) fn apply_to_tool(
         let of = format_args!("tools[{n}]");
         let path = &ExtensionPath { extension, of };
         if *extension.dialect != *DIALECT {
-            notes.dropped(NoteEffect::Quality, "extension_of_another_dialect", path);
+            notes.foreign(extension, path);
             continue;
         }
         let tokens = tokens(&extension.path).unwrap_or_default();

@@ -15,7 +15,14 @@ use crate::responses::{state, wire};
 pub(crate) const ERROR: &str = "The tool failed: ";
 
 impl Outward<'_> {
-    pub(super) fn outcome(&mut self, at: At, block: &Block, outcome: &ToolOutcome) -> wire::Item {
+    /// The output of a call; media in it go to the end of `shown`, where the server takes none in outputs.
+    pub(super) fn outcome(
+        &mut self,
+        at: At,
+        block: &Block,
+        outcome: &ToolOutcome,
+        shown: &mut Vec<wire::Part>,
+    ) -> wire::Item {
         let found = state::find(&outcome.opaque, self.owner, state::OUTPUT);
         let found = found.and_then(|(place, json)| {
             Some((place, state::fields(json, &state::FIELDS_OF_OUTPUT)?))
@@ -34,7 +41,13 @@ impl Outward<'_> {
         if let Some(caller) = sent.and_then(|sent| sent.caller.as_ref()) {
             extra.entry("caller").or_insert_with(|| caller.clone());
         }
-        let mut parts = self.result(at, &outcome.result);
+        let mut media = Vec::new();
+        let mut parts = self.result(at, &outcome.result, &mut media);
+        if !media.is_empty() {
+            let call = self.ids.of_call(&outcome.call);
+            shown.push(text(&format!("[What the call {call} returned:]")));
+            shown.append(&mut media);
+        }
         if let Some(point) = self.cache_point(at, block) {
             if parts.is_empty() {
                 parts.push(text(""));
@@ -55,10 +68,15 @@ impl Outward<'_> {
         }
     }
 
-    fn result(&mut self, at: At, result: &ToolResult) -> Vec<wire::Part> {
+    fn result(
+        &mut self,
+        at: At,
+        result: &ToolResult,
+        media: &mut Vec<wire::Part>,
+    ) -> Vec<wire::Part> {
         let mut parts = Vec::with_capacity(result.content.len());
         for (k, part) in result.content.iter().enumerate() {
-            parts.extend(self.outcome_part(at, k, part));
+            parts.extend(self.outcome_part(at, k, part, media));
         }
         if let Some(json) = &result.structured {
             if parts.is_empty() {
@@ -89,15 +107,21 @@ impl Outward<'_> {
         parts
     }
 
-    fn outcome_part(&mut self, at: At, k: usize, part: &OutcomePart) -> Option<wire::Part> {
+    fn outcome_part(
+        &mut self,
+        at: At,
+        k: usize,
+        part: &OutcomePart,
+        media: &mut Vec<wire::Part>,
+    ) -> Option<wire::Part> {
         let path = format_args!("{at}.result.content[{k}]");
-        let words = match part {
+        let (shown, words) = match part {
             OutcomePart::Text(words) if words.trim().is_empty() => {
                 self.notes.dropped(NoteEffect::Cosmetic, "blank_text", path);
                 return None;
             }
             OutcomePart::Text(words) => return Some(text(words)),
-            OutcomePart::Audio(audio) => in_words::audio(audio),
+            OutcomePart::Audio(audio) => (None, in_words::audio(audio)),
             OutcomePart::Document(Document {
                 source: MediaSource::Text(said),
                 ..
@@ -120,18 +144,26 @@ impl Outward<'_> {
                     self.note_document(&path.to_string(), document);
                     return Some(part);
                 }
-                Some(_) | None => in_words::source("document", &document.source),
+                shown => (shown, in_words::source("document", &document.source)),
             },
             OutcomePart::Image(image) => match self.picture(image) {
                 Some(part) if self.profile.output_media => {
                     self.note_detail(&path.to_string(), image);
                     return Some(part);
                 }
-                Some(_) | None => in_words::source("image", &image.source),
+                shown => (shown, in_words::source("image", &image.source)),
             },
         };
-        self.notes
-            .approximated(NoteEffect::Meaning, "media_as_text", path);
+        match shown {
+            Some(part) => {
+                self.notes
+                    .approximated(NoteEffect::Quality, "media_shown_by_user", path);
+                media.push(part);
+            }
+            None => self
+                .notes
+                .approximated(NoteEffect::Meaning, "media_as_text", path),
+        }
         Some(text(&words))
     }
 }

@@ -470,3 +470,17 @@ fn what_is_held_back_has_a_limit() {
     });
     assert!(refused, "two thousand calls are open");
 }
+
+#[test]
+fn an_end_alone_is_no_reply() {
+    for events in [
+        vec!["[DONE]"],
+        vec!["{\"id\":\"c\",\"usage\":{\"prompt_tokens\":1}}", "[DONE]"],
+        vec!["{\"choices\":[]}", "[DONE]"],
+    ] {
+        let told = read(Decoder::new(owner()), events.iter().copied());
+        let error = told.expect_err("nothing was said").failure();
+        assert_eq!(error.kind, ModelFailureKind::Interrupted, "{events:?}");
+        assert_eq!(error.phase, Phase::BeforeFirstDelta);
+    }
+}

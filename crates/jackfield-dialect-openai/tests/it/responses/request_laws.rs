@@ -7,6 +7,7 @@ use jackfield_dialect_openai::profile::{Profile, SystemRole};
 use jackfield_dialect_openai::responses::request::{self, Incoming};
 use jackfield_dialect_openai::responses::serve::Responses;
 use jackfield_dialect_openai::responses::{validator, wire};
+use jackfield_domain::message::{Message, Role};
 use jackfield_domain::note::Note;
 use jackfield_domain::request::{ModelRef, ModelRequest};
 use jackfield_testkit::outline::{self, Node};
@@ -77,7 +78,7 @@ proptest! {
         profile in arb::profile(),
     ) {
         let Some((body, notes)) = made(&request, &profile) else { return Ok(()) };
-        let mut back = read(&body)?;
+        let mut back = without_shown(read(&body)?);
         let mut original = outline::of_request(&request);
         let mut done = apply_structure(&mut original, &notes);
         let asked = notes.iter().position(|note| note.code == "json_asked_in_words");
@@ -185,6 +186,18 @@ fn as_request(incoming: Incoming) -> ModelRequest {
         system: incoming.system.into(),
         tools: std::sync::Arc::new(incoming.tools),
         whole: false,
+    }
+}
+
+/// Without the messages that show what calls returned: nobody said them.
+fn without_shown(request: ModelRequest) -> ModelRequest {
+    let shows = |message: &Message| {
+        message.role == Role::User && message.to_text().starts_with("[What the call ")
+    };
+    let messages = request.messages.iter().filter(|message| !shows(message));
+    ModelRequest {
+        messages: messages.map(|message| (**message).clone()).collect(),
+        ..request
     }
 }
 
@@ -314,6 +327,7 @@ const NOTES: &[&str] = &[
     "limit_raised",
     "malformed_arguments",
     "media_as_text",
+    "media_shown_by_user",
     "messages_merged",
     "opaque_as_text",
     "opaque_withheld",

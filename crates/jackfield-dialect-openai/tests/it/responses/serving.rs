@@ -370,3 +370,13 @@ proptest! {
         prop_assert_eq!(error.expect_err("it is cut").kind, ServeErrorKind::Invalid);
     }
 }
+
+#[test]
+fn a_sampling_value_outside_the_range_is_refused() {
+    for (field, wrong) in [("temperature", 2.1), ("top_p", -0.1)] {
+        let refused = asked(&with(json!({ field: wrong }))).expect_err(field);
+        assert_eq!(refused.kind, ServeErrorKind::Invalid, "{field}");
+        assert_eq!(refused.param.as_deref(), Some(field));
+    }
+    assert!(asked(&with(json!({ "temperature": 2 }))).is_ok());
+}

@@ -1,5 +1,6 @@
 //! What a client's messages say: a text, or parts.
 
+use jackfield_dialect_kit::in_words;
 use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
@@ -134,8 +135,13 @@ impl Inward<'_> {
             let reason = format!("this is no well-formed `{kind}` part");
             return Err(Invalid::new(path, reason));
         }
+        let fallback = in_words::of_block(&fields);
+        if fallback.is_none() && self.owner.endpoint.is_empty() {
+            let reason = format!("a `{kind}` part cannot be told to this model");
+            return Err(Invalid::new(path, reason));
+        }
         Ok(Content::Opaque(OpaqueBlock {
-            fallback: None,
+            fallback: fallback.map(Into::into),
             json: Value::Object(fields),
             kind: kind.into(),
             owner: self.owner.clone(),
@@ -192,12 +198,15 @@ fn data_url(url: &str) -> Option<(&str, &str)> {
     Some((media_type.split(';').next().unwrap_or_default(), data))
 }
 
-/// Half an hour, half a day, or the provider's default.
+/// How long to keep it, or the provider's default.
 fn cache_point(cache: &wire::CacheBreakpoint) -> CachePoint {
     CachePoint {
-        seconds: cache
-            .ttl
-            .as_deref()
-            .map(|ttl| if ttl == "12h" { 43200 } else { 1800 }),
+        seconds: match cache.ttl.as_deref() {
+            None => None,
+            Some("12h") => Some(43200),
+            Some("1h") => Some(3600),
+            Some("5m") => Some(300),
+            Some(_) => Some(1800),
+        },
     }
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::incoming::within;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -42,19 +43,19 @@ pub(super) fn from_wire(body: wire::Request, notes: &mut Notes) -> Result<Settin
         effort: body.reasoning_effort.as_deref().map(effort).transpose()?,
         end_user: body.safety_identifier.or(body.user).map(Into::into),
         extensions,
-        frequency_penalty: body.frequency_penalty,
+        frequency_penalty: within(body.frequency_penalty, (-2.0, 2.0), "frequency_penalty")?,
         max_output_tokens: limit.map(|limit| u32::try_from(limit).unwrap_or(u32::MAX)),
         parallel_calls: body.parallel_tool_calls,
-        presence_penalty: body.presence_penalty,
+        presence_penalty: within(body.presence_penalty, (-2.0, 2.0), "presence_penalty")?,
         response_format: body.response_format.map_or(ResponseFormat::Text, format),
         seed: body.seed,
         service_tier: body.service_tier.map(Into::into),
         stop: stop.into_iter().map(Into::into).collect(),
-        temperature: body.temperature,
+        temperature: within(body.temperature, (0.0, 2.0), "temperature")?,
         thinking: None,
         thinking_shown: None,
         top_k: body.top_k,
-        top_p: body.top_p,
+        top_p: within(body.top_p, (0.0, 1.0), "top_p")?,
         verbosity: body.verbosity.as_deref().map(verbosity).transpose()?,
     })
 }

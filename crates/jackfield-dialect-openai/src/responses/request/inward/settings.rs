@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::incoming::within;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
@@ -90,11 +91,11 @@ pub(super) fn from_wire(said: Said, notes: &mut Notes) -> Result<Settings, Inval
         seed: None,
         service_tier: said.service_tier.map(Into::into),
         stop: Vec::new(),
-        temperature: said.temperature,
+        temperature: within(said.temperature, (0.0, 2.0), "temperature")?,
         thinking: None,
         thinking_shown: summary.map(|_| true),
         top_k: said.top_k,
-        top_p: said.top_p,
+        top_p: within(said.top_p, (0.0, 1.0), "top_p")?,
         verbosity: said.text.verbosity.as_deref().map(verbosity).transpose()?,
     })
 }

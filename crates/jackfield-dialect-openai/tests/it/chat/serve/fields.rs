@@ -1,10 +1,14 @@
 //! Each field is served, noted or refused by its name.
 
-use jackfield_dialect_kit::serve::ServeErrorKind;
+use jackfield_dialect_kit::serve::{ServeDialect as _, ServeErrorKind};
+use jackfield_dialect_openai::chat::serve::ChatCompletions;
+use jackfield_domain::block::Content;
 use jackfield_domain::note::{NoteEffect, NoteKind};
+use jackfield_domain::opaque::StateOwner;
 use serde_json::{Value, json};
 
 use super::{asked, with};
+use crate::chat::read::owner;
 
 #[test]
 fn what_cannot_be_served_is_refused_by_its_name() {
@@ -184,4 +188,61 @@ fn that_use_is_to_be_told_is_repeated_by_the_reply() {
     for no in [json!(false), Value::Null] {
         assert!(asked(no).expect("it is served").echo.is_empty());
     }
+}
+
+#[test]
+fn a_sampling_value_outside_the_range_is_refused() {
+    for (field, wrong) in [
+        ("temperature", 2.1),
+        ("top_p", -0.1),
+        ("frequency_penalty", 3.0),
+        ("presence_penalty", -2.5),
+    ] {
+        let refused = with(field, json!(wrong)).expect_err(field);
+        assert_eq!(refused.kind, ServeErrorKind::Invalid, "{field}");
+        assert_eq!(refused.param.as_deref(), Some(field));
+    }
+    assert!(with("temperature", json!(2)).is_ok());
+}
+
+#[test]
+fn a_cache_point_is_read_in_the_words_of_other_servers() {
+    let cache = json!({ "type": "ephemeral", "ttl": "1h" });
+    let parts = json!([{ "type": "text", "text": "go", "cache_control": cache }]);
+    let incoming = with("messages", json!([{ "role": "user", "content": parts }]));
+    let incoming = incoming.expect("a request");
+    let point = incoming.messages[0].blocks[0].cache.expect("a cache point");
+    assert_eq!(point.seconds, Some(3600));
+    let parts =
+        json!([{ "type": "text", "text": "Be kind.", "cache_control": { "type": "ephemeral" } }]);
+    let messages =
+        json!([{ "role": "system", "content": parts }, { "role": "user", "content": "go" }]);
+    let incoming = with("messages", messages).expect("a request");
+    let codes: Vec<&str> = incoming.notes.iter().map(|note| &*note.code).collect();
+    assert_eq!(codes, ["cache_point_not_possible"]);
+}
+
+#[test]
+fn a_part_that_only_some_server_knows_is_told_in_words_elsewhere_or_refused() {
+    let asked_with = |part: Value, owner: StateOwner| {
+        let messages = json!([{ "role": "user", "content": [part] }]);
+        let body = json!({ "model": "m", "messages": messages }).to_string();
+        ChatCompletions::new().request(&|_| None, body.as_bytes(), &|_| owner.clone())
+    };
+    let nobody = StateOwner {
+        endpoint: "".into(),
+        ..owner()
+    };
+    let words = json!({ "type": "quote", "text": "It rains.", "page": 7 });
+    for owner in [owner(), nobody.clone()] {
+        let incoming = asked_with(words.clone(), owner).expect("a request");
+        let Content::Opaque(opaque) = &incoming.messages[0].blocks[0].content else {
+            panic!("{incoming:?}");
+        };
+        assert_eq!(opaque.fallback.as_deref(), Some("It rains."));
+    }
+    let silent = json!({ "type": "hologram", "beam": 7 });
+    assert!(asked_with(silent.clone(), owner()).is_ok());
+    let refused = asked_with(silent, nobody).expect_err("no words");
+    assert_eq!(refused.kind, ServeErrorKind::Invalid);
 }
