@@ -66,7 +66,13 @@ impl Vendor for Claude {
             .request
             .header("anthropic-version")
             .unwrap_or_default();
-        broken.extend(rules::check(asked.body, version));
+        let betas = asked.request.header("anthropic-beta").unwrap_or_default();
+        let found = rules::check(asked.body, version);
+        broken.extend(
+            found
+                .into_iter()
+                .filter(|found| !rules::is_beta(&found.at, betas)),
+        );
         let mut found = Found::default();
         self.memory.check(asked.body, &mut found);
         broken.extend(found.0);

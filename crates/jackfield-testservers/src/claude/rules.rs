@@ -4,6 +4,7 @@
 //! check them wrongly, too.
 
 mod pairing;
+mod schema;
 
 use std::collections::HashSet;
 
@@ -81,6 +82,16 @@ pub fn check(body: &Value, version: &str) -> Vec<Violation> {
     found.0
 }
 
+/// Whether a field of the body is one that a beta of this header brings.
+#[must_use]
+pub fn is_beta(field: &str, betas: &str) -> bool {
+    let mut known = BETA_FIELDS.iter().filter(|(known, _)| *known == field);
+    known.any(|(_, beta)| betas.split(',').any(|named| named.trim().starts_with(beta)))
+}
+
+/// Fields that need a beta, and how its name begins.
+const BETA_FIELDS: &[(&str, &str)] = &[("context_management", "context-management-")];
+
 /// The fields of the body, besides messages and tools.
 fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut Found) {
     for name in fields
@@ -147,15 +158,8 @@ fn check_tools(tools: Option<&Value>, found: &mut Found) -> usize {
                     "the name does not match ^[a-zA-Z0-9_-]{1,128}$",
                 );
             }
-            let kind = tool
-                .get("input_schema")
-                .and_then(|schema| schema.get("type"));
-            if kind.and_then(Value::as_str) != Some("object") {
-                found.add(
-                    &format!("{at}.input_schema"),
-                    "the root has to be of type object",
-                );
-            }
+            let at = format!("{at}.input_schema");
+            schema::check(&at, tool.get("input_schema"), found);
         }
     }
     tools.len()

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use jackfield_dialect_claude::validator::schema_faults;
 use serde_json::Value;
 
 use super::{fields, has, items};
@@ -20,6 +21,11 @@ pub(in crate::openai) fn check(
 ) {
     let mut faults = Vec::new();
     root(schema, &mut faults);
+    for pointer in schema_faults(schema) {
+        faults.push(format!(
+            "{pointer} is not valid under any of the given schemas."
+        ));
+    }
     let mut judge = Judge {
         faults,
         properties: 0,
