@@ -27,7 +27,7 @@ async fn a_disk_that_is_full_for_a_while_needs_no_restart() {
     disk.fill();
     outage.is_told().await;
     disk.free();
-    outage.is_got_over().await;
+    outage.ends_well().await;
 }
 
 #[tokio::test]
@@ -54,7 +54,7 @@ async fn failing(calls: &str, fault: &str) {
     let failing = Failing::of(process, calls, fault, &world.path("trace"));
     outage.is_told().await;
     failing.end().await;
-    outage.is_got_over().await;
+    outage.ends_well().await;
 }
 
 #[tokio::test]
@@ -73,7 +73,7 @@ async fn another_process_that_writes_for_long_needs_no_restart() {
     slow.end().await;
     let life = other.end().await;
     assert_eq!(life.code, Some(0), "{life:?}");
-    outage.is_got_over_with(1).await;
+    outage.ends_well_beside(1).await;
 }
 
 /// A gateway with clients, whose journal is about to fail.
@@ -131,13 +131,13 @@ impl<'w> Outage<'w> {
         assert_eq!(status(&ready), 503);
     }
 
-    async fn is_got_over(self) {
-        self.is_got_over_with(0).await;
+    async fn ends_well(self) {
+        self.ends_well_beside(0).await;
     }
 
     /// Every client has its answer, the gateway is ready, takes new messages, and nothing was done twice;
     /// there are so many turns besides.
-    async fn is_got_over_with(mut self, others: usize) {
+    async fn ends_well_beside(mut self, others: usize) {
         let mut times = 0;
         let answered = async {
             while let Some(client) = self.clients.join_next().await {

@@ -150,3 +150,41 @@ async fn a_damaged_page_is_told_and_the_rest_can_be_read() {
     };
     assert_eq!(journal.sessions(&every).await.expect("a list").len(), 2);
 }
+
+#[tokio::test]
+async fn what_could_not_be_let_go_of_is_let_go_of_when_the_file_is_back() {
+    let place = Place::new();
+    let journal = place.open();
+    let s = session("s");
+    let epoch = journal.own(&s).await.expect("an epoch");
+    let away = place.file().with_extension("away");
+    std::fs::rename(place.file(), &away).expect("it can be moved");
+    for _ in 0..2 {
+        let failed = journal.release(&s, epoch).await.expect_err("an error");
+        assert!(
+            matches!(failed, JournalError::Unreachable { .. }),
+            "{failed:?}"
+        );
+    }
+    std::fs::rename(&away, place.file()).expect("it can be moved");
+    let every = SessionQuery {
+        most: 9,
+        ..SessionQuery::default()
+    };
+    let is_owned = async || {
+        let rows = journal.sessions(&every).await.expect("a list");
+        rows.iter().any(|row| row.owned)
+    };
+    assert!(is_owned().await);
+    journal.release(&s, epoch).await.expect("released");
+    assert!(!is_owned().await);
+    // One that comes late takes nothing from the next owner.
+    let next = journal.own(&s).await.expect("an epoch");
+    journal
+        .release(&s, epoch)
+        .await
+        .expect("nothing to release");
+    assert!(is_owned().await);
+    let appended = journal.append(&append(&s, next, 0)).await;
+    assert!(matches!(appended, Appended::Committed), "{appended:?}");
+}

@@ -60,6 +60,8 @@ pub enum Request {
     Inbox,
     /// `load`.
     Load,
+    /// `mark_restored`.
+    MarkRestored,
     /// `open_waits`.
     OpenWaits,
     /// `own`.
@@ -288,7 +290,7 @@ impl Journal for FaultyJournal {
     }
 
     async fn mark_restored(&self, session: &SessionId) -> Result<(), JournalError> {
-        self.reach()?;
+        self.reach(Request::MarkRestored)?;
         self.inner.mark_restored(session).await
     }
 
