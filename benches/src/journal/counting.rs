@@ -11,7 +11,9 @@ use jackfield_domain::wait::{Delivery, DeliveryBody};
 use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+};
 
 use super::appends::Plain;
 
@@ -58,6 +60,10 @@ impl<J: Journal> Journal for Counting<J> {
 
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError> {
         self.journal.release(session, epoch).await
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        self.journal.hold(session).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {

@@ -54,7 +54,7 @@ mod writes;
 pub use jackfield_ports::chat_model::Capabilities;
 pub use jackfield_ports::journal::marks::{Found, Mark};
 pub use jackfield_ports::journal::sessions::{OpenTurn, SessionQuery, SessionRow};
-pub use jackfield_ports::journal::{Delivered, JournalError, Loaded};
+pub use jackfield_ports::journal::{Delivered, Hold, JournalError, Loaded};
 
 pub use self::approver::{Approver, Decision, Undecided};
 pub use self::begin::Begun;

@@ -12,8 +12,8 @@ use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::perform::chain;
 
-/// What is kept of sessions at rest. One with a turn that is not over, one that somebody is at work on and
-/// one that cannot be read stay in any case: something may still come of them.
+/// What is kept of sessions at rest. One with a turn that is not over, one that somebody is at work on or
+/// holds and one that cannot be read stay in any case: something may still come of them.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Retention {
     /// What nobody has gone on with for longer than this goes.
@@ -29,6 +29,8 @@ pub struct Retention {
 pub struct Pruned {
     /// The sessions, the one first that was gone on with the longest time ago.
     pub gone: Vec<SessionRow>,
+    /// The sessions that stay only because a process holds them.
+    pub held: Vec<SessionRow>,
     /// Whether more of them are to go.
     pub more: bool,
 }
@@ -75,6 +77,7 @@ impl Engine {
         let mut left = 0_u64;
         // The oldest that may go, of which there may be any number.
         let mut oldest: VecDeque<SessionRow> = VecDeque::new();
+        let mut held = Vec::new();
         let mut before = None;
         let mut is_whole = false;
         let mut beyond = false;
@@ -89,7 +92,12 @@ impl Engine {
             before = rows.last().map(|row| (row.changed, row.session.clone()));
             for row in rows {
                 left = left.saturating_add(row.bytes);
-                if is_at_rest(&row) && now.since(row.changed) >= retention.spared {
+                if !is_at_rest(&row) || now.since(row.changed) < retention.spared {
+                    continue;
+                }
+                if row.held {
+                    held.push(row);
+                } else {
                     if oldest.len() >= most {
                         beyond |= oldest.pop_front().is_some();
                     }
@@ -97,20 +105,25 @@ impl Engine {
                 }
             }
         }
-        let mut pruned = Pruned::default();
-        while let Some(row) = oldest.pop_back() {
+        let goes = |row: &SessionRow, left: u64| {
             let age = now.since(row.changed);
             let is_old = retention.older_than.is_some_and(|limit| age > limit);
-            let is_over = retention.over.is_some_and(|most| left > most);
-            if !(is_old || is_over) {
+            is_old || retention.over.is_some_and(|most| left > most)
+        };
+        let mut pruned = Pruned::default();
+        while let Some(row) = oldest.pop_back() {
+            if !goes(&row, left) {
                 // Those that are left are younger.
-                return Ok(pruned);
+                beyond = false;
+                break;
             }
             if dry_run || self.delete_as_it_was(&row).await? {
                 left = left.saturating_sub(row.bytes);
                 pruned.gone.push(row);
             }
         }
+        held.retain(|row| goes(row, left));
+        pruned.held = held;
         pruned.more = beyond && !pruned.gone.is_empty();
         Ok(pruned)
     }
@@ -118,14 +131,18 @@ impl Engine {
     /// Deletes a session, unless something has come of it since it was looked at.
     async fn delete_as_it_was(&self, row: &SessionRow) -> Result<bool, EngineError> {
         let now = self.session(&row.session).await?;
-        if !now.is_some_and(|now| is_at_rest(&now) && now.changed == row.changed) {
+        let is_as_it_was =
+            |now: SessionRow| is_at_rest(&now) && !now.held && now.changed == row.changed;
+        if !now.is_some_and(is_as_it_was) {
             return Ok(false);
         }
         match self.delete(&row.session).await {
             Ok(()) => Ok(true),
             // Somebody took it up this moment, or deleted it.
             Err(EngineError::Journal(
-                JournalError::Owned { .. } | JournalError::UnknownSession { .. },
+                JournalError::Held { .. }
+                | JournalError::Owned { .. }
+                | JournalError::UnknownSession { .. },
             )) => Ok(false),
             Err(error) => Err(error),
         }
@@ -140,7 +157,7 @@ impl Engine {
             task: tokio::spawn(async move {
                 loop {
                     let pause = match engine.prune(retention, AT_A_TIME, false).await {
-                        Ok(Pruned { gone, more }) => {
+                        Ok(Pruned { gone, more, .. }) => {
                             if !gone.is_empty() {
                                 tracing::info!(sessions = gone.len(), "old sessions were deleted");
                             }

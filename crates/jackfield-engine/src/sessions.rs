@@ -9,7 +9,7 @@ use jackfield_domain::session::Session;
 use jackfield_domain::tool_loop::LOOP_VERSION;
 use jackfield_domain::wait::{CancelCause, DeliveryBody};
 use jackfield_ports::journal::sessions::{SessionQuery, SessionRow};
-use jackfield_ports::journal::{Append, Appended, JournalError, Loaded};
+use jackfield_ports::journal::{Append, Appended, Hold, JournalError, Loaded};
 
 use crate::engine::Engine;
 use crate::error::EngineError;
@@ -102,9 +102,11 @@ impl Engine {
                 match journal.delete(&session).await {
                     // Somebody else tries the same.
                     Ok(())
-                    | Err(JournalError::Owned { .. } | JournalError::UnknownSession { .. }) => {
-                        Ok(())
-                    }
+                    | Err(
+                        JournalError::Held { .. }
+                        | JournalError::Owned { .. }
+                        | JournalError::UnknownSession { .. },
+                    ) => Ok(()),
                     Err(error) => Err(error.into()),
                 }
             }
@@ -133,11 +135,32 @@ impl Engine {
         }
     }
 
+    /// Keeps a session from being deleted, here and by other processes, until the hold is dropped. Turns of
+    /// others go on in it as without a hold.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if the journal cannot be reached.
+    pub async fn hold(&self, session: &SessionId) -> Result<Hold, EngineError> {
+        Ok(self.shared.journal.hold(session).await?)
+    }
+
+    /// Waits until a session has more steps than these, whichever process appends them. Can be dropped at any
+    /// time.
+    ///
+    /// # Errors
+    ///
+    /// [`EngineError::Journal`] if there is no such session, or it cannot be read.
+    pub async fn grown(&self, session: &SessionId, steps: u64) -> Result<(), EngineError> {
+        self.shared.journal.follow(session, steps).await?;
+        Ok(())
+    }
+
     /// Deletes a session with everything of it.
     ///
     /// # Errors
     ///
-    /// [`EngineError::Journal`] if there is no such session, or somebody is at work on it.
+    /// [`EngineError::Journal`] if there is no such session, or a process is at work on it or holds it.
     pub async fn delete(&self, session: &SessionId) -> Result<(), EngineError> {
         Ok(self.shared.journal.delete(session).await?)
     }

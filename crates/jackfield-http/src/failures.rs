@@ -22,7 +22,9 @@ pub(crate) fn of_engine(error: &EngineError) -> ServeError {
         EngineError::ResultsMissing { .. } => ServeErrorKind::ResultsMissing,
         EngineError::UnknownProvider { .. } => ServeErrorKind::NoSuchModel,
         EngineError::Draining | EngineError::Parked { .. } => ServeErrorKind::Unavailable,
-        EngineError::Journal(JournalError::Owned { .. }) => ServeErrorKind::Busy,
+        EngineError::Journal(JournalError::Held { .. } | JournalError::Owned { .. }) => {
+            ServeErrorKind::Busy
+        }
         EngineError::Journal(JournalError::Unreachable { .. })
         | EngineError::NotCommitted { .. }
         | EngineError::OwnershipLost { .. } => return unkept(error),

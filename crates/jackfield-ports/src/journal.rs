@@ -5,6 +5,7 @@ pub mod sessions;
 pub mod summary;
 pub mod waits;
 
+use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
@@ -55,6 +56,9 @@ use crate::chat_model::BoxError;
 /// - A session that was marked as restored MUST say so in `load`, MUST list its open turn as parked, and MUST
 ///   NOT be due until something is delivered to it, all of that until the next append to it. A store that sees by
 ///   itself that it lost what it had committed marks every session with an open turn.
+/// - While a [`Hold`] on a session lives, `delete` of it MUST be [`Held`](JournalError::Held), in every
+///   process, and `sessions` MUST list it as held; everything else, `own` by other processes too, MUST go
+///   on as without it. A hold MUST end when it is dropped, and with its process, however that ends.
 /// - A session that holds what only a newer build knows MUST be listed, and MUST NOT be owned, loaded or
 ///   changed: that is [`Newer`](JournalError::Newer), and no epoch is given.
 #[async_trait]
@@ -76,6 +80,19 @@ pub trait Journal: Send + Sync {
     /// released again, which its caller has to do.
     async fn release(&self, session: &SessionId, epoch: Epoch) -> Result<(), JournalError>;
 
+    /// Keeps a session from being deleted, by any process, until the hold is dropped. Any number may hold a
+    /// session; who holds it does not own it, and others may own it meanwhile. A session that does not exist
+    /// can be held, and does not exist by that.
+    ///
+    /// By default nothing is held: that is right only for a store that nobody deletes from.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the journal cannot be reached.
+    async fn hold(&self, _session: &SessionId) -> Result<Hold, JournalError> {
+        Ok(Hold::new(()))
+    }
+
     /// Whether there is such a session, readable or not. By default it is loaded to see that.
     ///
     /// # Errors
@@ -85,9 +102,11 @@ pub trait Journal: Send + Sync {
         match self.load(session).await {
             Ok(_) | Err(JournalError::Corrupt { .. } | JournalError::Newer { .. }) => Ok(true),
             Err(JournalError::UnknownSession { .. }) => Ok(false),
-            Err(error @ (JournalError::Owned { .. } | JournalError::Unreachable { .. })) => {
-                Err(error)
-            }
+            Err(
+                error @ (JournalError::Held { .. }
+                | JournalError::Owned { .. }
+                | JournalError::Unreachable { .. }),
+            ) => Err(error),
         }
     }
 
@@ -142,8 +161,8 @@ pub trait Journal: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`JournalError`] if there is no such session, a live process owns it, this one included, or the
-    /// journal cannot be reached.
+    /// [`JournalError`] if there is no such session, a live process owns or holds it, this one included, or
+    /// the journal cannot be reached.
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError>;
 
     /// Marks a session as restored from an older state: its open turn may have gone on elsewhere since, so that
@@ -192,6 +211,27 @@ pub trait Journal: Send + Sync {
 /// A session's ownership, counted up at every change of owner.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub struct Epoch(pub u64);
+
+/// A session that is held: it is not deleted until this is dropped.
+#[must_use = "dropping a hold ends it"]
+pub struct Hold {
+    _guard: Box<dyn Send + Sync>,
+}
+
+impl Hold {
+    /// A hold that ends when this is dropped.
+    pub fn new(guard: impl Send + Sync + 'static) -> Self {
+        Self {
+            _guard: Box::new(guard),
+        }
+    }
+}
+
+impl fmt::Debug for Hold {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Hold").finish_non_exhaustive()
+    }
+}
 
 /// What a journal knows of a session.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -284,6 +324,12 @@ pub enum JournalError {
         /// Why.
         #[source]
         source: BoxError,
+    },
+    /// A live process holds the session.
+    #[error("session {session} is open elsewhere, as in a `jackfield chat`")]
+    Held {
+        /// The session.
+        session: SessionId,
     },
     /// A newer build wrote of it what this one does not know, and must not go on from.
     #[error("session {session} was written by a newer version: use that one")]

@@ -15,10 +15,11 @@ use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuer
 use jackfield_ports::journal::summary::fold;
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
 };
 use jackfield_record::{DecodeError, EncodeError};
 
+use crate::holds::Holds;
 use crate::marks::{Marks, shrink};
 use crate::record::{Coming, Kept, Record, Shared};
 use crate::session::Session;
@@ -30,6 +31,7 @@ use crate::session::Session;
 /// that is its successor's to act upon.
 pub struct MemoryJournal {
     clock: Box<dyn Fn() -> WallTime + Send + Sync>,
+    holds: Holds,
     /// Whether steps are kept as values.
     in_passing: bool,
     sessions: Mutex<Sessions>,
@@ -56,6 +58,7 @@ impl MemoryJournal {
     pub fn with_clock(clock: impl Fn() -> WallTime + Send + Sync + 'static) -> Self {
         Self {
             clock: Box::new(clock),
+            holds: Holds::default(),
             in_passing: false,
             sessions: Mutex::default(),
         }
@@ -127,6 +130,12 @@ impl Journal for MemoryJournal {
         // Of one that is not there nobody owns anything.
         let _none = self.with(session, |found| found.release(epoch));
         Ok(())
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        // Nobody is deleting it meanwhile.
+        let _sessions = self.lock();
+        Ok(Hold::new(self.holds.hold(session)))
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
@@ -230,7 +239,7 @@ impl Journal for MemoryJournal {
         found.sort_unstable_by(|one, other| (other.0, other.1).cmp(&(one.0, one.1)));
         let rows = found.into_iter().take(query.most);
         Ok(rows
-            .map(|(_, id, found)| found.listed(id.clone()))
+            .map(|(_, id, found)| found.listed(id.clone(), self.holds.has(id)))
             .collect())
     }
 
@@ -249,6 +258,10 @@ impl Journal for MemoryJournal {
         if owned {
             let session = session.clone();
             return Err(JournalError::Owned { session });
+        }
+        if self.holds.has(session) {
+            let session = session.clone();
+            return Err(JournalError::Held { session });
         }
         found.end();
         marks.forget(session, found.marked());

@@ -4,6 +4,7 @@
 //! as the bytes that `jackfield-record` makes of it, and read back from them; but for the steps of
 //! sessions [in passing](MemoryJournal::passing), which are kept as they are.
 
+mod holds;
 mod journal;
 mod marks;
 mod record;

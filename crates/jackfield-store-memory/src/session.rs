@@ -277,7 +277,7 @@ impl Session {
     }
 
     /// How it is listed.
-    pub(crate) fn listed(&self, session: SessionId) -> SessionRow {
+    pub(crate) fn listed(&self, session: SessionId, held: bool) -> SessionRow {
         let mut open = self.summary.open.as_ref().map(Open::listed);
         if let Some(open) = &mut open {
             open.parked |= self.restored;
@@ -286,6 +286,7 @@ impl Session {
             bytes: self.bytes,
             changed: self.changed,
             created: self.created,
+            held,
             open,
             owned: self.owned,
             principal: self.summary.principal.clone(),

@@ -14,6 +14,7 @@ use rusqlite::{Connection, params};
 
 use crate::chain;
 use crate::derived;
+use crate::holds::Locked;
 use crate::owned::Known;
 use crate::owners::Incarnation;
 use crate::parts;
@@ -22,6 +23,8 @@ use crate::rows::{self, SessionRow};
 
 /// Why a session is not had.
 pub(crate) enum NotHad {
+    /// A live process holds it.
+    Held,
     /// A live process has it.
     Owned,
     /// It cannot be read.
@@ -92,17 +95,21 @@ pub(crate) fn release(
     Ok(())
 }
 
-/// Deletes a session that nobody owns.
+/// Deletes a session that nobody owns, and that nobody holds, as this lock shows.
 pub(crate) fn delete(
     connection: &Connection,
     session: &SessionId,
     us: &Incarnation,
+    kept_off: Option<&Locked>,
 ) -> rusqlite::Result<Result<(), NotHad>> {
     let Some(row) = rows::session(connection, session)? else {
         return Ok(Err(NotHad::Unknown));
     };
     if row.owner.as_deref().is_some_and(|owner| us.is_alive(owner)) {
         return Ok(Err(NotHad::Owned));
+    }
+    if kept_off.is_none() {
+        return Ok(Err(NotHad::Held));
     }
     let mut past = connection.prepare_cached("UPDATE past SET epoch = max(epoch, ?1)")?;
     past.execute([row.epoch])?;

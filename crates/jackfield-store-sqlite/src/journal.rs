@@ -3,6 +3,7 @@
 mod errors;
 
 use std::fmt;
+use std::io;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -17,7 +18,7 @@ use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{self, Due, SessionQuery, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
 };
 use rusqlite::Connection;
 
@@ -28,6 +29,7 @@ use crate::commit::{self, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
 use crate::file::File;
+use crate::holds::Holds;
 use crate::listing;
 use crate::marks;
 use crate::opened::{self, Opened};
@@ -52,6 +54,7 @@ pub struct SqliteJournal {
     clock: Clock,
     /// Held as long as the file's form has to stay as it is.
     _form: FormLock,
+    holds: Holds,
     owned: Sessions,
     path: PathBuf,
     readers: Arc<Readers>,
@@ -93,6 +96,7 @@ impl SqliteJournal {
             arrivals,
             clock: options.clock,
             _form: form,
+            holds: Holds::of(&path),
             owned: Sessions::default(),
             readers: Readers::new(path.clone()),
             recent: Arc::new(Recent::new(options.recent_bytes)),
@@ -138,13 +142,14 @@ impl SqliteJournal {
         &self,
         most: usize,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let us = self.us()?;
+        let (us, holds) = (self.us()?, self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
             Ok(listing::readable(
                 connection,
                 most,
                 &us,
+                &holds,
                 &Marked::read(&path),
             ))
         };
@@ -251,6 +256,18 @@ impl SqliteJournal {
             .then(|| self.readers.read_now(short))?
     }
 
+    /// Locks a file beside the database, away from the threads of the runtime.
+    async fn locked<T: Send + 'static>(
+        &self,
+        lock: impl FnOnce() -> io::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let locked = tokio::task::spawn_blocking(lock).await;
+        let locked = locked.unwrap_or_else(|error| Err(io::Error::other(error)));
+        locked.map_err(|error| JournalError::Unreachable {
+            source: error.into(),
+        })
+    }
+
     /// Says of which file that is true.
     fn unreachable(&self, fault: Fault) -> JournalError {
         JournalError::Unreachable {
@@ -325,6 +342,12 @@ impl Journal for SqliteJournal {
             self.writer.pause();
         }
         released
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        let (holds, id) = (self.holds.clone(), session.clone());
+        let locked = self.locked(move || holds.hold(&id)).await?;
+        Ok(Hold::new(locked))
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
@@ -449,10 +472,10 @@ impl Journal for SqliteJournal {
         &self,
         query: &SessionQuery,
     ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, query) = (self.us()?, query.clone());
+        let (us, query, holds) = (self.us()?, query.clone(), self.holds.clone());
         let path = self.path.clone();
         let read = move |connection: &Connection| {
-            listing::sessions(connection, &query, &us, &Marked::read(&path))
+            listing::sessions(connection, &query, &us, &holds, &Marked::read(&path))
         };
         self.readers
             .read(read)
@@ -462,7 +485,11 @@ impl Journal for SqliteJournal {
 
     async fn delete(&self, session: &SessionId) -> Result<(), JournalError> {
         let (us, id) = (self.us()?, session.clone());
-        let work = move |connection: &Connection| commit::delete(connection, &id, &us);
+        let (holds, held) = (self.holds.clone(), session.clone());
+        let kept_off = self.locked(move || holds.keep_off(&held)).await?;
+        // The lock goes with the work: it is held until that was committed, whoever waits for it.
+        let work =
+            move |connection: &Connection| commit::delete(connection, &id, &us, kept_off.as_ref());
         // Before it is gone, so that nobody takes it for lost.
         self.witness.forget(session);
         let deleted = self

@@ -10,6 +10,8 @@
 //!   moment that its process dies, however it dies, anybody may take over.
 //! - **Witnessed.** What was appended last is noted outside of the database, so that a log that was cut and
 //!   an older copy of the file are seen when it is opened next.
+//! - **Held.** A session that somebody holds is not deleted: each of its holders has a lock on a file of its own
+//!   beside the database.
 //! - **Heard.** A delivery of another process is noticed within [`NOTICED`].
 //!
 //! The steps and deliveries are the records of `jackfield-record`, and nothing else is: what stands
@@ -23,6 +25,7 @@ mod derived;
 mod error;
 mod file;
 mod forms;
+mod holds;
 mod jobs;
 mod journal;
 mod listing;

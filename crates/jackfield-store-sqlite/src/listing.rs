@@ -14,6 +14,7 @@ use rusqlite::{Connection, Row, params, params_from_iter};
 
 use crate::chain::{self, End};
 use crate::derived;
+use crate::holds::{Held, Holds};
 use crate::owners::Incarnation;
 use crate::parts;
 use crate::restored::Marked;
@@ -42,6 +43,7 @@ pub(crate) fn sessions(
     connection: &Connection,
     query: &SessionQuery,
     us: &Incarnation,
+    holds: &Holds,
     marked: &Marked,
 ) -> rusqlite::Result<Vec<SessionRow>> {
     let mut select = format!("{LISTED} WHERE true");
@@ -65,11 +67,12 @@ pub(crate) fn sessions(
         known: HashMap::new(),
         us,
     };
+    let held = holds.all();
     let mut select = connection.prepare_cached(&select)?;
     let mut found = select.query(params_from_iter(values))?;
     let mut rows = Vec::new();
     while let Some(row) = found.next()? {
-        let mut row = listed(connection, row, &mut living)?;
+        let mut row = listed(connection, row, &mut living, &held)?;
         if let Some(open) = &mut row.open {
             open.parked |= marked.holds(&row.session, row.steps);
         }
@@ -83,12 +86,14 @@ pub(crate) fn readable(
     connection: &Connection,
     most: usize,
     us: &Incarnation,
+    holds: &Holds,
     marked: &Marked,
 ) -> Vec<SessionRow> {
     let mut living = Living {
         known: HashMap::new(),
         us,
     };
+    let held = holds.all();
     let mut found: Vec<SessionRow> = Vec::new();
     for order in ["DESC", "ASC"] {
         let select = format!("{LISTED} ORDER BY number {order}");
@@ -103,7 +108,7 @@ pub(crate) fn readable(
             if found.len() == most {
                 return found;
             }
-            let Ok(mut row) = listed(connection, row, &mut living) else {
+            let Ok(mut row) = listed(connection, row, &mut living, &held) else {
                 continue;
             };
             if found.iter().any(|known| known.session == row.session) {
@@ -122,6 +127,7 @@ fn listed(
     connection: &Connection,
     row: &Row<'_>,
     living: &mut Living<'_>,
+    held: &Held,
 ) -> rusqlite::Result<SessionRow> {
     let open: Option<String> = row.get(8)?;
     let (steps, known): (u64, u64) = (row.get(2)?, row.get(9)?);
@@ -140,14 +146,16 @@ fn listed(
     if matches!(listed, Some(None)) {
         unreadable.get_or_insert_with(|| "its row is damaged".into());
     }
+    let session = session_id(row, 0)?;
     Ok(SessionRow {
         bytes: row.get(5)?,
         changed: WallTime::from_millis(row.get(4)?),
         created: WallTime::from_millis(row.get(3)?),
+        held: held.has(&session),
         open: listed.flatten().as_ref().map(Open::listed),
         owned: living.is_alive(row.get(1)?),
         principal: row.get::<_, Option<String>>(12)?.map(Into::into),
-        session: session_id(row, 0)?,
+        session,
         steps,
         title: row.get::<_, String>(6)?.into(),
         turns: row.get(7)?,

@@ -203,8 +203,9 @@ fn sweep(folder: &Path) {
     }
 }
 
+/// Whether a file is still the one at its path.
 #[cfg(unix)]
-fn is_there(path: &Path, file: &File) -> bool {
+pub(crate) fn is_there(path: &Path, file: &File) -> bool {
     match (std::fs::metadata(path), file.metadata()) {
         (Ok(there), Ok(ours)) => identity(&there) == identity(&ours),
         (Ok(_) | Err(_), _) => false,
@@ -212,7 +213,7 @@ fn is_there(path: &Path, file: &File) -> bool {
 }
 
 #[cfg(not(unix))]
-fn is_there(path: &Path, _file: &File) -> bool {
+pub(crate) fn is_there(path: &Path, _file: &File) -> bool {
     path.exists()
 }
 

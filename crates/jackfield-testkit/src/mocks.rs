@@ -19,7 +19,9 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use mockall::mock;
 
@@ -110,6 +112,7 @@ mock! {
     #[async_trait]
     impl Journal for Journal {
         async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError>;
+        async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError>;
         async fn exists(&self, session: &SessionId) -> Result<bool, JournalError>;
         async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError>;
         async fn append(&self, append: &Append) -> Appended;

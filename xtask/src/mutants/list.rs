@@ -456,4 +456,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-store-sqlite",
         test: "recent::a_session_of_the_same_name_is_another_one",
     },
+    Mutant {
+        name: "what-is-held-is-deleted",
+        file: "crates/jackfield-store-sqlite/src/commit.rs",
+        from: "if kept_off.is_none() {",
+        to: "if false {",
+        package: "jackfield-store-sqlite",
+        test: "contract::by_its_thread::what_is_held_is_not_deleted",
+    },
 ];

@@ -26,7 +26,9 @@ use jackfield_ports::delta_sink::DeltaSink;
 use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
-use jackfield_ports::journal::{Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded};
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded,
+};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_store_memory::MemoryJournal;
 use serde_json::json;
@@ -266,6 +268,10 @@ impl Watched {
 impl Journal for Watched {
     async fn own(&self, session: &SessionId) -> Result<Epoch, JournalError> {
         self.inner.own(session).await
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        self.inner.hold(session).await
     }
 
     async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {

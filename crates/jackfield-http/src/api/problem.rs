@@ -338,7 +338,9 @@ impl From<EngineError> for Problem {
             EngineError::Journal(JournalError::UnknownSession { session }) => {
                 Self::no_session(session.as_str())
             }
-            EngineError::Journal(JournalError::Owned { .. }) => Self::new(Kind::Busy, detail),
+            EngineError::Journal(JournalError::Held { .. } | JournalError::Owned { .. }) => {
+                Self::new(Kind::Busy, detail)
+            }
             EngineError::Journal(JournalError::Newer { .. }) => Self::new(Kind::Conflict, detail),
             EngineError::Journal(_) => Self::unavailable(&error),
             EngineError::NoSuchCall { calls, .. } => {

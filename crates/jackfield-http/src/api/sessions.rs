@@ -153,7 +153,8 @@ pub(crate) async fn get(
     view(&gateway, &own.session).await.map(Json)
 }
 
-/// Deletes a session with everything of it, for good. One that is at work is busy: cancel its turn first.
+/// Deletes a session with everything of it, for good. One that is at work is busy: cancel its turn first. So
+/// is one that is open in a `jackfield chat`.
 #[utoipa::path(
     delete, path = "/sessions/{session}", tag = "sessions", operation_id = "delete_session", params(("session" = String, Path)),
     responses((status = 204, description = "It is deleted."), Problems)

@@ -29,6 +29,8 @@ pub struct SessionRow {
     pub changed: WallTime,
     /// When it was first owned, by the journal's clock.
     pub created: WallTime,
+    /// Whether a live process holds it.
+    pub held: bool,
     /// The turn that has not ended, if there is one.
     pub open: Option<OpenTurn>,
     /// Whether a live process owns it.

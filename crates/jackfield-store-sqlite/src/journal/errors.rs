@@ -33,6 +33,9 @@ pub(super) fn unreadable(session: &SessionId, error: DecodeError) -> JournalErro
 
 pub(super) fn not_had(session: &SessionId, why: NotHad) -> JournalError {
     match why {
+        NotHad::Held => JournalError::Held {
+            session: session.clone(),
+        },
         NotHad::Owned => JournalError::Owned {
             session: session.clone(),
         },

@@ -31,6 +31,7 @@ mod due;
 mod ending;
 mod finding;
 mod following;
+mod holding;
 mod inbox;
 mod large;
 mod listing;
@@ -178,6 +179,12 @@ macro_rules! journal_clauses {
             what_is_deleted_is_gone
             /// A session that a live process owns is not deleted, not even by that process.
             what_is_owned_is_not_deleted
+            /// A session that is held is not deleted, not even by the process that holds it, and is listed as held.
+            what_is_held_is_not_deleted
+            /// A hold takes no ownership and makes no session: others own, append and deliver as without it.
+            a_hold_hinders_nothing_but_deletion
+            /// A hold ends when it is dropped, and a session is held as long as one of its holds is there.
+            a_hold_ends_when_it_is_dropped
             /// No epoch of a session that was deleted comes again.
             no_epoch_comes_again_after_a_deletion
             /// `sessions` lists the session first to which something was appended or delivered last; of those changed at the same time the one with the greater id.
@@ -293,6 +300,7 @@ mod all {
     pub(super) use super::ending::*;
     pub(super) use super::finding::*;
     pub(super) use super::following::*;
+    pub(super) use super::holding::*;
     pub(super) use super::inbox::*;
     pub(super) use super::large::*;
     pub(super) use super::listing::*;

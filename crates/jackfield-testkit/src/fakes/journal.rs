@@ -14,7 +14,7 @@ use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
 };
 
 use super::rulebook::locked;
@@ -199,6 +199,11 @@ impl Journal for FaultyJournal {
             gate.pass().await;
         }
         self.inner.own(session).await
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        self.reach()?;
+        self.inner.hold(session).await
     }
 
     async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {

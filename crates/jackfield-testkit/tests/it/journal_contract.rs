@@ -237,6 +237,9 @@ const MISTAKES: &[(Mistake, &str)] = &[
         "a_row_says_where_the_open_turn_is",
     ),
     (Mistake::RefusedListed, "what_was_refused_changes_no_row"),
+    (Mistake::HoldForgotten, "what_is_held_is_not_deleted"),
+    (Mistake::HoldOwns, "a_hold_hinders_nothing_but_deletion"),
+    (Mistake::HoldForever, "a_hold_ends_when_it_is_dropped"),
     (Mistake::CaseMatters, "sessions_are_found_by_their_words"),
     (
         Mistake::WaitsNeverClose,

@@ -22,7 +22,7 @@ use jackfield_ports::journal::marks::{Found, Mark};
 use jackfield_ports::journal::sessions::{Due, SessionQuery, SessionRow, WaitQuery};
 use jackfield_ports::journal::waits::WaitRow;
 use jackfield_ports::journal::{
-    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+    Append, Appended, Delivered, Epoch, Hold, Journal, JournalError, Loaded, Refusal,
 };
 use jackfield_store_memory::MemoryJournal;
 use jackfield_testkit::contract::journal::{JournalHarness, START};
@@ -60,6 +60,9 @@ pub(super) enum Mistake {
     Forgetful,
     GapClosed,
     HalfWritten,
+    HoldForever,
+    HoldForgotten,
+    HoldOwns,
     IdsIgnored,
     InboxEmptyAtOnce,
     InboxForOne,
@@ -432,6 +435,18 @@ impl Journal for Mistaken {
 
     async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
         self.steps_from(session, from).await
+    }
+
+    async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
+        match self.is {
+            Mistake::HoldForgotten => return Ok(Hold::new(())),
+            Mistake::HoldForever => std::mem::forget(self.inner.hold(session).await?),
+            Mistake::HoldOwns => {
+                self.own(session).await?;
+            }
+            _ => {}
+        }
+        self.inner.hold(&self.which(session)).await
     }
 
     async fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, JournalError> {

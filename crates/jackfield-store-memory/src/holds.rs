@@ -1,0 +1,48 @@
+//! The sessions that are held.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jackfield_domain::ids::SessionId;
+
+/// How many hold each session.
+#[derive(Clone, Default)]
+pub(crate) struct Holds(Arc<Mutex<HashMap<SessionId, usize>>>);
+
+/// One hold.
+pub(crate) struct Held {
+    holds: Holds,
+    session: SessionId,
+}
+
+impl Holds {
+    /// Holds a session until the guard is dropped.
+    pub(crate) fn hold(&self, session: &SessionId) -> Held {
+        *self.lock().entry(session.clone()).or_default() += 1;
+        Held {
+            holds: self.clone(),
+            session: session.clone(),
+        }
+    }
+
+    /// Whether a session is held.
+    pub(crate) fn has(&self, session: &SessionId) -> bool {
+        self.lock().contains_key(session)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashMap<SessionId, usize>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let mut holds = self.holds.lock();
+        if let Some(count) = holds.get_mut(&self.session) {
+            *count -= 1;
+            if *count == 0 {
+                holds.remove(&self.session);
+            }
+        }
+    }
+}
