@@ -23,6 +23,7 @@ mod bad_server;
 mod breaking_off;
 mod chat;
 mod chat_approvals;
+mod chat_held;
 mod chat_leaving;
 mod chat_terminals;
 mod coming_back;

@@ -13,14 +13,17 @@ use rustyline::hint::Hinter;
 use rustyline::history::{FileHistory, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
-    Cmd, ConditionalEventHandler, Context, Editor, Event, EventContext, EventHandler, Helper,
-    KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    Cmd, ConditionalEventHandler, Context, Editor, Event, EventContext, EventHandler,
+    ExternalPrinter, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
 use crate::person::{Question, Said};
 use crate::render;
 use crate::tty;
 use crate::withdrawal::Question as Open;
+
+/// Prints above the line that is being edited.
+pub(crate) type Above = Box<dyn FnMut(String) -> io::Result<()> + Send>;
 
 /// What is edited, and what was said before.
 pub(crate) struct LineEditor {
@@ -84,6 +87,14 @@ impl LineEditor {
             editor.file = None;
         }
         Ok((editor, why))
+    }
+
+    /// What prints above the line while it is edited; none where no line is.
+    pub(crate) fn above(&mut self) -> Option<Above> {
+        let mut printer = self.messages.create_external_printer().ok()?;
+        Some(Box::new(move |text| {
+            printer.print(text).map_err(io::Error::other)
+        }))
     }
 
     /// Asks, and waits for what is said.

@@ -85,7 +85,7 @@ impl From<EngineError> for Fault {
             }
             EngineError::ForeignCursor(_) | EngineError::UnknownTool { .. } => Exit::Usage,
             EngineError::Busy { .. }
-            | EngineError::Journal(JournalError::Owned { .. })
+            | EngineError::Journal(JournalError::Held { .. } | JournalError::Owned { .. })
             | EngineError::LeftOpen { .. }
             | EngineError::Parked { .. } => Exit::Unfinished,
             EngineError::Journal(_)
@@ -114,6 +114,9 @@ impl From<EngineError> for Fault {
                 }
                 _ => {}
             }
+        }
+        if let EngineError::Journal(JournalError::Held { .. }) = &error {
+            fault = fault.with_help("leave the chat that it is open in, and delete it then");
         }
         if let EngineError::Busy { session, .. } = &error {
             fault = fault.with_help(at_work(session));

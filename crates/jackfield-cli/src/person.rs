@@ -1,12 +1,13 @@
 //! A person who is asked, on a thread of their own: nothing else can wait for a line.
 
 use std::fmt;
+use std::io;
 use std::time::Duration;
 
 use tokio::sync::mpsc;
 
 use crate::approval::Terminal;
-use crate::editor::LineEditor;
+use crate::editor::{Above, LineEditor};
 use crate::render::Manner;
 use crate::withdrawal::{Question as Open, Withdrawal};
 
@@ -37,6 +38,8 @@ pub enum Said {
 
 /// A person.
 pub struct Person {
+    /// Prints above the line that they edit, if they do.
+    above: Option<Above>,
     /// The question that they are at.
     asked: Option<u64>,
     manner: Manner,
@@ -65,9 +68,11 @@ impl Person {
 
     /// A person who has a line to edit.
     pub(crate) fn editing(mut editor: LineEditor) -> Self {
-        Self::by(Manner::Below, move |question, open| {
+        let above = editor.above();
+        let person = Self::by(Manner::Below, move |question, open| {
             editor.ask(question, open)
-        })
+        });
+        Self { above, ..person }
     }
 
     /// Nobody who could be asked anything: messages come from elsewhere.
@@ -89,6 +94,7 @@ impl Person {
             }
         });
         Self {
+            above: None,
             asked: None,
             manner,
             said,
@@ -99,6 +105,23 @@ impl Person {
 
     pub(crate) const fn manner(&self) -> Manner {
         self.manner
+    }
+
+    /// Shows this, above the line that they are editing, if they are.
+    ///
+    /// # Errors
+    ///
+    /// Nothing can be shown now.
+    pub(crate) fn show(&mut self, text: String) -> io::Result<()> {
+        match &mut self.above {
+            Some(above) => above(text),
+            None => io::Write::write_all(&mut io::stderr(), text.as_bytes()),
+        }
+    }
+
+    /// Whether they can be shown something while they are being asked.
+    pub(crate) fn can_be_shown(&self) -> bool {
+        self.above.is_some() || self.manner == Manner::Inline
     }
 
     /// Asks; whoever is being asked already answers this in place of that.

@@ -185,7 +185,8 @@ Examples:
   jackfield sessions prune --older-than 30d --dry-run
   jackfield sessions prune --over 1GiB
 
-A session with a turn that is not over, and one that a process is at work on, is never deleted by this.";
+A session with a turn that is not over, and one that a process is at work on
+or has open in a chat, is never deleted by this.";
 
 const RESUME_EXAMPLES: &str = "\
 Examples:

@@ -1,6 +1,7 @@
 //! `jackfield chat`: a conversation.
 
 mod back;
+mod elsewhere;
 pub mod slash;
 
 use std::io::{self, IsTerminal as _};
@@ -16,8 +17,9 @@ use jackfield_domain::settings::ResponseFormat;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::system_prompt::{PartOrigin, SystemPart, SystemPrompt};
 use jackfield_domain::usage::Usage;
-use jackfield_engine::SendMessage;
+use jackfield_engine::{Hold, SendMessage};
 
+use self::elsewhere::Seen;
 use self::slash::{COMMANDS, Typed};
 use crate::args;
 use crate::commands::sessions::find;
@@ -58,6 +60,8 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         Some(name) => find::one(&assembled.engine, name).await?,
         None => ask::new_session()?,
     };
+    // Before it is looked at: from here on nobody deletes it.
+    let hold = assembled.engine.hold(&session).await?;
     let at_terminal = io::stdin().is_terminal();
     assembled.options.policy.can_ask = at_terminal || chat.yes || assembled.engine.has_approver();
     assembled.options.can_supersede = render::can_supersede(false);
@@ -86,16 +90,18 @@ pub async fn run(chat: args::Chat, registry: &Registry) -> Result<Exit, Fault> {
         at_terminal,
         config,
         exit: Exit::Answered,
+        hold,
         interrupts: None,
         keeps: journal.file.is_some(),
         person,
+        seen: Seen::default(),
         session,
         said: false,
         used: Vec::new(),
         verbose: chat.verbose,
         yes: chat.yes,
     };
-    let ended = conversation.hold(chat.session.is_some()).await;
+    let ended = conversation.converse(chat.session.is_some()).await;
     servers::stop(all).await;
     kept::leave(&journal, &retention).await;
     if wrong.load(Ordering::Relaxed) {
@@ -130,11 +136,15 @@ struct Conversation {
     at_terminal: bool,
     config: Config,
     exit: Exit,
+    /// Keeps other processes from deleting the session.
+    hold: Hold,
     /// Watches between two turns, which have a watch of their own.
     interrupts: Option<Interrupts>,
     /// Whether what is said outlasts the process.
     keeps: bool,
     person: Person,
+    /// What is known of the session here.
+    seen: Seen,
     session: SessionId,
     /// Whether something was said in the session.
     said: bool,
@@ -145,7 +155,7 @@ struct Conversation {
 
 impl Conversation {
     /// Holds it to its end, and says how to come back.
-    async fn hold(mut self, goes_on: bool) -> Result<Exit, Fault> {
+    async fn converse(mut self, goes_on: bool) -> Result<Exit, Fault> {
         if self.at_terminal {
             self.print(|out| show::hello(out, &self.assembled.options.model));
         }
@@ -191,16 +201,21 @@ impl Conversation {
 
     /// What is said next.
     async fn next(&mut self) -> Next {
-        let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
-        let signal = match interrupts.heard() {
-            Some(signal) => signal,
-            None => {
-                self.person.ask(Question::Message);
-                tokio::select! {
-                    said = self.person.said() => return Next::Said(said),
-                    signal = interrupts.asked() => signal,
-                }
+        let signal = loop {
+            let interrupts = self.interrupts.get_or_insert_with(Interrupts::watch);
+            if let Some(signal) = interrupts.heard() {
+                break signal;
             }
+            self.person.ask(Question::Message);
+            let engine = &self.assembled.engine;
+            tokio::select! {
+                // What is said is asked for before anything is shown.
+                biased;
+                said = self.person.said() => return Next::Said(said),
+                signal = interrupts.asked() => break signal,
+                () = self.seen.more(engine, &self.session), if self.person.can_be_shown() => {}
+            }
+            self.catch_up().await;
         };
         match signal {
             // Where no line is being edited, Ctrl-C is a signal.
@@ -213,12 +228,16 @@ impl Conversation {
     async fn take(&mut self, line: &str) -> Result<bool, Fault> {
         match slash::read(line) {
             Typed::Clear => {
-                self.session = ask::new_session()?;
+                let session = ask::new_session()?;
+                self.hold = self.assembled.engine.hold(&session).await?;
+                self.seen = Seen::default();
+                self.session = session;
                 self.said = false;
                 render::remark("what was said is forgotten");
             }
             Typed::Help => self.print(|out| show::help(out, COMMANDS)),
             Typed::Message(text) => {
+                self.catch_up().await;
                 let ended = self.send(&text).await;
                 self.after(ended).await?;
             }
@@ -263,6 +282,7 @@ impl Conversation {
     /// Looks at how a turn ended. The conversation goes on, whatever became of it.
     async fn after(&mut self, ended: Result<Ended, Fault>) -> Result<(), Fault> {
         let model = self.assembled.options.model.clone();
+        self.seen.is_ours(&ended);
         let exit = match ended {
             Ok(Ended::BeforeItBegan) => {
                 render::remark("cancelled before it began");

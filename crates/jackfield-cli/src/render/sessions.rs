@@ -7,11 +7,11 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use jackfield_domain::time::WallTime;
-use jackfield_engine::SessionRow;
+use jackfield_engine::{Pruned, SessionRow};
 use serde_json::{Value, json};
 
 pub use self::history::show;
-pub(crate) use self::history::{began, opening, past};
+pub(crate) use self::history::{began, elsewhere, opening, past};
 use crate::render::plain::{BAD, DIM, GOOD, NAME, WARM};
 use crate::render::tools::document;
 use crate::render::words;
@@ -86,14 +86,19 @@ fn table(out: &mut impl Write, rows: &[SessionRow]) -> io::Result<()> {
 /// The stream cannot be written.
 pub fn pruned(
     out: &mut impl Write,
-    gone: &[SessionRow],
+    pruned: &Pruned,
     dry_run: bool,
     as_json: bool,
 ) -> io::Result<()> {
+    let gone = &pruned.gone;
     let bytes: u64 = gone.iter().map(|row| row.bytes).sum();
     if as_json {
-        let ids: Vec<&str> = gone.iter().map(|row| row.session.as_str()).collect();
-        let value = json!({ "deleted": !dry_run, "sessions": ids, "bytes": bytes });
+        let ids = |rows: &[SessionRow]| -> Vec<String> {
+            rows.iter().map(|row| row.session.to_string()).collect()
+        };
+        let value = json!({
+            "deleted": !dry_run, "sessions": ids(gone), "bytes": bytes, "held": ids(&pruned.held),
+        });
         return document(out, &value);
     }
     table(out, gone)?;
@@ -131,7 +136,7 @@ impl State {
     const fn of(row: &SessionRow) -> Self {
         match (&row.unreadable, &row.open) {
             (Some(_), _) => Self::Unreadable,
-            (None, None) if row.owned => Self::InUse,
+            (None, None) if row.owned || row.held => Self::InUse,
             (None, None) => Self::Idle,
             (None, Some(open)) if open.only_waits => Self::Waits,
             (None, Some(_)) if row.owned => Self::Running,
@@ -190,7 +195,7 @@ fn described(row: &SessionRow) -> Value {
         "created": time(row.created),
         "changed": time(row.changed),
         "bytes": row.bytes,
-        "in_use": row.owned,
+        "in_use": row.owned || row.held,
         "open": open,
         "unreadable": row.unreadable.as_deref(),
     })

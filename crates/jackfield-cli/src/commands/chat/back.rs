@@ -16,6 +16,7 @@ impl Conversation {
         let engine = &self.assembled.engine;
         let loaded = engine.load(&self.session).await?;
         let history = History::of(&loaded.steps, &loaded.deliveries);
+        self.seen.all(&loaded, &history);
         let turns = history.turns.iter().filter(|turn| turn.end.is_some());
         let turns: Vec<_> = turns.collect();
         if let Some(forked) = history

@@ -1,12 +1,12 @@
 //! `jackfield sessions prune`: what is old, or too much, goes.
 
 use jackfield_assembly::{length_of_time, size_in_bytes};
-use jackfield_engine::{Engine, Retention};
+use jackfield_engine::{Engine, Retention, SessionRow};
 
 use crate::commands::printed;
 use crate::exit::Exit;
 use crate::fault::Fault;
-use crate::render::sessions as show;
+use crate::render::{self, sessions as show};
 
 pub(super) async fn run(
     engine: &Engine,
@@ -23,7 +23,12 @@ pub(super) async fn run(
         over: over.map_err(|why| wrong("--over", why))?,
         ..Retention::default()
     };
-    let gone = engine.prune(retention, usize::MAX, dry_run).await?.gone;
-    let shown = show::pruned(&mut anstream::stdout(), &gone, dry_run, as_json);
+    let pruned = engine.prune(retention, usize::MAX, dry_run).await?;
+    for SessionRow { session, .. } in &pruned.held {
+        render::remark(&format!(
+            "session {session} stays: it is open elsewhere, as in a `jackfield chat`"
+        ));
+    }
+    let shown = show::pruned(&mut anstream::stdout(), &pruned, dry_run, as_json);
     printed::ended(shown, Exit::Answered)
 }

@@ -104,10 +104,23 @@ pub(crate) fn opening(out: &mut impl Write, turn: &PastTurn, is_left: bool) -> i
 ///
 /// The stream cannot be written.
 pub(crate) fn past(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
+    headed(out, turn, "", verbose)
+}
+
+/// The same for a turn that another process put into the session.
+///
+/// # Errors
+///
+/// The stream cannot be written.
+pub(crate) fn elsewhere(out: &mut impl Write, turn: &PastTurn, verbose: bool) -> io::Result<()> {
+    headed(out, turn, " from elsewhere", verbose)
+}
+
+fn headed(out: &mut impl Write, turn: &PastTurn, whence: &str, verbose: bool) -> io::Result<()> {
     let model = json::model(&turn.model);
     let began = time(turn.began);
     let (ordinal, model) = (turn.ordinal, words::one_line(&model));
-    let line = format!("{DIM}── turn {ordinal} · {model} · {began}{DIM:#}");
+    let line = format!("{DIM}── turn {ordinal}{whence} · {model} · {began}{DIM:#}");
     writeln!(out, "\n{}", wrapped(&line, crate::render::columns()))?;
     for entry in &turn.entries {
         match entry {
