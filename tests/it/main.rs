@@ -37,6 +37,7 @@ mod gateway_arguments;
 mod gateway_discreet;
 mod gateway_guarded;
 mod gateway_hostile;
+mod gateway_lost;
 mod gateway_matrix;
 mod gateway_sessions;
 mod gateway_stopped;

@@ -63,6 +63,12 @@ pub trait EncodeReply: Send {
     /// The events for a piece; `call` is our id of the call that begins with it.
     fn push(&mut self, delta: &Delta, call: Option<&ToolCallId>) -> Vec<SseEvent>;
 
+    /// A try at the reply is asked for again, of which nothing was pushed here, and of which the client may
+    /// have some from before. Says whether it can be told the new try behind what it has.
+    fn asked_again(&mut self) -> bool {
+        true
+    }
+
     /// What says nothing but that the connection lives, as it stands on the wire: an event of the
     /// dialect, or a comment where it has none that every client passes over.
     fn keep_alive(&mut self) -> String;

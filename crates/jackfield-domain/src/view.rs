@@ -14,7 +14,7 @@
 
 use crate::caller::Display;
 use crate::delta::Delta;
-use crate::fact::{Envelope, Fact, TurnEnd};
+use crate::fact::{Envelope, Fact, ModelCallEnd, TurnEnd};
 use crate::failure::{ModelFailure, ModelFailureKind, Phase};
 use crate::ids::{ToolCallId, TurnId};
 use crate::reply::{FinishReason, Reply, ReplyEnd};
@@ -41,6 +41,10 @@ pub enum Shown {
         /// The piece. Blocks are numbered in the order in which they begin, over all rounds.
         delta: Delta,
     },
+    /// A try at the reply is void and asked for again. Nothing of it was shown here; others, such as the same
+    /// client before it came back, may have been shown some of it. For a client that has some, the reply ends
+    /// so.
+    AskedAgain(TurnEnd),
     /// The reply is over; nothing more is shown.
     End(SegmentEnd),
 }
@@ -151,8 +155,14 @@ impl Within {
             }
             Told::Superseded { fact, .. } => {
                 self.segments.apply(fact, false);
-                let was_shown = self.live.give_up(&mut self.next);
-                was_shown.then(|| SegmentEnd::Failed(TurnEnd::Interrupted(said_again())))
+                let end = TurnEnd::Interrupted(said_again());
+                if self.live.give_up(&mut self.next) {
+                    return Some(SegmentEnd::Failed(end));
+                }
+                if has_perhaps_begun(fact) {
+                    shown.push(Shown::AskedAgain(end));
+                }
+                None
             }
             Told::Fact { fact, is_last, .. } => {
                 let ends = self.segments.apply(fact, *is_last);
@@ -280,6 +290,7 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
     while let Some((_, told)) = teller.next() {
         for shown in viewer.see(&told) {
             match shown {
+                Shown::AskedAgain(_) => {}
                 Shown::Piece { call, delta } => gather.take(call.as_ref(), &delta),
                 Shown::End(SegmentEnd::Failed(end)) => return Some(Err(end)),
                 Shown::End(SegmentEnd::Whole(end)) => {
@@ -294,6 +305,29 @@ pub fn reply(steps: &[Envelope], turn: &TurnId, segment: u32) -> Option<Result<R
         }
     }
     None
+}
+
+/// Whether something may have come of the reply that this ends: of one that was lost nobody knows.
+fn has_perhaps_begun(fact: &Fact) -> bool {
+    match fact {
+        Fact::ModelCallEnded { why, .. } => match why {
+            ModelCallEnd::Cancelled | ModelCallEnd::Lost => true,
+            ModelCallEnd::Failed(failure) => failure.phase == Phase::MidReply,
+        },
+        Fact::CallAccepted { .. }
+        | Fact::CallClosed { .. }
+        | Fact::CallLost { .. }
+        | Fact::CallStarted { .. }
+        | Fact::Late(_)
+        | Fact::ModelCallStarted { .. }
+        | Fact::ReplyReceived { .. }
+        | Fact::SessionForked { .. }
+        | Fact::TurnEnded { .. }
+        | Fact::TurnOpened { .. }
+        | Fact::TurnResumed { .. }
+        | Fact::WaitClosed { .. }
+        | Fact::WaitOpened { .. } => false,
+    }
 }
 
 /// What was shown does not hold any more, and nobody can take it back.

@@ -464,4 +464,12 @@ pub(crate) const MUTANTS: &[Mutant] = &[
         package: "jackfield-store-sqlite",
         test: "contract::by_its_thread::what_is_held_is_not_deleted",
     },
+    Mutant {
+        name: "numbers-of-a-lost-reply-come-again",
+        file: "crates/jackfield-dialect-openai/src/responses/stream/out.rs",
+        from: "self.told = behind;",
+        to: "",
+        package: "jackfield-dialect-openai",
+        test: "responses::told_again::whoever_has_events_of_a_try_that_is_asked_for_again_is_told_nothing_of_the_next",
+    },
 ];

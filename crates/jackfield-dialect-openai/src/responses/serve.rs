@@ -178,6 +178,10 @@ impl EncodeReply for Writer {
         self.0.push_as(delta, call)
     }
 
+    fn asked_again(&mut self) -> bool {
+        self.0.asked_again()
+    }
+
     fn keep_alive(&mut self) -> String {
         ": keep-alive\n\n".to_owned()
     }

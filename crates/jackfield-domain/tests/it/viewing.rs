@@ -16,7 +16,7 @@ use jackfield_domain::reply::{FinishReason, Reply, ReplyEnd};
 use jackfield_domain::server_tool::ServerTool;
 use jackfield_domain::setup::Opening;
 use jackfield_domain::telling::Teller;
-use jackfield_domain::time::Now;
+use jackfield_domain::time::{Now, WallTime};
 use jackfield_domain::usage::Usage;
 use jackfield_domain::view::{self, SegmentEnd, Shown, Viewer, facts_before};
 use serde_json::json;
@@ -262,7 +262,7 @@ fn shown(steps: &[Envelope], heard: Option<&[Delta]>) -> (String, Option<Segment
                     delta: Delta::TextAppended { text, .. },
                     ..
                 } => words.push_str(&text),
-                Shown::Piece { .. } => {}
+                Shown::AskedAgain(_) | Shown::Piece { .. } => {}
             }
         }
     };
@@ -318,6 +318,44 @@ fn what_was_shown_and_is_said_again_ends_the_stream_and_nothing_is_shown_of_it_l
         let (words, end) = shown(&steps, heard.as_deref());
         assert_eq!(words, "All of it.");
         assert!(matches!(end, Some(SegmentEnd::Whole(_))), "{end:?}");
+    }
+}
+
+#[test]
+fn whoever_looks_later_is_told_where_a_reply_was_asked_for_again_that_others_may_have_seen() {
+    let before = ModelFailure::new(
+        ModelFailureKind::Overloaded,
+        Phase::BeforeFirstDelta,
+        "it is busy",
+    );
+    for (why, is_told) in [
+        (ModelCallEnd::Lost, true),
+        (ModelCallEnd::Failed(failure()), true),
+        (ModelCallEnd::Failed(before), false),
+    ] {
+        let mut ended_first = broken(FIRST, why.clone(), None);
+        if let Fact::ModelCallEnded { retry_at, .. } = &mut ended_first {
+            *retry_at = Some(WallTime::from_millis(0));
+        }
+        let mut teller = Teller::new(Cursor::START);
+        teller.feed(step(vec![opened(), started(FIRST)]));
+        teller.feed(step(vec![ended_first, started(SECOND)]));
+        teller.feed(step(vec![
+            received(SECOND, vec![Block::text("All of it.")]),
+            ended(TurnEnd::Answered(FinishReason::Stop)),
+        ]));
+        let mut viewer = Viewer::new(turn(), 0);
+        let mut all = Vec::new();
+        while let Some((_, told)) = teller.next() {
+            all.extend(viewer.see(&told));
+        }
+        let again = |shown: &Shown| matches!(shown, Shown::AskedAgain(TurnEnd::Interrupted(_)));
+        assert_eq!(all.first().is_some_and(again), is_told, "{why:?}");
+        assert_eq!(
+            all.iter().filter(|shown| again(shown)).count(),
+            usize::from(is_told)
+        );
+        assert!(matches!(all.last(), Some(Shown::End(SegmentEnd::Whole(_)))));
     }
 }
 

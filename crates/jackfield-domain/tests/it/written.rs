@@ -104,6 +104,7 @@ fn see(setup: Setup, deltas: &[Delta], finish: FinishReason) -> Seen {
     let mut hear = |shown: Vec<Shown>, words: &mut Vec<String>| {
         for shown in shown {
             match shown {
+                Shown::AskedAgain(_) => {}
                 Shown::End(ended) => end = Some(ended),
                 Shown::Piece { delta, .. } => words.push(word(&delta)),
             }

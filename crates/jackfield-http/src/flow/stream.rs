@@ -37,18 +37,26 @@ pub(crate) async fn answer(
     keep_alive: Duration,
     ledger: Option<Ledger>,
 ) -> Result<Response, ServeError> {
-    let first = match timeout(keep_alive, told.next()).await {
-        Ok(shown) => shown?,
-        Err(_) => Vec::new(),
+    let mut first = Vec::new();
+    let is_seen = |shown: &&Shown| !matches!(shown, Shown::AskedAgain(_));
+    let begins = async {
+        while first.iter().find(is_seen).is_none() {
+            first.append(&mut told.next().await?);
+        }
+        Ok::<(), ServeError>(())
     };
-    if let [Shown::End(SegmentEnd::Failed(end))] = &*first {
+    // What takes long begins without a piece.
+    timeout(keep_alive, begins).await.unwrap_or(Ok(()))?;
+    let seen = first.iter().find(is_seen);
+    if let Some(Shown::End(SegmentEnd::Failed(end))) = seen {
         // The client has all that there is.
         held.connection.written();
         return Err(failures::of_end(end));
     }
     let mut sending = Sending::begun(told, encoder, keep_alive);
+    let is_silent = seen.is_none();
     sending.push(&first);
-    if first.is_empty() {
+    if is_silent {
         sending.stay();
     }
     Ok(sending.response(held, ledger))
@@ -155,6 +163,13 @@ impl Sending {
                 Shown::Piece { call, delta } => {
                     if let Some(encoder) = &mut self.encoder {
                         write(&mut self.text, &encoder.push(delta, call.as_ref()));
+                    }
+                }
+                Shown::AskedAgain(end) => {
+                    if let Some(encoder) = &mut self.encoder
+                        && !encoder.asked_again()
+                    {
+                        self.fail(&failures::of_end(end));
                     }
                 }
                 Shown::End(SegmentEnd::Failed(end)) => self.fail(&failures::of_end(end)),

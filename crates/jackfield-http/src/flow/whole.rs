@@ -33,6 +33,7 @@ pub(crate) async fn answer(
         let mut end = None;
         for shown in told.next().await? {
             match shown {
+                Shown::AskedAgain(_) => {}
                 Shown::Piece { call, delta } => reply.take(call.as_ref(), &delta),
                 Shown::End(ended) => end = Some(ended),
             }

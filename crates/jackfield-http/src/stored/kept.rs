@@ -163,6 +163,7 @@ impl Reading {
             reading.see(&told);
             for shown in viewer.see(&told) {
                 match shown {
+                    Shown::AskedAgain(_) => {}
                     Shown::Piece { call, delta } => reading.pieces.push((delta, call)),
                     Shown::End(end) => {
                         reading.end = Some(end);

@@ -26,7 +26,8 @@ use crate::responses::wire::{Response, ResponseError};
 /// Pieces that fit no open block are ignored.
 ///
 /// The events depend on what is told and not on how it was cut, and so do their numbers: `sequence_number`
-/// counts them one by one. The last word of a text so far waits for the next one, therefore.
+/// counts them one by one. The last word of a text so far waits for the next one, therefore. Behind a try at
+/// the reply that was asked for again, numbers go on where none of its events can have been.
 #[derive(Debug)]
 pub struct Encoder {
     begun: bool,
@@ -113,6 +114,13 @@ impl Encoder {
         }
         self.flush();
         std::mem::take(&mut self.out.events)
+    }
+
+    /// A try at the reply is asked for again, of which nothing was pushed. Says whether the reader can go on: not
+    /// if it has events of that try.
+    pub fn asked_again(&mut self) -> bool {
+        self.prepare();
+        self.out.pass_over()
     }
 
     /// The last events of a reply that is whole.

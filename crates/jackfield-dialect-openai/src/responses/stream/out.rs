@@ -12,7 +12,8 @@ use crate::responses::wire::{Item, Response};
 
 /// What was written so far.
 ///
-/// Events are numbered one by one, from 0. Which events tell a text depends on the text alone, and not on how
+/// Events are numbered one by one, from 0; the numbers that a try at the reply may have had that was asked for
+/// again are passed over. Which events tell a text depends on the text alone, and not on how
 /// it was cut when it came: what was told live is told again in the same ones, under the same numbers.
 #[derive(Debug)]
 pub(super) struct Out {
@@ -211,6 +212,20 @@ impl Out {
         }
     }
 
+    /// Passes over the numbers of a reply that is asked for again, however many it may have had. Says whether the
+    /// reader has none of its events; one that has some is told nothing but the end, under the next number.
+    pub(super) fn pass_over(&mut self) -> bool {
+        let behind = self.told.saturating_add(MOST_OF_A_REPLY);
+        if let Some(after) = self.after
+            && (self.told..behind).contains(&after)
+        {
+            self.told = after + 1;
+            return false;
+        }
+        self.told = behind;
+        true
+    }
+
     /// The number of the next event; `None` if whoever reads this has it.
     fn next_number(&mut self) -> Option<u64> {
         let number = self.told;
@@ -220,6 +235,12 @@ impl Out {
             .then_some(number)
     }
 }
+
+/// More events than a reply can have: it has [`ReplyAccumulator::MAX_UNITS`] of 24 bits, and no more than
+/// three events for each.
+///
+/// [`ReplyAccumulator::MAX_UNITS`]: jackfield_domain::accumulator::ReplyAccumulator::MAX_UNITS
+const MOST_OF_A_REPLY: u64 = 1 << 26;
 
 impl Told {
     /// The event that carries a piece of it.

@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use jackfield_dialect_kit::encode::SseEvent;
-use jackfield_dialect_kit::serve::{EncodeReply, ServeDialect as _};
+use jackfield_dialect_kit::serve::{EncodeReply, ServeDialect as _, ServeError, ServeErrorKind};
 use jackfield_dialect_openai::responses::serve::{Responses, encoder_after, standing};
 use jackfield_dialect_openai::responses::stream::Standing;
 use jackfield_domain::block::{Block, CalledName, Content, RanBy, Thinking, ToolCall, UpstreamId};
-use jackfield_domain::delta::Delta;
+use jackfield_domain::delta::{BlockStart, Delta};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_domain::message::{Message, Role};
 use jackfield_domain::outcome::{ToolOutcome, ToolResult};
@@ -203,4 +203,71 @@ fn the_events_of_a_segment() {
     let events = told(Responses.encoder(&about()), &pieces, &reply.end);
     let text: Vec<String> = events.iter().map(Value::to_string).collect();
     insta::assert_snapshot!(text.join("\n"));
+}
+
+/// A text as the block of this number, in two pieces.
+fn words(index: u32, text: &str) -> Vec<Delta> {
+    let (one, other) = text.split_at(text.len() / 2);
+    let piece = |text: &str| Delta::TextAppended {
+        index,
+        text: text.into(),
+    };
+    let start = BlockStart::Text;
+    vec![
+        Delta::BlockStarted { index, start },
+        piece(one),
+        piece(other),
+        Delta::BlockEnded { index },
+    ]
+}
+
+#[test]
+fn whoever_has_events_of_a_try_that_is_asked_for_again_is_told_nothing_of_the_next() {
+    let push = |encoder: &mut Box<dyn EncodeReply>, pieces: &[Delta]| -> Vec<Value> {
+        let events = pieces.iter().flat_map(|delta| encoder.push(delta, None));
+        events.map(|event| data(&event)).collect()
+    };
+    let (before, new) = (words(0, "One moment."), words(1, "All of it, told anew."));
+    let mut live = Responses.encoder(&about());
+    let holds = live.begin().len() + push(&mut live, &before).len();
+    let lost = push(&mut live, &words(1, "Half of what was"));
+    let last = lost
+        .last()
+        .and_then(|event| event["sequence_number"].as_u64());
+    let end = ReplyEnd::new(FinishReason::Stop);
+    let later = |known: Option<u64>| {
+        let mut encoder = encoder_after(&about(), known);
+        let mut events: Vec<Value> = encoder.begin().iter().map(data).collect();
+        events.extend(push(&mut encoder, &before));
+        let goes_on = encoder.asked_again();
+        if goes_on {
+            events.extend(push(&mut encoder, &new));
+            events.extend(encoder.finish(&end).iter().map(data));
+        } else {
+            let error = ServeError::new(ServeErrorKind::Internal, "it broke off");
+            events.extend(encoder.fail(&error, "").iter().map(data));
+        }
+        (goes_on, events)
+    };
+    let (_, whole) = later(None);
+    let numbers: Vec<u64> = whole
+        .iter()
+        .filter_map(|event| event["sequence_number"].as_u64())
+        .collect();
+    assert!(numbers.windows(2).all(|two| two[0] < two[1]), "{numbers:?}");
+    let last = last.expect("events of the lost try");
+    assert!(numbers[holds] > last && numbers[holds - 1] == holds as u64 - 1);
+    for known in (0..=last).chain(numbers.iter().copied()) {
+        let (goes_on, events) = later(Some(known));
+        let is_lost = !numbers.contains(&known);
+        assert_eq!(goes_on, !is_lost, "after {known}");
+        if is_lost {
+            let told = events.iter().map(|event| &event["type"]);
+            assert_eq!(told.collect::<Vec<_>>(), ["response.failed"]);
+            assert_eq!(events[0]["sequence_number"], known + 1);
+        } else {
+            let rest = numbers.iter().filter(|number| **number > known).count();
+            assert_eq!(events, whole[whole.len() - rest..], "after {known}");
+        }
+    }
 }

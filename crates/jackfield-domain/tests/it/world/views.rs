@@ -119,6 +119,7 @@ impl World {
             for shown in viewer.see(told) {
                 assert_eq!(view.end, None, "something is shown behind the end");
                 match shown {
+                    Shown::AskedAgain(_) => {}
                     Shown::End(end) => view.end = Some(end),
                     Shown::Piece { call, delta } => add(&mut view.pieces, call, delta),
                 }
