@@ -56,6 +56,8 @@ pub enum Request {
     Find,
     /// `follow`.
     Follow,
+    /// `hold`.
+    Hold,
     /// `inbox`.
     Inbox,
     /// `load`.
@@ -202,7 +204,7 @@ impl Journal for FaultyJournal {
     }
 
     async fn hold(&self, session: &SessionId) -> Result<Hold, JournalError> {
-        self.reach()?;
+        self.reach(Request::Hold)?;
         self.inner.hold(session).await
     }
 
