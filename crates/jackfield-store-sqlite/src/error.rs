@@ -21,12 +21,13 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// It is damaged from its beginning on, or no database at all.
-    #[error("{} is damaged, or is no database: {why}", path.display())]
+    #[error("{} is damaged, or is no database", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What SQLite says.
-        why: String,
+        /// Why, in words.
+        #[source]
+        source: BoxError,
     },
     /// The file or its folder cannot be made, opened or locked.
     #[error("{} cannot be opened", path.display())]
@@ -86,9 +87,9 @@ impl OpenError {
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
         let path = path.to_owned();
         match Fault::of(error) {
-            Fault::Corrupt(_) => Self::Damaged {
+            fault @ Fault::Corrupt(_) => Self::Damaged {
                 path,
-                why: error.to_string(),
+                source: fault.into(),
             },
             fault => Self::Store {
                 path,

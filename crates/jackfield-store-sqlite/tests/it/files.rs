@@ -30,8 +30,8 @@ async fn nobody_else_may_read_what_is_kept() {
     assert_eq!(mode(folder), 0o700);
     let files = std::fs::read_dir(folder).expect("the folder");
     let files: Vec<_> = files.map(|file| file.expect("a file").path()).collect();
-    // The database, its log and index, the lock of its form, and the folder of owners.
-    assert_eq!(files.len(), 5, "{files:?}");
+    // The database, its log and index, its witness, the lock of its form, and the folder of owners.
+    assert_eq!(files.len(), 6, "{files:?}");
     for file in files {
         let expected = if file.is_dir() { 0o700 } else { 0o600 };
         assert_eq!(mode(&file), expected, "{}", file.display());
