@@ -2,6 +2,7 @@
 //!
 //! Written from the specification, and not from what mends schemas, which it judges in tests.
 
+use jackfield_domain::schema::pointer;
 use serde_json::Value;
 
 use crate::schema::{is_pattern, member};
@@ -119,11 +120,12 @@ impl Check<'_> {
         if !document.is_empty() && own.map(|own| own.trim_end_matches('#')) != Some(document) {
             return false;
         }
-        if within.is_empty() || within.starts_with('/') {
-            let within = within.replace("%25", "%").replace("%20", " ");
-            let found = self.root.pointer(&within);
-            return found.is_some_and(|found| found.is_object() || found.is_boolean())
-                || within.contains('%');
+        if within.is_empty() {
+            return true;
+        }
+        if let Some(pointer) = pointer(reference) {
+            let found = self.root.pointer(&pointer);
+            return found.is_some_and(|found| found.is_object() || found.is_boolean());
         }
         has_anchor(self.root, within)
     }

@@ -11,7 +11,7 @@ mod references;
 
 use serde_json::{Map, Value, json};
 
-pub use references::target;
+pub use references::{pointer, target};
 
 /// A schema that was broken, as it can be used.
 #[derive(Clone, Debug, PartialEq)]

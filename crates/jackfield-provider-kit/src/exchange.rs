@@ -154,7 +154,7 @@ async fn exchange<A: Adapter>(
             stream(&mut lines, &mut decoder, pieces).await?;
             decoder.finish().map_err(undecodable)?
         }
-        media_type => match form(media_type, &mut incoming).await? {
+        media_type @ (Some(_) | None) => match form(media_type, &mut incoming).await? {
             Form::Events => {
                 let mut events = Coming::Events(incoming.into_events());
                 stream(&mut events, &mut decoder, pieces).await?;

@@ -51,14 +51,17 @@ impl Names {
             Value::Array(items) => items.iter().for_each(|item| self.find(item)),
             Value::Object(fields) => {
                 for (key, field) in fields.iter().filter(|(key, _)| !is_data(key)) {
-                    match field {
-                        Value::Object(named) if BY_NAME.contains(&key.as_str()) => {
+                    match field
+                        .as_object()
+                        .filter(|_| BY_NAME.contains(&key.as_str()))
+                    {
+                        Some(named) => {
                             if key == "properties" {
                                 named.keys().for_each(|name| self.add(name));
                             }
                             named.values().for_each(|schema| self.find(schema));
                         }
-                        field => self.find(field),
+                        None => self.find(field),
                     }
                 }
             }
@@ -87,9 +90,10 @@ impl Names {
                                 rename_keys(named, &self.offered);
                             }
                             for value in named.values_mut() {
-                                match value {
-                                    Value::Array(names) => self.list(names),
-                                    schema => self.rename(schema),
+                                if let Value::Array(names) = value {
+                                    self.list(names);
+                                } else {
+                                    self.rename(value);
                                 }
                             }
                         }
@@ -111,7 +115,8 @@ impl Names {
 
     /// A reference to the schema of a property, by a JSON Pointer.
     fn refer(&self, reference: &mut String) {
-        let tokens = reference.strip_prefix('#').and_then(pointer::tokens);
+        let within = jackfield_domain::schema::pointer(reference);
+        let tokens = within.as_deref().and_then(pointer::tokens);
         let Some(tokens) = tokens.filter(|tokens| !tokens.is_empty()) else {
             return;
         };

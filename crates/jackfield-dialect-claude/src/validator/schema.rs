@@ -131,16 +131,11 @@ impl Found<'_> {
                 self.check(sound || key != "properties", &place, Rule::PropertyName);
                 self.property_names(schema, &place);
             }
-            match value {
-                Value::Array(list) => {
-                    for (n, schema) in list.iter().enumerate() {
-                        self.property_names(schema, &place.at(key).at(n));
-                    }
-                }
-                Value::Object(_) if named.is_none() && !DATA.contains(&key.as_str()) => {
-                    self.property_names(value, &place.at(key));
-                }
-                _ => {}
+            for (n, schema) in value.as_array().into_iter().flatten().enumerate() {
+                self.property_names(schema, &place.at(key).at(n));
+            }
+            if value.is_object() && named.is_none() && !DATA.contains(&key.as_str()) {
+                self.property_names(value, &place.at(key));
             }
         }
     }

@@ -15,6 +15,13 @@ pub fn target<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
     document.end(reference)
 }
 
+/// The JSON Pointer in the fragment of a reference, if there is one.
+#[must_use]
+pub fn pointer(reference: &str) -> Option<String> {
+    let (_, within) = reference.split_once('#')?;
+    decoded(within).filter(|within| within.starts_with('/'))
+}
+
 /// Takes out references that lead nowhere, and out of the document.
 pub(super) fn mend(schema: &mut Value, mending: &mut Mending<'_>) {
     if !refers(schema) {
@@ -85,13 +92,13 @@ impl<'s> Document<'s> {
                     .filter(|(key, _)| !DATA.contains(&key.as_str()))
                 {
                     let at = format!("{pointer}/{}", token(key));
-                    match field {
-                        Value::Object(named) if BY_NAME.contains(&key.as_str()) => {
+                    match field.as_object().filter(|_| is_by_name(key)) {
+                        Some(named) => {
                             for (name, schema) in named {
                                 self.name(schema, &format!("{at}/{}", token(name)));
                             }
                         }
-                        field => self.name(field, &at),
+                        None => self.name(field, &at),
                     }
                 }
             }
@@ -139,14 +146,13 @@ fn walk(value: &mut Value, is_root: bool, visit: &mut dyn FnMut(&mut Map<String,
         Value::Object(fields) => {
             visit(fields, is_root);
             for (key, field) in fields.iter_mut() {
-                match field {
-                    Value::Object(named) if BY_NAME.contains(&key.as_str()) => {
-                        named
-                            .values_mut()
-                            .for_each(|schema| walk(schema, false, visit));
-                    }
-                    field if !DATA.contains(&key.as_str()) => walk(field, false, visit),
-                    _ => {}
+                if let Value::Object(named) = field
+                    && is_by_name(key)
+                {
+                    let schemas = named.values_mut();
+                    schemas.for_each(|schema| walk(schema, false, visit));
+                } else if !DATA.contains(&key.as_str()) {
+                    walk(field, false, visit);
                 }
             }
         }
@@ -157,13 +163,21 @@ fn walk(value: &mut Value, is_root: bool, visit: &mut dyn FnMut(&mut Map<String,
 fn refers(value: &Value) -> bool {
     match value {
         Value::Array(items) => items.iter().any(refers),
-        Value::Object(fields) => fields.iter().any(|(key, field)| match field {
-            Value::String(_) => REFERENCES.contains(&key.as_str()),
-            Value::Object(named) if BY_NAME.contains(&key.as_str()) => named.values().any(refers),
-            field => !DATA.contains(&key.as_str()) && refers(field),
+        Value::Object(fields) => fields.iter().any(|(key, field)| {
+            if field.is_string() {
+                return REFERENCES.contains(&key.as_str());
+            }
+            match field.as_object().filter(|_| is_by_name(key)) {
+                Some(named) => named.values().any(refers),
+                None => !DATA.contains(&key.as_str()) && refers(field),
+            }
         }),
         Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => false,
     }
+}
+
+fn is_by_name(key: &str) -> bool {
+    BY_NAME.contains(&key)
 }
 
 /// A name as a part of a JSON Pointer (RFC 6901).

@@ -7,6 +7,7 @@
 
 mod approvers;
 mod background;
+mod broken_schemas;
 mod calling;
 mod claims;
 mod client_tools;

@@ -144,14 +144,14 @@ impl Outward<'_> {
                     self.note_document(&path.to_string(), document);
                     return Some(part);
                 }
-                shown => (shown, in_words::source("document", &document.source)),
+                shown @ (Some(_) | None) => (shown, in_words::source("document", &document.source)),
             },
             OutcomePart::Image(image) => match self.picture(image) {
                 Some(part) if self.profile.output_media => {
                     self.note_detail(&path.to_string(), image);
                     return Some(part);
                 }
-                shown => (shown, in_words::source("image", &image.source)),
+                shown @ (Some(_) | None) => (shown, in_words::source("image", &image.source)),
             },
         };
         match shown {
