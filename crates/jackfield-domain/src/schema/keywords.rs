@@ -198,7 +198,9 @@ impl Mending<'_> {
         }
         for schema in fields.values_mut() {
             if key == "dependencies" && schema.is_array() {
-                self.changed |= matches!(names(schema), Fate::Becomes(_));
+                if let Fate::Becomes(mended) = names(schema) {
+                    self.replace(schema, mended);
+                }
             } else {
                 self.schema(schema);
             }
