@@ -40,6 +40,7 @@ mod gateway_hostile;
 mod gateway_lost;
 mod gateway_matrix;
 mod gateway_sessions;
+mod gateway_starting;
 mod gateway_stopped;
 mod gateway_tools;
 mod harness;

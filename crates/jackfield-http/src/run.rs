@@ -13,7 +13,7 @@ use jackfield_engine::{
     Driven, Engine, EngineError, Keeper, KeeperOptions, Kept, Pruner, Retention,
 };
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinSet;
 
 use crate::failures::chain;
@@ -87,13 +87,13 @@ impl Running {
         }
         raise_open_files();
         let prepared = registry.clone().discreet().prepare(&config, environment)?;
-        let listener = TcpListener::bind(bind).await;
         let cannot = |source| RunError::CannotListen {
             address: bind,
             source,
         };
-        let listener = listener.map_err(cannot)?;
-        let address = listener.local_addr().map_err(cannot)?;
+        // The address is taken, and nobody is let in before the journal is open.
+        let socket = taken(bind).map_err(cannot)?;
+        let address = socket.local_addr().map_err(cannot)?;
         let opening = config.clone();
         let journal = tokio::task::spawn_blocking(move || opening.open_journal()).await??;
         let Condition {
@@ -126,6 +126,7 @@ impl Running {
         };
         let gateway = Gateway::new(assembled, config, environment)?;
         let pruner = (!retention.is_everything()).then(|| gateway.engine().retain(retention));
+        let listener = socket.listen(BACKLOG).map_err(cannot)?;
         let keepers = [true, false].map(|is_kept| keep(&gateway, gateway.engine_of(is_kept)));
         Ok(Self {
             address,
@@ -165,6 +166,20 @@ impl Running {
         let _late = tokio::time::timeout(FAREWELL, journal.close()).await;
         tracing::info!("ended");
     }
+}
+
+/// A socket that has this address, and refuses whoever connects.
+fn taken(address: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if address.is_ipv4() {
+        TcpSocket::new_v4()?
+    } else {
+        TcpSocket::new_v6()?
+    };
+    // A gateway that is started again has its address at once; elsewhere than on Unix that means more.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    Ok(socket)
 }
 
 /// Lets the process have as many files open as it may, within reason: each client is one, and so is what is
@@ -231,6 +246,9 @@ const MOST_OPEN: u64 = 65_536;
 
 /// How long the journal's file is looked at before anybody is let in, at most.
 const LONGEST_LOOK: Duration = Duration::from_secs(1);
+/// How many connections may wait to be taken in.
+const BACKLOG: u32 = 1024;
+
 /// How long the end waits for servers, and for the journal.
 const FAREWELL: Duration = Duration::from_secs(1);
 
