@@ -7,7 +7,7 @@ use std::time::Duration;
 use jackfield_engine::Retention;
 use jackfield_ports::journal::Journal;
 use jackfield_store_memory::MemoryJournal;
-use jackfield_store_sqlite::{OpenError, Options, SqliteJournal};
+use jackfield_store_sqlite::{OpenError, Options, ReadOnlyJournal, SqliteJournal};
 use thiserror::Error;
 
 use crate::config::Config;
@@ -47,8 +47,19 @@ pub struct OpenJournal {
     pub file: Option<Arc<SqliteJournal>>,
     /// The journal.
     pub journal: Arc<dyn Journal>,
+    /// The file, where it cannot be written and is only read, and why.
+    pub read_only: Option<ReadOnly>,
     /// Why it is in memory although nobody wanted that, and what to do about it.
     pub unkept: Option<Unkept>,
+}
+
+/// A file that is only read.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ReadOnly {
+    /// The causes of each other, the first one before all.
+    pub causes: Vec<String>,
+    file: Arc<ReadOnlyJournal>,
 }
 
 /// Why nothing is kept.
@@ -77,6 +88,9 @@ impl JournalError {
     /// What to do about it, besides what it says itself.
     #[must_use]
     pub fn help(&self) -> String {
+        if matches!(self.source, OpenError::ReadOnly { .. }) {
+            return WRITABLE.to_owned();
+        }
         let another = if matches!(self.source, OpenError::Io { .. }) {
             "a file that can be written"
         } else {
@@ -148,6 +162,28 @@ impl Config {
     ///
     /// [`JournalError`] if a file was named and cannot be opened.
     pub fn open_journal(&self) -> Result<OpenJournal, JournalError> {
+        self.open(|source| Err(source))
+    }
+
+    /// The same for who only reads: a file that cannot be written is opened to be read.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if a file was named and cannot be opened.
+    pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalError> {
+        self.open(|source| match &source {
+            OpenError::ReadOnly { path, .. } => {
+                let file = Arc::new(ReadOnlyJournal::open(path)?);
+                Ok(OpenJournal::read_only(file, chain(&source)))
+            }
+            _ => Err(source),
+        })
+    }
+
+    fn open(
+        &self,
+        otherwise: impl FnOnce(OpenError) -> Result<OpenJournal, OpenError>,
+    ) -> Result<OpenJournal, JournalError> {
         if self.journal.kind == JournalKind::Memory {
             return Ok(OpenJournal::in_memory());
         }
@@ -156,8 +192,9 @@ impl Config {
         };
         let mut options = Options::default();
         options.most_bytes = self.journal.max_size;
-        match SqliteJournal::open(path, options) {
-            Ok(journal) => Ok(OpenJournal::of_file(journal)),
+        let opened = SqliteJournal::open(path, options).map(OpenJournal::of_file);
+        match opened.or_else(otherwise) {
+            Ok(journal) => Ok(journal),
             Err(source) => match &self.journal.path {
                 Some((_, place)) => {
                     let place = place.clone();
@@ -172,9 +209,11 @@ impl Config {
     /// keep nothing in silence.
     fn without(source: OpenError) -> Result<OpenJournal, JournalError> {
         match source {
-            OpenError::Io { .. } | OpenError::NotAFile { .. } | OpenError::Store { .. } => {
-                Ok(OpenJournal::unkept(chain(&source)))
-            }
+            OpenError::Io { .. }
+            | OpenError::NotAFile { .. }
+            | OpenError::NotRead { .. }
+            | OpenError::ReadOnly { .. }
+            | OpenError::Store { .. } => Ok(OpenJournal::unkept(chain(&source))),
             OpenError::Damaged { .. }
             | OpenError::InUse { .. }
             | OpenError::Newer { .. }
@@ -194,6 +233,7 @@ impl OpenJournal {
         Self {
             file: None,
             journal: Arc::new(MemoryJournal::default()),
+            read_only: None,
             unkept: None,
         }
     }
@@ -221,6 +261,16 @@ impl OpenJournal {
         Self {
             file: Some(file),
             journal,
+            read_only: None,
+            unkept: None,
+        }
+    }
+
+    fn read_only(file: Arc<ReadOnlyJournal>, causes: Vec<String>) -> Self {
+        Self {
+            file: None,
+            journal: Arc::<ReadOnlyJournal>::clone(&file),
+            read_only: Some(ReadOnly { causes, file }),
             unkept: None,
         }
     }
@@ -230,6 +280,9 @@ impl OpenJournal {
         if let Some(file) = &self.file {
             file.close().await;
         }
+        if let Some(read_only) = &self.read_only {
+            read_only.file.close();
+        }
     }
 }
 
@@ -237,6 +290,7 @@ impl std::fmt::Debug for OpenJournal {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("OpenJournal")
             .field("file", &self.file)
+            .field("read_only", &self.read_only)
             .field("unkept", &self.unkept)
             .finish_non_exhaustive()
     }
@@ -253,6 +307,10 @@ const FILE_NAME: &str = "jackfield.db";
 
 /// Why there is no file.
 const NO_FOLDER: &str = "the user has no folder for data";
+
+/// What to do about a file that cannot be written.
+const WRITABLE: &str = "give yourself the right to write to the file and to its folder, or copy both it and what \
+                        stands beside it to a folder that can be written, and name the copy with `--db FILE`";
 
 /// What to do where nothing is kept.
 const HELP: &str = "name a file that can be written with `--db FILE` or JACKFIELD_DB, or say \

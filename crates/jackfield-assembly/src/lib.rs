@@ -47,7 +47,7 @@ pub use self::config::{Config, KeySource, Network, ProviderConfig};
 pub use self::explain::Explained;
 pub use self::file::keys;
 pub use self::init::{FoundHere, LocalServer};
-pub use self::journal::{JournalConfig, JournalError, JournalKind, OpenJournal, Unkept};
+pub use self::journal::{JournalConfig, JournalError, JournalKind, OpenJournal, ReadOnly, Unkept};
 pub use self::load::{Flags, load};
 pub use self::looked::{FileState, LookedFor, looked_for};
 pub use self::near::did_you_mean;

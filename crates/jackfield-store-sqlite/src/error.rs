@@ -1,5 +1,6 @@
 //! What can be wrong with the file, in words that a person can act on.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -65,6 +66,24 @@ pub enum OpenError {
         /// The file.
         path: PathBuf,
     },
+    /// The file cannot be written either, and reading it takes that.
+    #[error("{} cannot be read: {why}", path.display())]
+    NotRead {
+        /// The file.
+        path: PathBuf,
+        /// Why, in words, and what to do.
+        why: Arc<str>,
+    },
+    /// The file is there, and it or its folder cannot be written. It may be read:
+    /// [`ReadOnlyJournal`](crate::ReadOnlyJournal).
+    #[error("{} can only be read", path.display())]
+    ReadOnly {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: BoxError,
+    },
     /// SQLite says no.
     #[error("{} cannot be used", path.display())]
     Store {
@@ -78,6 +97,13 @@ pub enum OpenError {
 
 impl OpenError {
     pub(crate) fn io(path: &Path, source: std::io::Error) -> Self {
+        let no_right = matches!(
+            source.kind(),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+        );
+        if no_right && path.is_file() {
+            return Self::read_only(path, source);
+        }
         Self::Io {
             path: path.to_owned(),
             source,
@@ -85,16 +111,23 @@ impl OpenError {
     }
 
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
-        let path = path.to_owned();
         match Fault::of(error) {
             fault @ Fault::Corrupt(_) => Self::Damaged {
-                path,
+                path: path.to_owned(),
                 source: fault.into(),
             },
+            fault @ Fault::ReadOnly(_) if path.is_file() => Self::read_only(path, fault),
             fault => Self::Store {
-                path,
+                path: path.to_owned(),
                 source: fault.into(),
             },
+        }
+    }
+
+    pub(crate) fn read_only(path: &Path, why: impl Into<BoxError>) -> Self {
+        Self::ReadOnly {
+            path: path.to_owned(),
+            source: why.into(),
         }
     }
 }

@@ -1,6 +1,6 @@
 //! The journal.
 
-mod errors;
+pub(crate) mod errors;
 
 use std::fmt;
 use std::io;
@@ -42,6 +42,7 @@ use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
 use crate::restored::{self, Marked, Restored};
 use crate::rows::{self, SessionRow};
+use crate::schema;
 use crate::witness::Witness;
 use crate::writer::{Company, Writer};
 
@@ -98,7 +99,7 @@ impl SqliteJournal {
             _form: form,
             holds: Holds::of(&path),
             owned: Sessions::default(),
-            readers: Readers::new(path.clone()),
+            readers: Readers::new(path.clone(), schema::to_read),
             recent: Arc::new(Recent::new(options.recent_bytes)),
             path,
             us: Mutex::new(Some(us)),

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::Connection;
 
-use crate::error::OpenError;
+use crate::error::{Fault, OpenError};
 use crate::forms::FORM;
 use crate::owners::{FormLock, Located, make_folder, private};
 use crate::restored;
@@ -56,6 +56,12 @@ pub(crate) fn open(path: &Path) -> Result<Opened, OpenError> {
     let form = FormLock::open(&path).map_err(io)?;
     let connection = schema::connect(&path, true);
     let mut connection = connection.map_err(|error| OpenError::store(&path, &error))?;
+    let is_read_only = connection.is_readonly("main");
+    if is_read_only.map_err(|error| OpenError::store(&path, &error))? {
+        // SQLite opens it like that where it may not be written, and says so at the first write.
+        let fault = Fault::ReadOnly("SQLite could open it only to read".into());
+        return Err(OpenError::read_only(&path, fault));
+    }
     ready(&path, &mut connection, &form)?;
     let witness = Witness::of(&path);
     if found.is_none() {

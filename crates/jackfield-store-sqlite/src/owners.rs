@@ -15,7 +15,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// One process's life with the file, as others see it.
 pub(crate) struct Incarnation {
     folder: PathBuf,
-    _lock: File,
+    /// None who only looks at the lives of others.
+    lock: Option<File>,
     name: String,
 }
 
@@ -38,10 +39,19 @@ impl Incarnation {
             if locked && is_there(&path, &file) {
                 return Ok(Self {
                     folder,
-                    _lock: file,
+                    lock: Some(file),
                     name,
                 });
             }
+        }
+    }
+
+    /// Looks at the lives of others, and owns nothing.
+    pub(crate) fn observer(database: &Path) -> Self {
+        Self {
+            folder: beside(database, "-owners"),
+            lock: None,
+            name: String::new(),
         }
     }
 
@@ -58,7 +68,9 @@ impl Incarnation {
 
 impl Drop for Incarnation {
     fn drop(&mut self) {
-        let _gone = std::fs::remove_file(self.folder.join(&self.name));
+        if self.lock.is_some() {
+            let _gone = std::fs::remove_file(self.folder.join(&self.name));
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Connections that read, beside the one that writes.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -10,18 +10,23 @@ use tokio::sync::Semaphore;
 use crate::error::Fault;
 use crate::schema;
 
+/// How a connection is opened.
+pub(crate) type Open = fn(&Path) -> rusqlite::Result<Connection>;
+
 /// A few connections, opened when they are needed.
 pub(crate) struct Readers {
     at_once: Arc<Semaphore>,
     idle: Mutex<Vec<Connection>>,
+    open: Open,
     path: PathBuf,
 }
 
 impl Readers {
-    pub(crate) fn new(path: PathBuf) -> Arc<Self> {
+    pub(crate) fn new(path: PathBuf, open: Open) -> Arc<Self> {
         Arc::new(Self {
             at_once: Arc::new(Semaphore::new(AT_ONCE)),
             idle: Mutex::default(),
+            open,
             path,
         })
     }
@@ -41,7 +46,7 @@ impl Readers {
                 Some(connection) => connection
                     .busy_timeout(schema::PATIENCE)
                     .map(|()| connection),
-                None => schema::connect(&us.path, false),
+                None => (us.open)(&us.path),
             };
             us.in_snapshot(connection.map_err(|error| Fault::of(&error))?, read)
         });

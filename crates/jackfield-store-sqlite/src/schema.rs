@@ -22,13 +22,7 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection> {
     // Readers of a write-ahead log write to its index, too.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags)?;
-    connection.busy_timeout(PATIENCE)?;
-    connection.set_prepared_statement_cache_capacity(64);
-    // A statement is planned once, and not anew whenever other values are bound to it.
-    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
-    connection.pragma_update(None, "trusted_schema", false)?;
-    connection.pragma_update(None, "foreign_keys", true)?;
+    let connection = set_up(Connection::open_with_flags(path, flags)?)?;
     if writes {
         // A commit is answered when the log has been synced, on macOS by the one call that means it.
         connection.pragma_update(None, "synchronous", "full")?;
@@ -41,6 +35,46 @@ pub(crate) fn connect(path: &Path, writes: bool) -> rusqlite::Result<Connection>
     } else {
         connection.pragma_update(None, "query_only", true)?;
     }
+    Ok(connection)
+}
+
+/// Opens a file that is written elsewhere in this process, to read it.
+pub(crate) fn to_read(path: &Path) -> rusqlite::Result<Connection> {
+    connect(path, false)
+}
+
+/// Opens a file that cannot be written. SQLite needs, or makes, an index of its log beside it.
+pub(crate) fn read_only(path: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    set_up(Connection::open_with_flags(path, flags)?)
+}
+
+/// Opens a file that cannot be written, without a log and where nothing can be made beside it: as one that
+/// nobody changes while it is open.
+pub(crate) fn immutable(path: &Path) -> rusqlite::Result<Connection> {
+    let mut uri = "file:".to_owned();
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(char::from(*byte));
+            }
+            _ => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri.push_str("?mode=ro&immutable=1");
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    set_up(Connection::open_with_flags(uri, flags)?)
+}
+
+fn set_up(connection: Connection) -> rusqlite::Result<Connection> {
+    connection.busy_timeout(PATIENCE)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    // A statement is planned once, and not anew whenever other values are bound to it.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_ENABLE_QPSG, true)?;
+    connection.pragma_update(None, "trusted_schema", false)?;
+    connection.pragma_update(None, "foreign_keys", true)?;
     Ok(connection)
 }
 

@@ -28,7 +28,11 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fau
     | Approvals::Show { source, .. }) = &approvals;
     // Before anything is opened: what was typed is wrong wherever it goes.
     let answer = answer(&approvals)?;
-    let kept = kept::open(&ask::flags_of(source)).await?;
+    let access = match &approvals {
+        Approvals::Allow { .. } | Approvals::Deny { .. } => kept::Access::Write,
+        Approvals::List { .. } | Approvals::Show { .. } => kept::Access::Read,
+    };
+    let kept = kept::open(&ask::flags_of(source), access).await?;
     let done = perform(&approvals, answer, &kept.engine).await;
     kept.close().await;
     done

@@ -23,6 +23,14 @@ pub(crate) fn begin(config: &Config) -> Opening {
     Opening(tokio::task::spawn_blocking(move || config.open_journal()))
 }
 
+/// The same for who only reads: the file need not be writable.
+fn begin_to_read(config: &Config) -> Opening {
+    let config = config.clone();
+    Opening(tokio::task::spawn_blocking(move || {
+        config.open_journal_to_read()
+    }))
+}
+
 impl Opening {
     /// The journal. Says so where nothing can be kept.
     ///
@@ -66,6 +74,15 @@ impl Opening {
     }
 }
 
+/// What a command does with the journal.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Access {
+    /// It reads what is there: a file that cannot be written will do.
+    Read,
+    /// It changes what is there.
+    Write,
+}
+
 /// The journal of a command that has nothing to do with models and tools, and an engine that has none.
 pub(crate) struct Kept {
     pub(crate) engine: Engine,
@@ -90,16 +107,24 @@ pub(crate) fn be_there(config: &Config) -> Result<(), Fault> {
     Err(fault.with_help(NOT_THERE))
 }
 
-/// Opens the journal for a command that looks at what is kept: no provider, no key and no server is needed.
+/// Opens the journal for a command that has to do with what is kept: no provider, no key and no server is
+/// needed. Says so where the file can only be read.
 ///
 /// # Errors
 ///
 /// A [`Fault`] if the configuration is wrong, or there is no file to look at.
-pub(crate) async fn open(flags: &Flags) -> Result<Kept, Fault> {
+pub(crate) async fn open(flags: &Flags, access: Access) -> Result<Kept, Fault> {
     let (config, _) = ask::configured(flags)?;
     be_there(&config)?;
-    let journal = begin(&config).unsaid().await?;
-    if journal.file.is_none() {
+    let opening = match access {
+        Access::Read => begin_to_read(&config),
+        Access::Write => begin(&config),
+    };
+    let journal = opening.unsaid().await?;
+    if let Some(read_only) = &journal.read_only {
+        let causes = read_only.causes.join(": ");
+        render::remark(&format!("note: {causes}"));
+    } else if journal.file.is_none() {
         let mut fault = Fault::new(Exit::Configuration, "no sessions are kept");
         match &journal.unkept {
             Some(unkept) => {

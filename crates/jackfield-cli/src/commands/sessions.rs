@@ -17,6 +17,7 @@ use jackfield_engine::SessionQuery;
 
 use crate::args::Sessions;
 use crate::args::sessions::Resume;
+use crate::commands::kept::Access;
 use crate::commands::{ask, kept, printed};
 use crate::exit::Exit;
 use crate::fault::Fault;
@@ -42,7 +43,18 @@ pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault>
         Sessions::Export(export) => &export.source,
         Sessions::Watch(watch) => &watch.source,
     };
-    let kept = kept::open(&ask::flags_of(source)).await?;
+    let access = match &sessions {
+        Sessions::Delete { .. }
+        | Sessions::Fork { .. }
+        | Sessions::Prune { dry_run: false, .. }
+        | Sessions::Resume(_) => Access::Write,
+        Sessions::Export(_)
+        | Sessions::List { .. }
+        | Sessions::Prune { dry_run: true, .. }
+        | Sessions::Show { .. }
+        | Sessions::Watch(_) => Access::Read,
+    };
+    let kept = kept::open(&ask::flags_of(source), access).await?;
     let done = perform(sessions, &kept).await;
     kept.close().await;
     done

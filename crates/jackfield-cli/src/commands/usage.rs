@@ -29,7 +29,7 @@ pub async fn run(usage: Usage, _registry: &Registry) -> Result<Exit, Fault> {
         return printed::ended(shown, Exit::Answered);
     }
     let from = usage.since.as_deref().map(since::since).transpose()?;
-    let kept = kept::open(&flags).await?;
+    let kept = kept::open(&flags, kept::Access::Read).await?;
     let gathered = gather(&usage, from, &kept).await;
     kept.close().await;
     let shown = show::lines(out, &gathered?, usage.json);

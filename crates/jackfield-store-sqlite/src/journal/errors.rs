@@ -8,20 +8,20 @@ use crate::commit::NotHad;
 use crate::error::FileFault;
 
 /// What is kept of it in the file is damaged.
-pub(super) fn damaged(session: &SessionId, fault: FileFault) -> JournalError {
+pub(crate) fn damaged(session: &SessionId, fault: FileFault) -> JournalError {
     JournalError::Corrupt {
         session: session.clone(),
         source: fault.into(),
     }
 }
 
-pub(super) fn unknown(session: &SessionId) -> JournalError {
+pub(crate) fn unknown(session: &SessionId) -> JournalError {
     JournalError::UnknownSession {
         session: session.clone(),
     }
 }
 
-pub(super) fn unreadable(session: &SessionId, error: DecodeError) -> JournalError {
+pub(crate) fn unreadable(session: &SessionId, error: DecodeError) -> JournalError {
     let (session, newer) = (session.clone(), error.is_newer());
     let source = error.into();
     if newer {
@@ -31,7 +31,7 @@ pub(super) fn unreadable(session: &SessionId, error: DecodeError) -> JournalErro
     }
 }
 
-pub(super) fn not_had(session: &SessionId, why: NotHad) -> JournalError {
+pub(crate) fn not_had(session: &SessionId, why: NotHad) -> JournalError {
     match why {
         NotHad::Held => JournalError::Held {
             session: session.clone(),

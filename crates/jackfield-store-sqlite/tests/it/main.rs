@@ -18,5 +18,6 @@ mod older;
 mod other_process;
 mod parts;
 mod processes;
+mod reading;
 mod recent;
 mod writing;

@@ -1,0 +1,308 @@
+//! A journal in a file that cannot be written: everything in it can be read, and nothing is changed.
+//!
+//! SQLite reads a file with a write-ahead log by way of an index beside it, `-shm`, which it has to make. Where
+//! it can make none, as on a file system that is mounted read-only, there are two cases:
+//!
+//! - **There is no log, or it is empty.** Then the file alone is the whole journal, and it is opened as one that
+//!   nobody changes (`immutable=1`). SQLite takes no locks then, and does not notice a writer. Who could write
+//!   to the file by another path would make reads wrong or fail; nothing would be damaged by that.
+//! - **There is a log.** Its last commits are missing in the file, so the file alone is an older state. That is
+//!   an error, which says what to do.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::fact::Envelope;
+use jackfield_domain::ids::{DeliveryId, SessionId};
+use jackfield_domain::time::WallTime;
+use jackfield_domain::wait::{Delivery, DeliveryBody};
+use jackfield_ports::journal::marks::{Found, Mark};
+use jackfield_ports::journal::sessions::{self, Due, SessionQuery, WaitQuery};
+use jackfield_ports::journal::waits::WaitRow;
+use jackfield_ports::journal::{
+    Append, Appended, Delivered, Epoch, Journal, JournalError, Loaded, Refusal,
+};
+use rusqlite::Connection;
+
+use crate::derived;
+use crate::error::{Fault, OpenError};
+use crate::forms::FORM;
+use crate::holds::Holds;
+use crate::journal::errors::{damaged, unknown, unreadable};
+use crate::listing;
+use crate::marks;
+use crate::owners::Incarnation;
+use crate::readers::{Open, Readers};
+use crate::recent::Recent;
+use crate::records::{deliveries, steps};
+use crate::restored::Marked;
+use crate::rows::{self, SessionRow};
+use crate::schema;
+
+/// Reads the sessions of a file that cannot be written. What would write is refused.
+pub struct ReadOnlyJournal {
+    path: PathBuf,
+    readers: Arc<Readers>,
+    recent: Arc<Recent>,
+    us: Arc<Incarnation>,
+}
+
+impl ReadOnlyJournal {
+    /// Opens a file that is there. Nothing in it or beside it is changed, but for the index that SQLite may
+    /// make beside it where it can.
+    ///
+    /// # Errors
+    ///
+    /// [`OpenError`], which says what to do.
+    pub fn open(path: impl Into<PathBuf>) -> Result<Self, OpenError> {
+        let path: PathBuf = path.into();
+        let path = path
+            .canonicalize()
+            .map_err(|error| OpenError::io(&path, error))?;
+        let open: Open = match look(&path, schema::read_only) {
+            Ok(()) => schema::read_only,
+            Err(NotRead::Store(Fault::ReadOnly(_))) if !has_log(&path) => {
+                look(&path, schema::immutable).map_err(|not| not.of(&path))?;
+                schema::immutable
+            }
+            Err(NotRead::Store(Fault::ReadOnly(_))) => {
+                return Err(OpenError::NotRead {
+                    path,
+                    why: "the write-ahead log beside it cannot be used where nothing can be written: copy \
+                          both files to a folder that can be written, and name the copy"
+                        .into(),
+                });
+            }
+            Err(not) => return Err(not.of(&path)),
+        };
+        Ok(Self {
+            readers: Readers::new(path.clone(), open),
+            recent: Arc::new(Recent::new(0)),
+            us: Arc::new(Incarnation::observer(&path)),
+            path,
+        })
+    }
+
+    /// Lets go of the file. Afterwards everything else fails.
+    pub fn close(&self) {
+        self.readers.close();
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        read: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let reading = self.readers.read(read);
+        reading.await.map_err(|fault| self.unreachable(fault))
+    }
+
+    /// Reads what there is of a session.
+    async fn read_of<T: Send + 'static>(
+        &self,
+        session: &SessionId,
+        read: impl Fn(&Connection, &SessionRow) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Result<T, JournalError> {
+        let id = session.clone();
+        let reading = self.readers.read(move |connection| {
+            let row = rows::session(connection, &id)?;
+            row.map(|row| read(connection, &row)).transpose()
+        });
+        match reading.await {
+            Ok(found) => found.ok_or_else(|| unknown(session)),
+            Err(fault) if fault.is_damage() => Err(damaged(session, fault.at(&self.path))),
+            Err(fault) => Err(self.unreachable(fault)),
+        }
+    }
+
+    fn unreachable(&self, fault: Fault) -> JournalError {
+        JournalError::Unreachable {
+            source: fault.at(&self.path).into(),
+        }
+    }
+
+    /// Why nothing is written.
+    fn refused(&self) -> JournalError {
+        self.unreachable(Fault::ReadOnly(OPENED_TO_READ.into()))
+    }
+}
+
+impl fmt::Debug for ReadOnlyJournal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReadOnlyJournal").finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Journal for ReadOnlyJournal {
+    async fn own(&self, _: &SessionId) -> Result<Epoch, JournalError> {
+        Err(self.refused())
+    }
+
+    async fn release(&self, _: &SessionId, _: Epoch) -> Result<(), JournalError> {
+        Err(self.refused())
+    }
+
+    async fn exists(&self, session: &SessionId) -> Result<bool, JournalError> {
+        let id = session.clone();
+        self.read(move |connection| Ok(rows::session(connection, &id)?.is_some()))
+            .await
+    }
+
+    async fn load(&self, session: &SessionId) -> Result<Loaded, JournalError> {
+        let (id, recent) = (session.clone(), Arc::clone(&self.recent));
+        let read = self.read_of(session, move |connection, row| {
+            if let Some(newer) = derived::newer(row) {
+                return Ok(Err(newer));
+            }
+            recent.load(connection, &id, row)
+        });
+        let mut loaded = read.await?.map_err(|error| unreadable(session, error))?;
+        let marked = Marked::read(&self.path);
+        loaded.restored = marked.holds(session, loaded.steps.len() as u64);
+        Ok(loaded)
+    }
+
+    async fn append(&self, _: &Append) -> Appended {
+        let why = Fault::ReadOnly(OPENED_TO_READ.into()).at(&self.path);
+        Appended::Refused(Refusal::Unwritable {
+            why: why.to_string().into(),
+        })
+    }
+
+    async fn deliver(
+        &self,
+        _: &SessionId,
+        _: DeliveryId,
+        _: Arc<str>,
+        _: DeliveryBody,
+    ) -> Result<Delivered, JournalError> {
+        Err(self.refused())
+    }
+
+    async fn inbox(&self, session: &SessionId, from: u64) -> Result<Vec<Delivery>, JournalError> {
+        loop {
+            let read = self.read_of(session, move |connection, row| {
+                deliveries(connection, row, from)
+            });
+            let deliveries = read.await?.map_err(|error| unreadable(session, error))?;
+            if !deliveries.is_empty() {
+                return Ok(deliveries);
+            }
+            tokio::time::sleep(LOOKS_AGAIN).await;
+        }
+    }
+
+    async fn follow(&self, session: &SessionId, from: u64) -> Result<Vec<Envelope>, JournalError> {
+        loop {
+            let read = self.read_of(session, move |connection, row| match derived::newer(row) {
+                Some(newer) => Ok(Err(newer)),
+                None => steps(connection, row, from),
+            });
+            let steps = read.await?.map_err(|error| unreadable(session, error))?;
+            if !steps.is_empty() {
+                return Ok(steps);
+            }
+            tokio::time::sleep(LOOKS_AGAIN).await;
+        }
+    }
+
+    async fn sessions(
+        &self,
+        query: &SessionQuery,
+    ) -> Result<Vec<sessions::SessionRow>, JournalError> {
+        let (us, query, path) = (Arc::clone(&self.us), query.clone(), self.path.clone());
+        self.read(move |connection| {
+            let (holds, marked) = (Holds::of(&path), Marked::read(&path));
+            listing::sessions(connection, &query, &us, &holds, &marked)
+        })
+        .await
+    }
+
+    async fn delete(&self, _: &SessionId) -> Result<(), JournalError> {
+        Err(self.refused())
+    }
+
+    async fn mark_restored(&self, _: &SessionId) -> Result<(), JournalError> {
+        Err(self.refused())
+    }
+
+    async fn due(&self, now: WallTime, most: usize) -> Result<Due, JournalError> {
+        let (us, path) = (Arc::clone(&self.us), self.path.clone());
+        self.read(move |connection| listing::due(connection, now, most, &us, &Marked::read(&path)))
+            .await
+    }
+
+    async fn open_waits(
+        &self,
+        query: &WaitQuery,
+    ) -> Result<Vec<(SessionId, WaitRow)>, JournalError> {
+        let query = query.clone();
+        self.read(move |connection| listing::open_waits(connection, &query))
+            .await
+    }
+
+    async fn find(
+        &self,
+        principal: &str,
+        marks: &[Mark],
+        most: usize,
+    ) -> Result<Vec<Found>, JournalError> {
+        let (principal, marks) = (principal.to_owned(), marks.to_vec());
+        self.read(move |connection| marks::find(connection, &principal, &marks, most))
+            .await
+    }
+}
+
+/// Why a file was not opened to be read.
+enum NotRead {
+    Form(schema::Found),
+    Store(Fault),
+}
+
+impl NotRead {
+    fn of(self, path: &Path) -> OpenError {
+        let path = path.to_owned();
+        let why = match self {
+            Self::Form(schema::Found::Newer(found)) => {
+                let known = FORM;
+                return OpenError::Newer { found, known, path };
+            }
+            Self::Form(schema::Found::Older(_)) => {
+                "it has to be brought up to date first: copy it to a folder that can be written, and name \
+                 the copy"
+                    .into()
+            }
+            Self::Form(schema::Found::NotOurs | schema::Found::Ready) => {
+                return OpenError::NotOurs { path };
+            }
+            Self::Store(Fault::ReadOnly(why)) => why,
+            Self::Store(fault) => fault.to_string().into(),
+        };
+        OpenError::NotRead { path, why }
+    }
+}
+
+/// Opens the file in this way and looks at what it is.
+fn look(path: &Path, open: Open) -> Result<(), NotRead> {
+    let found = open(path).and_then(|connection| schema::look(&connection));
+    match found {
+        Ok(schema::Found::Ready) => Ok(()),
+        Ok(form) => Err(NotRead::Form(form)),
+        Err(error) => Err(NotRead::Store(Fault::of(&error))),
+    }
+}
+
+/// Whether there is a write-ahead log with something in it beside the file.
+fn has_log(path: &Path) -> bool {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-wal");
+    std::fs::metadata(PathBuf::from(name)).is_ok_and(|log| log.len() > 0)
+}
+
+/// Why nothing is written to a journal that was opened in this way.
+const OPENED_TO_READ: &str = "it was opened to be read";
+/// How soon a file is looked at again that another process may write to.
+const LOOKS_AGAIN: Duration = Duration::from_millis(200);
