@@ -32,6 +32,8 @@ mod parked;
 mod random;
 mod recovering;
 mod served;
+#[cfg(target_os = "linux")]
+mod small_disks;
 mod started;
 mod table;
 mod world;

@@ -55,7 +55,7 @@ pub(crate) enum Verb {
     Soak(Soak),
     /// Kill the real program wherever it may be, and look at what is left; look at the journal's system calls.
     #[command(
-        after_help = "On Linux it needs strace, which it installs with apt-get if it is missing.\n\nExample:\n  cargo xtask survival"
+        after_help = "On Linux it needs strace, which it installs with apt-get if it is missing, and mounts small disks in memory: as root, or where a user may have namespaces.\n\nExample:\n  cargo xtask survival"
     )]
     Survival,
     /// Build and run every test and doctest of the workspace; needs nothing but Rust.

@@ -53,7 +53,11 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
     };
     if let Some(unkept) = &opened.unkept {
         let says = format!("what is said is not kept: {}", unkept.causes.join(": "));
-        let check = Check::warning(Area::Sessions, says, unkept.help);
+        let check = if is_there {
+            Check::failed(Area::Sessions, says, unkept.help)
+        } else {
+            Check::warning(Area::Sessions, says, unkept.help)
+        };
         return vec![check.see(Page::Sessions)];
     }
     let engine = Engine::builder(Arc::clone(&opened.journal)).build();
@@ -63,11 +67,31 @@ pub(super) async fn all(config: &Config) -> Vec<Check> {
         Ok(rows) => looked(&shown, &rows),
         Err(fault) => vec![failed(&fault)],
     };
+    checks.extend(written(&engine, &file).await);
     checks.extend(private(&file));
     checks.extend(restored(&opened).await);
     checks.extend(sound(&opened, &shown).await);
     kept::close(&opened).await;
     checks
+}
+
+/// Writes to the journal, and beside it as much as a few turns take, syncs that and removes it: that a file is
+/// there and can be read says nothing of whether there is room.
+async fn written(engine: &Engine, file: &Path) -> Option<Check> {
+    let (folder, shown) = (file.parent()?.to_owned(), file.display());
+    if let Err(error) = engine.check_writable().await {
+        let mut fault = Fault::from(error);
+        fault.messages = vec![format!("nothing can be written to {shown}")];
+        fault.help = vec![NO_ROOM.to_owned()];
+        return Some(failed(&fault));
+    }
+    let room = tokio::task::spawn_blocking(move || places::has_room(&folder, ROOM)).await;
+    let error = room.ok()?.err()?;
+    let says = format!(
+        "there is no room for {} beside {shown}: {error}",
+        size(ROOM)
+    );
+    Some(Check::failed(Area::Sessions, says, NO_ROOM).see(Page::Sessions))
 }
 
 /// Warns of a file that others may read. One that is made here is for nobody else; one that was copied
@@ -208,6 +232,13 @@ fn failed(fault: &Fault) -> Check {
     let check = Check::failed(Area::Sessions, says.join(": "), fault.help.join("; "));
     check.see(Page::Sessions)
 }
+
+/// What to do where nothing can be written.
+const NO_ROOM: &str = "make room on the disk that the file is on, or raise `journal.max_size` where that is reached; \
+                       `jackfield sessions prune` deletes old sessions, and `--db FILE` names a file on another disk";
+
+/// How many bytes there has to be room for.
+const ROOM: u64 = 1024 * 1024;
 
 /// How long the file is looked over at most.
 const LONGEST_LOOK: Duration = Duration::from_secs(10);

@@ -1,7 +1,7 @@
 //! The folders of the user: whether they are there, and can be written.
 
 use std::fs::{self, OpenOptions};
-use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound};
+use std::io::{self, ErrorKind::NotADirectory, ErrorKind::NotFound, Write as _};
 use std::path::Path;
 
 use jackfield_assembly::Surroundings;
@@ -79,6 +79,22 @@ fn config(folder: &Path) -> Check {
         )
         .see(Page::Folders),
     }
+}
+
+/// Whether so many bytes can be written there, and are on the disk then. They are taken away again.
+pub(super) fn has_room(folder: &Path, bytes: u64) -> io::Result<()> {
+    let path = folder.join(format!(".doctor-room-{}", std::process::id()));
+    let mut file = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .open(&path)?;
+    // Zeros would be a hole on some file systems, or nothing at all on those that compress.
+    let noise = (0..bytes).map(|nth| (nth.wrapping_mul(2_654_435_761) >> 13) as u8);
+    let written = file
+        .write_all(&noise.collect::<Vec<u8>>())
+        .and_then(|()| file.sync_all());
+    drop(file);
+    written.and(fs::remove_file(path))
 }
 
 /// Whether a file can be made there: rights alone do not say so.
