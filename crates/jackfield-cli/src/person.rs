@@ -120,8 +120,8 @@ impl Person {
     }
 
     /// Whether they can be shown something while they are being asked.
-    pub(crate) fn can_be_shown(&self) -> bool {
-        self.above.is_some() || self.manner == Manner::Inline
+    pub(crate) const fn can_be_shown(&self) -> bool {
+        self.above.is_some()
     }
 
     /// Asks; whoever is being asked already answers this in place of that.
