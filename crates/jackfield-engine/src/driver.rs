@@ -112,10 +112,7 @@ impl<'o> Driver<'o> {
         if let Err(error) = &driven {
             // Nothing may be at work any more when the next owner begins.
             self.workers.abort_all().await;
-            if error.is_of_journal() {
-                // Nobody can say when it goes on: whoever waits is not to wait for that.
-                self.speaker.break_off(chain(error).into());
-            }
+            self.speaker.stops(error);
         }
         self.ledger.release().await;
         driven

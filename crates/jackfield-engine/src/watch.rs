@@ -22,6 +22,7 @@ use tokio::sync::watch;
 
 use crate::engine::{Engine, Shared};
 use crate::error::EngineError;
+use crate::perform::chain;
 
 impl Engine {
     /// Watches a session from a cursor on: [`Cursor::START`], or one that a watcher gave, in whatever
@@ -316,11 +317,15 @@ impl Speaker {
         });
     }
 
-    /// The driver stops, as the journal fails: whoever hears this is told so, and others look elsewhere.
-    pub(crate) fn break_off(&mut self, why: Arc<str>) {
-        self.speeches.lock().remove(&self.session);
-        self.said
-            .send_modify(|speech| speech.broken_off = Some(why));
+    /// The driver stops because of this. Where the journal fails, it cannot be known when the turn goes on:
+    /// whoever hears it is told so instead of waiting, and others look elsewhere.
+    pub(crate) fn stops(&mut self, error: &EngineError) {
+        if error.is_of_journal() {
+            self.speeches.lock().remove(&self.session);
+            let why = chain(error).into();
+            self.said
+                .send_modify(|speech| speech.broken_off = Some(why));
+        }
     }
 
     /// The driver has loaded the session again.

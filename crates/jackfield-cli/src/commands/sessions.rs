@@ -46,6 +46,7 @@ pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault>
     let access = match &sessions {
         Sessions::Delete { .. }
         | Sessions::Fork { .. }
+        | Sessions::MarkRestored { .. }
         | Sessions::Prune { dry_run: false, .. }
         | Sessions::Resume(_) => Access::Write,
         Sessions::Export(_)
