@@ -359,7 +359,12 @@ impl Whole {
     fn read(&self, request: &ModelRequest, body: &[u8]) -> (Vec<Delta>, ReplyEnd) {
         let owner = self.adapter.state_owner(&request.model.model);
         let read = match self.from {
-            Wire::Claude => claude::stream::Decoder::for_request(owner, request).read_whole(body),
+            Wire::Claude => {
+                let profile = claude::options::Profile::of(&request.model.model);
+                let mapped = claude::request::to_wire(request, &owner, &profile, false);
+                let asked = mapped.expect("it can be said").0;
+                claude::stream::Decoder::for_request(owner, request, &asked).read_whole(body)
+            }
             Wire::OpenAiResponses => {
                 responses::stream::Decoder::for_request(owner, request).read_whole(body)
             }

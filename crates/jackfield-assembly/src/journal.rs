@@ -171,12 +171,12 @@ impl Config {
     ///
     /// [`JournalError`] if a file was named and cannot be opened.
     pub fn open_journal_to_read(&self) -> Result<OpenJournal, JournalError> {
-        self.open(|source| match &source {
-            OpenError::ReadOnly { path, .. } => {
+        self.open(|source| {
+            if let OpenError::ReadOnly { path, .. } = &source {
                 let file = Arc::new(ReadOnlyJournal::open(path)?);
-                Ok(OpenJournal::read_only(file, chain(&source)))
+                return Ok(OpenJournal::read_only(file, chain(&source)));
             }
-            _ => Err(source),
+            Err(source)
         })
     }
 

@@ -1,6 +1,7 @@
 //! The journal.
 
 pub(crate) mod errors;
+mod looks;
 
 use std::fmt;
 use std::io;
@@ -24,7 +25,7 @@ use rusqlite::Connection;
 
 use self::errors::{damaged, not_had, unknown, unreadable};
 use crate::arrivals::{Arrivals, For, WatchError};
-use crate::check::{self, CheckProgress, Checked, QuickChecked};
+use crate::check::{self, CheckProgress, Checked};
 use crate::commit::{self, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
@@ -40,7 +41,7 @@ use crate::readers::Readers;
 use crate::recent::Recent;
 use crate::records::{deliveries, steps};
 use crate::requests::{Appending, Delivering};
-use crate::restored::{self, Marked, Restored};
+use crate::restored::{self, Marked};
 use crate::rows::{self, SessionRow};
 use crate::schema;
 use crate::witness::Witness;
@@ -121,67 +122,6 @@ impl SqliteJournal {
         progress: impl FnMut(CheckProgress) + Send + 'static,
     ) -> Result<Checked, JournalError> {
         let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
-    }
-
-    /// The file.
-    #[must_use]
-    pub fn path(&self) -> &std::path::Path {
-        &self.path
-    }
-
-    /// The sessions that can be read although the list of them is damaged, in no order that means anything,
-    /// and at most that many.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened.
-    pub async fn readable_sessions(
-        &self,
-        most: usize,
-    ) -> Result<Vec<sessions::SessionRow>, JournalError> {
-        let (us, holds) = (self.us()?, self.holds.clone());
-        let path = self.path.clone();
-        let read = move |connection: &Connection| {
-            Ok(listing::readable(
-                connection,
-                most,
-                &us,
-                &holds,
-                &Marked::read(&path),
-            ))
-        };
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
-    }
-
-    /// Looks whether the pages of the file hang together, whatever they say, for at most that long.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
-    pub async fn quick_check(&self, limit: Duration) -> Result<QuickChecked, JournalError> {
-        let read = move |connection: &Connection| Ok(check::quick(connection, limit));
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
-    }
-
-    /// What is known of the file having gone back to an older state, which was seen when it was opened, or
-    /// before; nothing where it did not.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be read.
-    pub async fn restored(&self) -> Result<Option<Restored>, JournalError> {
-        let path = self.path.clone();
-        let read = move |connection: &Connection| Marked::read(&path).told(connection, &path);
         self.readers
             .read(read)
             .await

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
+use jackfield_domain::block::Content;
 use jackfield_domain::fact::Fact;
 use jackfield_domain::message::Message;
 use jackfield_domain::setup::Opening;
@@ -125,14 +126,19 @@ fn said(message: &Message) -> String {
         let kind = block.content.label();
         let kind = kind.rsplit('.').next().unwrap_or(kind);
         let _written = match &block.content {
-            jackfield_domain::block::Content::Text(text) => write!(said, "[{kind}]{}", text.text),
-            jackfield_domain::block::Content::Thinking(thinking) => {
+            Content::Text(text) => write!(said, "[{kind}]{}", text.text),
+            Content::Thinking(thinking) => {
                 write!(said, "[{kind}]{}", thinking.text)
             }
-            jackfield_domain::block::Content::ToolCall(call) => {
+            Content::ToolCall(call) => {
                 write!(said, "[{kind}]{}", call.name.as_str())
             }
-            _ => write!(said, "[{kind}]"),
+            Content::Audio(_)
+            | Content::Document(_)
+            | Content::Image(_)
+            | Content::Opaque(_)
+            | Content::Refusal(_)
+            | Content::ToolOutcome(_) => write!(said, "[{kind}]"),
         };
     }
     said
