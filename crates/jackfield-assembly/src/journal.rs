@@ -162,7 +162,7 @@ impl Config {
     ///
     /// [`JournalError`] if a file was named and cannot be opened.
     pub fn open_journal(&self) -> Result<OpenJournal, JournalError> {
-        self.open(|source| Err(source))
+        self.open(Err)
     }
 
     /// The same for who only reads: a file that cannot be written is opened to be read.

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::io::{self, IsTerminal as _, Write as _};
 use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
 
 use rustyline::completion::Completer;
 use rustyline::config::{Behavior, BellStyle, Config};
@@ -14,7 +15,7 @@ use rustyline::history::{FileHistory, MemHistory};
 use rustyline::validate::Validator;
 use rustyline::{
     Cmd, ConditionalEventHandler, Context, Editor, Event, EventContext, EventHandler,
-    ExternalPrinter, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
+    ExternalPrinter as _, Helper, KeyCode, KeyEvent, Modifiers, Movement, RepeatCount,
 };
 
 use crate::person::{Question, Said};
@@ -23,7 +24,7 @@ use crate::tty;
 use crate::withdrawal::Question as Open;
 
 /// Prints above the line that is being edited.
-pub(crate) type Above = Box<dyn FnMut(String) -> io::Result<()> + Send>;
+pub(crate) type Above = Box<dyn Fn(String) -> io::Result<()> + Send + Sync>;
 
 /// What is edited, and what was said before.
 pub(crate) struct LineEditor {
@@ -91,8 +92,9 @@ impl LineEditor {
 
     /// What prints above the line while it is edited; none where no line is.
     pub(crate) fn above(&mut self) -> Option<Above> {
-        let mut printer = self.messages.create_external_printer().ok()?;
+        let printer = Mutex::new(self.messages.create_external_printer().ok()?);
         Some(Box::new(move |text| {
+            let mut printer = printer.lock().unwrap_or_else(PoisonError::into_inner);
             printer.print(text).map_err(io::Error::other)
         }))
     }

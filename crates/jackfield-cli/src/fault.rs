@@ -112,7 +112,10 @@ impl From<EngineError> for Fault {
                          what is kept, and may make calls once more"
                     ));
                 }
-                _ => {}
+                Parked::NoProvider { .. }
+                | Parked::NoToolboxes { .. }
+                | Parked::ToolboxDown { .. }
+                | _ => {}
             }
         }
         if let EngineError::Journal(JournalError::Held { .. }) = &error {

@@ -112,8 +112,8 @@ impl Person {
     /// # Errors
     ///
     /// Nothing can be shown now.
-    pub(crate) fn show(&mut self, text: String) -> io::Result<()> {
-        match &mut self.above {
+    pub(crate) fn show(&self, text: String) -> io::Result<()> {
+        match &self.above {
             Some(above) => above(text),
             None => io::Write::write_all(&mut io::stderr(), text.as_bytes()),
         }

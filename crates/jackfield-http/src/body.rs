@@ -1,6 +1,6 @@
 //! Bodies: read whole, within bounds of size and time, and decompressed.
 
-use std::io::{self, Read};
+use std::io::{self, Read as _};
 
 use axum::body::Body;
 use bytes::Bytes;

@@ -192,7 +192,7 @@ async fn form(media_type: Option<&str>, incoming: &mut Incoming) -> Result<Form,
     let is_field = |field: &&str| begins.starts_with(field.as_bytes());
     Ok(match begins.first() {
         Some(b'{' | b'[') => Form::Whole,
-        Some(_) if FIELDS.iter().any(|field| is_field(field)) => Form::Events,
+        Some(_) if FIELDS.iter().any(is_field) => Form::Events,
         Some(_) | None => named,
     })
 }

@@ -111,17 +111,17 @@ impl OpenError {
     }
 
     pub(crate) fn store(path: &Path, error: &rusqlite::Error) -> Self {
-        match Fault::of(error) {
-            fault @ Fault::Corrupt(_) => Self::Damaged {
-                path: path.to_owned(),
-                source: fault.into(),
-            },
-            fault @ Fault::ReadOnly(_) if path.is_file() => Self::read_only(path, fault),
-            fault => Self::Store {
-                path: path.to_owned(),
-                source: fault.into(),
-            },
+        let fault = Fault::of(error);
+        if matches!(fault, Fault::ReadOnly(_)) && path.is_file() {
+            return Self::read_only(path, fault);
         }
+        let path = path.to_owned();
+        if matches!(fault, Fault::Corrupt(_)) {
+            let source = fault.into();
+            return Self::Damaged { path, source };
+        }
+        let source = fault.into();
+        Self::Store { path, source }
     }
 
     pub(crate) fn read_only(path: &Path, why: impl Into<BoxError>) -> Self {

@@ -129,10 +129,10 @@ fn flatten(
 }
 
 /// What any of these schemas takes.
-fn any_of(schemas: Value) -> Value {
-    match schemas {
-        Value::Array(mut schemas) if schemas.len() == 1 => schemas.remove(0),
-        schemas => json!({ "anyOf": schemas }),
+fn any_of(mut schemas: Value) -> Value {
+    match schemas.as_array_mut() {
+        Some(only) if only.len() == 1 => only.remove(0),
+        Some(_) | None => json!({ "anyOf": schemas }),
     }
 }
 

@@ -36,9 +36,8 @@ fn looked(own: &Value) -> Result<Option<Value>, String> {
     if mended.is_none() && plain::size(own).is_some() {
         return Ok(None);
     }
-    let fault = match schema::compile(own) {
-        Ok(_) => return Ok(None),
-        Err(fault) => fault,
+    let Err(fault) = schema::compile(own) else {
+        return Ok(None);
     };
     let Some(mended) = mended else {
         return Err(fault);

@@ -146,7 +146,8 @@ async fn what_a_killed_process_leaves_is_whole() {
 
 #[tokio::test]
 async fn a_log_that_was_cut_or_overwritten_parks_the_open_turns() {
-    let damages: [(&str, fn(&mut Vec<u8>, &[usize]), u64); 5] = [
+    type Damage = fn(&mut Vec<u8>, &[usize]);
+    let damages: [(&str, Damage, u64); 5] = [
         ("cut-at-a-frame", |log, ends| log.truncate(ends[2]), 3),
         (
             "cut-within-a-frame",

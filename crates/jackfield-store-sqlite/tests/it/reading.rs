@@ -1,7 +1,7 @@
 //! A journal that is opened to be read: it says what is there, refuses the rest, and changes nothing.
 
 use jackfield_ports::journal::sessions::SessionQuery;
-use jackfield_ports::journal::{Appended, Journal, JournalError, Refusal};
+use jackfield_ports::journal::{Appended, Journal as _, JournalError, Refusal};
 use jackfield_store_sqlite::{OpenError, ReadOnlyJournal};
 use rusqlite::Connection;
 
@@ -32,11 +32,11 @@ async fn what_is_there_is_read_and_what_would_write_is_refused() {
 
     let before = std::fs::read(place.file()).expect("a file");
     let reading = ReadOnlyJournal::open(place.file()).expect("a journal");
-    let refused = |error: JournalError| match error {
-        JournalError::Unreachable { source } => {
-            assert!(source.to_string().contains("cannot be written"), "{source}");
-        }
-        other => panic!("{other:?}"),
+    let refused = |error: JournalError| {
+        let JournalError::Unreachable { source } = error else {
+            panic!("{error:?}");
+        };
+        assert!(source.to_string().contains("cannot be written"), "{source}");
     };
     refused(reading.own(&s).await.expect_err("it may only be read"));
     refused(reading.delete(&s).await.expect_err("it may only be read"));

@@ -27,8 +27,8 @@ impl Seen {
     /// All that there is was shown, but for a turn that is not over.
     pub(super) fn all(&mut self, loaded: &Loaded, history: &History) {
         self.steps = loaded.steps.len() as u64;
-        let over = history.turns.iter().filter(|turn| turn.end.is_some());
-        self.turns = over.last().map_or(self.turns, |turn| turn.ordinal);
+        let mut over = history.turns.iter().filter(|turn| turn.end.is_some());
+        self.turns = over.next_back().map_or(self.turns, |turn| turn.ordinal);
     }
 
     /// The turn that ended so was held here.

@@ -94,7 +94,8 @@ pub(super) fn has_room(folder: &Path, bytes: u64) -> io::Result<()> {
         .write_all(&noise.collect::<Vec<u8>>())
         .and_then(|()| file.sync_all());
     drop(file);
-    written.and(fs::remove_file(path))
+    let removed = fs::remove_file(path);
+    written.and(removed)
 }
 
 /// Whether a file can be made there: rights alone do not say so.

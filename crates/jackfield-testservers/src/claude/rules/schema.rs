@@ -47,7 +47,7 @@ fn names(at: &str, schema: &Value, found: &mut Found) {
                 named.values().for_each(|schema| names(&at, schema, found));
             }
             (_, Value::Array(schemas)) => {
-                schemas.iter().for_each(|schema| names(&at, schema, found))
+                schemas.iter().for_each(|schema| names(&at, schema, found));
             }
             (_, schema) => names(&at, schema, found),
         }
