@@ -25,7 +25,6 @@ use rusqlite::Connection;
 
 use self::errors::{damaged, not_had, unknown, unreadable};
 use crate::arrivals::{Arrivals, For, WatchError};
-use crate::check::{self, CheckProgress, Checked};
 use crate::commit::{self, Taken};
 use crate::derived;
 use crate::error::{Fault, OpenError};
@@ -108,24 +107,6 @@ impl SqliteJournal {
             witness,
             writer,
         })
-    }
-
-    /// Looks over the whole file, for at most that long: whether it is sound, and everything in it can
-    /// be read. Others go on with it meanwhile. Dropped, it comes to its end all the same.
-    ///
-    /// # Errors
-    ///
-    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
-    pub async fn check(
-        &self,
-        limit: Duration,
-        progress: impl FnMut(CheckProgress) + Send + 'static,
-    ) -> Result<Checked, JournalError> {
-        let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
-        self.readers
-            .read(read)
-            .await
-            .map_err(|fault| self.unreachable(fault))
     }
 
     /// Writes what was asked for until now, and lets go of the file and of every session: others find

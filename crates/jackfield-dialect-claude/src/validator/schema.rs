@@ -147,6 +147,7 @@ const DATA: &[&str] = &["const", "default", "examples"];
 const NAMED: &[&str] = &[
     "$defs",
     "definitions",
+    "dependencies",
     "dependentSchemas",
     "patternProperties",
     "properties",

@@ -255,7 +255,7 @@ async fn an_answer_that_is_not_the_api_says_what_it_is() {
             "answered with a redirect (308), which is not followed: is base_url right?",
         ),
         (
-            Response::text(200, "data: 1\n\n"),
+            Response::text(200, "It works!\n"),
             "answered with text/plain, not with the API: is base_url right?",
         ),
     ] {

@@ -6,11 +6,29 @@ use jackfield_ports::journal::{JournalError, sessions};
 use rusqlite::Connection;
 
 use super::SqliteJournal;
-use crate::check::{self, QuickChecked};
+use crate::check::{self, CheckProgress, Checked, QuickChecked};
 use crate::listing;
 use crate::restored::{Marked, Restored};
 
 impl SqliteJournal {
+    /// Looks over the whole file, for at most that long: whether it is sound, and everything in it can
+    /// be read. Others go on with it meanwhile. Dropped, it comes to its end all the same.
+    ///
+    /// # Errors
+    ///
+    /// [`JournalError`] if the file cannot be opened. What is wrong in it is no error.
+    pub async fn check(
+        &self,
+        limit: Duration,
+        progress: impl FnMut(CheckProgress) + Send + 'static,
+    ) -> Result<Checked, JournalError> {
+        let read = move |connection: &Connection| Ok(check::check(connection, limit, progress));
+        self.readers
+            .read(read)
+            .await
+            .map_err(|fault| self.unreachable(fault))
+    }
+
     /// The file.
     #[must_use]
     pub fn path(&self) -> &std::path::Path {

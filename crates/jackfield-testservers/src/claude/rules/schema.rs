@@ -43,7 +43,10 @@ fn names(at: &str, schema: &Value, found: &mut Found) {
                     names(&at, schema, found);
                 }
             }
-            ("$defs" | "definitions", Value::Object(named)) => {
+            (
+                "$defs" | "definitions" | "dependencies" | "dependentSchemas" | "patternProperties",
+                Value::Object(named),
+            ) => {
                 named.values().for_each(|schema| names(&at, schema, found));
             }
             (_, Value::Array(schemas)) => {
