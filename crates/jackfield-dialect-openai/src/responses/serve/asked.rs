@@ -93,6 +93,8 @@ pub(super) fn read(
 const TAKEN: &[&str] = &[
     "background",
     "background_options",
+    // What a coding agent says of itself to the server that it asks.
+    "client_metadata",
     "conversation",
     "max_tool_calls",
     "metadata",

@@ -31,6 +31,7 @@ fn with(fields: Value) -> Value {
 fn what_the_server_answers_to_itself_is_taken_out() {
     let incoming = asked(&with(json!({
         "background": true,
+        "client_metadata": { "turn": "7" },
         "conversation": null,
         "include": ["reasoning.encrypted_content"],
         "instructions": "Be kind.",
