@@ -39,20 +39,33 @@ const ANSWER: &str = "The tool has run.";
 /// Runs an agent in front of a vendor's language, and checks that its tool ran and that nothing was refused.
 ///
 /// `name` is the model that the agent asks for, `call` is what the model calls, and `agent` makes the command
-/// for a gateway at this address, with a home of its own.
+/// for a server at this address, with a home of its own.
 async fn check(
     wire: Wire,
     name: &str,
     call: Part,
     agent: impl FnOnce(&str, &Path) -> Command,
-) -> Vec<Value> {
+) -> Upstream {
     let upstream = Upstream::scripted(wire, script(call)).await;
     let alias = format!("aliases.\"{name}\" = \"{}\"\n", wire.model());
     let gateway = Gateway::start_with(wire, &upstream, &alias).await;
+    let what = format!("{name} in front of {wire:?}");
+    check_run(&what, &gateway.address, &upstream, agent).await;
+    gateway.end().await;
+    upstream
+}
+
+/// Runs an agent in front of the server at this address, behind which `upstream` answers.
+async fn check_run(
+    what: &str,
+    address: &str,
+    upstream: &Upstream,
+    agent: impl FnOnce(&str, &Path) -> Command,
+) {
     let home = TempDir::new().expect("a folder");
     let project = home.path().join("project");
     fs::create_dir(&project).expect("a folder");
-    let mut agent = agent(&gateway.address, home.path());
+    let mut agent = agent(address, home.path());
     agent
         .current_dir(&project)
         .env("HOME", home.path())
@@ -63,7 +76,7 @@ async fn check(
     let ran = ran.expect("it ends in time").expect("it starts");
     let out = String::from_utf8_lossy(&ran.stdout);
     let err = String::from_utf8_lossy(&ran.stderr);
-    let what = format!("{name} in front of {wire:?}\n{out}\n{err}");
+    let what = format!("{what}\n{out}\n{err}");
     assert!(ran.status.success(), "{what}");
     assert!(out.contains(ANSWER), "{what}");
     assert_eq!(upstream.violations(), [""; 0], "{what}");
@@ -71,8 +84,6 @@ async fn check(
     // As many as without a gateway: one before the tool, one behind it.
     assert_eq!(requests.len(), 2, "{what}");
     assert!(requests[1].to_string().contains(OUTCOME), "{what}");
-    gateway.end().await;
-    requests
 }
 
 /// Where the agents are installed.
@@ -146,7 +157,7 @@ async fn codex_runs_its_tool_with_a_model_that_it_knows() {
 }
 
 /// The program of Claude Code, which is in a package of this platform.
-fn claude_code() -> PathBuf {
+fn claude_code_program() -> PathBuf {
     let folder = modules().join("@anthropic-ai");
     let packages = fs::read_dir(&folder).expect("its packages");
     let programs = packages.map(|package| package.expect("a package").path().join("claude"));
@@ -154,34 +165,124 @@ fn claude_code() -> PathBuf {
     programs.next().expect("its program")
 }
 
+/// Claude Code with one model in front of the server at this address.
+fn claude_code(address: &str, home: &Path) -> Command {
+    let mut command = Command::new(claude_code_program());
+    command
+        .env_clear()
+        .args(["-p", "Run the command.", "--allowedTools", "Bash"])
+        .args(["--setting-sources", "user"])
+        .env("ANTHROPIC_API_KEY", "")
+        .env("ANTHROPIC_AUTH_TOKEN", TOKEN)
+        .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
+        .env("ANTHROPIC_MODEL", CLAUDE_MODEL)
+        .env("ANTHROPIC_SMALL_FAST_MODEL", CLAUDE_MODEL)
+        .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
+        .env("CLAUDE_CONFIG_DIR", home.join("claude"))
+        .env("DISABLE_AUTOUPDATER", "1")
+        .env("DISABLE_ERROR_REPORTING", "1")
+        .env("DISABLE_TELEMETRY", "1");
+    command
+}
+
+const CLAUDE_MODEL: &str = "claude-opus-5-5";
+
+/// A call of Claude Code's shell.
+fn bash() -> Part {
+    Part::Call {
+        arguments: json!({ "command": COMMAND, "description": "Runs it" }).to_string(),
+        id: None,
+        name: "Bash".to_owned(),
+    }
+}
+
 #[tokio::test]
 async fn claude_code_runs_its_tool() {
     for wire in WIRES {
-        let call = Part::Call {
-            arguments: json!({ "command": COMMAND, "description": "Runs it" }).to_string(),
-            id: None,
-            name: "Bash".to_owned(),
-        };
-        let model = "claude-opus-5-5";
-        check(wire, model, call, |address, home| {
-            let mut command = Command::new(claude_code());
-            command
-                .env_clear()
-                .args(["-p", "Run the command.", "--allowedTools", "Bash"])
-                .args(["--setting-sources", "user"])
-                .env("ANTHROPIC_API_KEY", "")
-                .env("ANTHROPIC_AUTH_TOKEN", TOKEN)
-                .env("ANTHROPIC_BASE_URL", format!("http://{address}"))
-                .env("ANTHROPIC_MODEL", model)
-                .env("ANTHROPIC_SMALL_FAST_MODEL", model)
-                .env("CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC", "1")
-                .env("CLAUDE_CONFIG_DIR", home.join("claude"))
-                .env("DISABLE_AUTOUPDATER", "1")
-                .env("DISABLE_ERROR_REPORTING", "1")
-                .env("DISABLE_TELEMETRY", "1");
-            command
-        })
-        .await;
+        check(wire, CLAUDE_MODEL, bash(), claude_code).await;
+    }
+}
+
+/// What Claude Code sends without a gateway arrives behind one: its betas, its fields, and its cache marks.
+#[tokio::test]
+async fn claude_code_loses_neither_betas_nor_cache_marks_before_claude() {
+    let direct = Upstream::scripted(Wire::Claude, script(bash())).await;
+    let address = direct.base_url().replace("http://", "");
+    check_run("Claude Code alone", &address, &direct, claude_code).await;
+    let behind = check(Wire::Claude, CLAUDE_MODEL, bash(), claude_code).await;
+    assert!(!betas(&direct)[0].is_empty(), "Claude Code sends betas");
+    assert_eq!(betas(&behind), betas(&direct));
+    let requests = direct.requests().into_iter().zip(behind.requests());
+    for (sent, arrived) in requests {
+        let [mut before, mut after] = [&sent, &arrived].map(fields);
+        before.sort();
+        after.sort();
+        assert_eq!(after, before);
+        let (set, arrived) = (marks(&sent), marks(&arrived));
+        assert!(
+            set.len() > 2,
+            "Claude Code marks its system prompt, and its last message"
+        );
+        let missing: Vec<_> = set.iter().filter(|mark| !arrived.contains(mark)).collect();
+        assert!(missing.is_empty(), "{missing:?} of {set:?} in {arrived:?}");
+    }
+}
+
+/// The betas of each request to a model, sorted.
+fn betas(upstream: &Upstream) -> Vec<Vec<String>> {
+    let requests = upstream.server().requests();
+    let asked = requests
+        .iter()
+        .filter(|request| request.path.starts_with("/v1/messages"));
+    let betas = asked.map(|request| {
+        let header = request.header("anthropic-beta").unwrap_or_default();
+        let mut betas: Vec<String> = header
+            .split(',')
+            .map(|beta| beta.trim().to_owned())
+            .collect();
+        betas.sort();
+        betas
+    });
+    betas.collect()
+}
+
+/// The fields of a request, and of its messages but their contents.
+fn fields(body: &Value) -> Vec<String> {
+    let names = |at: &str, value: &Value| {
+        let fields = value.as_object().expect("an object").keys();
+        fields.map(|name| format!("{at}{name}")).collect::<Vec<_>>()
+    };
+    let messages = body["messages"].as_array().expect("messages").iter();
+    let messages = messages.enumerate();
+    let below = messages.flat_map(|(n, message)| names(&format!("messages.{n}."), message));
+    names("", body).into_iter().chain(below).collect()
+}
+
+/// The cache marks of a request and their places.
+fn marks(body: &Value) -> Vec<String> {
+    let mut found = Vec::new();
+    find_marks("", body, &mut found);
+    found
+}
+
+fn find_marks(at: &str, value: &Value, found: &mut Vec<String>) {
+    match value {
+        Value::Array(items) => {
+            for (n, item) in items.iter().enumerate() {
+                find_marks(&format!("{at}/{n}"), item, found);
+            }
+        }
+        Value::Object(fields) => {
+            for (name, value) in fields {
+                let at = format!("{at}/{name}");
+                if name == "cache_control" {
+                    found.push(format!("{at} {value}"));
+                } else {
+                    find_marks(&at, value, found);
+                }
+            }
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) | Value::String(_) => {}
     }
 }
 

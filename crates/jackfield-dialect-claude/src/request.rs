@@ -79,7 +79,8 @@ pub fn to_wire(
     extensions::apply(&mut body, &request.settings.extensions, set, &mut notes);
     tools::limit_cache_points(&mut body, request, &mut notes);
     let (messages, points) = (&mut said.messages, said.cached);
-    let kept = conversation::limit_cache_points(messages, points, &body, &mut notes);
+    let in_system = said.cached_system.len();
+    let kept = conversation::limit_cache_points(messages, points, in_system, &body, &mut notes);
     conversation::limit_system_cache_points(&mut body, &said.cached_system, kept, &mut notes);
     body.messages = said.messages;
     Ok((body, notes.into_vec()))

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::block::{Block, Content, ToolCall};
+use crate::block::{Block, CachePoint, Content, ToolCall};
 use crate::opaque::OpaqueState;
 
 /// Who a message is from.
@@ -134,6 +134,32 @@ impl Messages {
     /// Adds a message of the turn.
     pub fn push(&mut self, message: Arc<Message>) {
         Arc::make_mut(&mut self.turn).push(message);
+    }
+
+    /// The same with a cache point behind the last outcomes, where the client set one at the end of its own
+    /// words: each round of the turn is then read from the cache by the next one.
+    #[must_use]
+    pub(crate) fn cached_to_end(mut self) -> Self {
+        let Some(point) = self.point_at_end() else {
+            return self;
+        };
+        if let Some(last) = Arc::make_mut(&mut self.turn).last_mut()
+            && last.role == Role::Tool
+            && let Some(block) = Arc::make_mut(last).blocks.last_mut()
+        {
+            block.cache = Some(point);
+        }
+        self
+    }
+
+    /// The cache point at the end of what the client said last.
+    fn point_at_end(&self) -> Option<CachePoint> {
+        let mut messages = self.iter().rev();
+        let said = messages.find(|message| {
+            let is_marked = message.blocks.iter().any(|block| block.cache.is_some());
+            is_marked || matches!(message.role, Role::System | Role::User)
+        })?;
+        said.blocks.last()?.cache
     }
 
     /// All of them as one shared list, for the turn that comes next.

@@ -73,6 +73,11 @@ impl Vendor for Claude {
                 .into_iter()
                 .filter(|found| !rules::is_beta(&found.at, betas)),
         );
+        for found in rules::without_beta(asked.body, betas) {
+            if !broken.iter().any(|known| known.at == found.at) {
+                broken.push(found);
+            }
+        }
         let mut found = Found::default();
         self.memory.check(asked.body, &mut found);
         broken.extend(found.0);

@@ -17,6 +17,8 @@ pub(crate) const CALLER: &str = "caller";
 pub(crate) const TOOLSET: &str = "toolset_name";
 /// Everything of a provider-run call but its input: an object.
 pub(crate) const PROVIDER_CALL: &str = "provider_call";
+/// The settings of a system message, `clear_at` and `output_config`: an object.
+pub(crate) const MESSAGE_SETTINGS: &str = "message_settings";
 /// Why a reply was refused: an object.
 pub(crate) const STOP_DETAILS: &str = "stop_details";
 

@@ -14,6 +14,7 @@ use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::{Extension, StateOwner};
 use jackfield_domain::request::ModelRequest;
 use jackfield_domain::system_prompt::PartOrigin;
+use serde_json::Value;
 
 use super::extensions::SYSTEM;
 use super::{Names, Unsupported};
@@ -112,8 +113,10 @@ pub(super) fn to_wire(
     let mut last = None;
     for (n, message) in request.messages.iter().enumerate() {
         let blocks = outward.message(n, message)?;
-        if blocks.is_empty() {
-            if message.blocks.is_empty() {
+        let can_have_settings = profile.system_messages && !messages.is_empty();
+        let settings = outward.settings(n, message, can_have_settings);
+        if blocks.is_empty() && settings.is_none() {
+            if message.blocks.is_empty() && message.opaque.is_empty() {
                 let path = format_args!("messages[{n}]");
                 outward
                     .notes
@@ -153,13 +156,15 @@ pub(super) fn to_wire(
                         .notes
                         .approximated(NoteEffect::Cosmetic, "messages_merged", path);
                 }
-                if let wire::Content::Blocks(said) = &mut before.content {
+                if let Some(wire::Content::Blocks(said)) = &mut before.content {
                     said.extend(blocks);
                 }
             }
             Some(_) | None => messages.push(wire::InputMessage {
                 role,
-                content: wire::Content::Blocks(blocks),
+                content: (!blocks.is_empty()).then_some(wire::Content::Blocks(blocks)),
+                clear_at: settings.and_then(|settings| settings.get("clear_at").cloned()),
+                output_config: settings.and_then(|settings| settings.get("output_config").cloned()),
             }),
         }
         last = Some(message.role);
@@ -194,10 +199,12 @@ pub(crate) fn names(tools: &[Brought<wire::Tool>]) -> HashMap<String, Arc<Names>
 
 /// Keeps at most four cache points, the last ones: they reach furthest. Gives how many are kept.
 ///
-/// Those that extensions set count too (Claude Messages API: at most 4 breakpoints in a request).
+/// Those that extensions set count too (Claude Messages API: at most 4 breakpoints in a request). Those of the
+/// system prompt come before all but the last one of the conversation.
 pub(super) fn limit_cache_points(
     messages: &mut [wire::InputMessage],
     cached: Vec<String>,
+    in_system: usize,
     body: &wire::Request,
     notes: &mut Notes,
 ) -> usize {
@@ -208,7 +215,9 @@ pub(super) fn limit_cache_points(
         .filter(|extra| extra.contains_key("cache_control"))
         .count();
     let set = cached.len();
-    let excess = set.saturating_sub(4_usize.saturating_sub(elsewhere));
+    let free = 4_usize.saturating_sub(elsewhere);
+    let most = free.saturating_sub(in_system).max(free.min(1));
+    let excess = set.saturating_sub(most);
     for path in cached.into_iter().take(excess) {
         notes.dropped(
             NoteEffect::Cost,
@@ -219,8 +228,8 @@ pub(super) fn limit_cache_points(
     let blocks = messages
         .iter_mut()
         .filter_map(|message| match &mut message.content {
-            wire::Content::Blocks(blocks) => Some(blocks),
-            wire::Content::Text(_) => None,
+            Some(wire::Content::Blocks(blocks)) => Some(blocks),
+            Some(wire::Content::Text(_)) | None => None,
         });
     blocks
         .flatten()
@@ -264,14 +273,31 @@ fn cache_point(extensions: &[Extension], path: &str) -> Option<wire::CacheContro
 }
 
 impl Outward<'_> {
-    fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
-        for (k, _) in message.opaque.iter().enumerate() {
-            self.notes.dropped(
-                NoteEffect::Quality,
-                "state_withheld",
-                format_args!("messages[{n}].opaque[{k}]"),
-            );
+    /// The settings of a system message, where the message can have them and this owner set them; the state of
+    /// others is withheld.
+    fn settings<'m>(
+        &mut self,
+        n: usize,
+        message: &'m Message,
+        can_have_settings: bool,
+    ) -> Option<&'m Value> {
+        let mut settings = None;
+        for (k, state) in message.opaque.iter().enumerate() {
+            let is_ours = *state.kind == *state::MESSAGE_SETTINGS && state.owner == *self.owner;
+            if is_ours && can_have_settings && message.role == Role::System {
+                settings = Some(&state.json);
+            } else {
+                self.notes.dropped(
+                    NoteEffect::Quality,
+                    "state_withheld",
+                    format_args!("messages[{n}].opaque[{k}]"),
+                );
+            }
         }
+        settings
+    }
+
+    fn message(&mut self, n: usize, message: &Message) -> Result<Vec<wire::Block>, Unsupported> {
         let mut blocks = Vec::with_capacity(message.blocks.len());
         for (b, block) in message.blocks.iter().enumerate() {
             let at = At {
@@ -361,7 +387,8 @@ fn check_end(
 ) -> Result<(), Unsupported> {
     let Some(wire::InputMessage {
         role: wire::Role::Assistant,
-        content: wire::Content::Blocks(blocks),
+        content: Some(wire::Content::Blocks(blocks)),
+        ..
     }) = messages.last_mut()
     else {
         return Ok(());

@@ -51,7 +51,7 @@ fn check_message<'a>(
     n: usize,
     called: &mut HashSet<&'a str>,
 ) -> Result<(), ServeError> {
-    let Content::Blocks(blocks) = &message.content else {
+    let Some(Content::Blocks(blocks)) = &message.content else {
         return Ok(());
     };
     let mut answered = HashSet::new();

@@ -73,9 +73,18 @@ impl Found<'_> {
         place: &Place,
     ) -> Option<(&'v str, Vec<(Place, &'v Value)>)> {
         let fields = self.object(message, place)?;
-        self.known_fields(fields, place, &["role", "content"]);
-        self.required(fields, place, &["role", "content"]);
         let role = text_of(message, "role");
+        let has_settings = role == "system"
+            && ["clear_at", "output_config"]
+                .iter()
+                .any(|name| fields.contains_key(*name));
+        let (known, required): (&[&str], &[&str]) = if has_settings {
+            (&["role", "content", "clear_at", "output_config"], &["role"])
+        } else {
+            (&["role", "content"], &["role", "content"])
+        };
+        self.known_fields(fields, place, known);
+        self.required(fields, place, required);
         let stand = match role {
             "assistant" => Stand::Assistant,
             "system" => {

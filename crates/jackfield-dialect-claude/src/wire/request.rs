@@ -88,8 +88,15 @@ impl<'de> Deserialize<'de> for System {
 pub struct InputMessage {
     /// Who it is from.
     pub role: Role,
-    /// What it says.
-    pub content: Content,
+    /// What it says. Only a system message that has settings can be without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub content: Option<Content>,
+    /// How long a system message stays in front of the model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub clear_at: Option<Value>,
+    /// The settings of a system message: the effort from here on (beta `per-turn-control`).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub output_config: Option<Value>,
 }
 
 /// Who a message is from.

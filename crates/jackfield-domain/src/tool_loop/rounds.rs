@@ -101,7 +101,7 @@ impl Decider<'_> {
         };
         let request = ModelRequest {
             choice,
-            messages: self.turn.messages.clone(),
+            messages: self.turn.messages.clone().cached_to_end(),
             model: setup.model.clone(),
             settings: std::sync::Arc::clone(&setup.settings),
             strict: setup.strict,

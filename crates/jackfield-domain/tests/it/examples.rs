@@ -1,16 +1,23 @@
 //! Calls by example: what runs, what does not, and what the model is told of it.
 
-use jackfield_domain::block::RanBy;
+use std::sync::Arc;
+
+use jackfield_domain::block::{CachePoint, RanBy};
 use jackfield_domain::fact::Fact;
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::SessionId;
 use jackfield_domain::limits::Limits;
+use jackfield_domain::message::Message;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::reply::FinishReason;
-use jackfield_domain::setup::Setup;
+use jackfield_domain::session::Session;
+use jackfield_domain::setup::{Opening, Setup};
 use jackfield_domain::tool_loop::Restrictions;
 use jackfield_domain::wait::CancelCause;
 
-use crate::scene::{It, Part, breaks, call, calls, check, finishes, passes, reply, says, text};
+use crate::scene::{
+    It, Part, Scene, breaks, call, calls, check, finishes, passes, reply, says, text,
+};
 use crate::world::setup;
 
 fn plain() -> Setup {
@@ -41,6 +48,36 @@ fn outcomes_go_back_in_call_order_when_tools_finish_out_of_order() {
         "Assistant: done",
     ];
     assert_eq!(scene.transcript(), expected);
+}
+
+#[test]
+fn the_cache_point_of_a_client_moves_to_the_end_of_each_request() {
+    let points = |point: Option<CachePoint>| {
+        let mut said = Message::user("go");
+        said.blocks[0].cache = point;
+        let opening = Opening::UserMessage(Arc::new(said));
+        let session = Session::new(SessionId::parse("s-1").expect("an id"));
+        let (mut scene, _) = Scene::open(session, opening, Arc::new(plain()), Vec::new());
+        scene.go_on(vec![
+            (calls(&["read", "write"]), &["run read", "run write"]),
+            (finishes("read", "one"), &["read Ran: one"]),
+            (finishes("write", "two"), &["write Ran: two", "model 2.1"]),
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "three"), &["read Ran: three", "model 3.1"]),
+        ]);
+        let request = scene.request.expect("a request of the third round");
+        let blocks = request.messages.iter().flat_map(|message| &message.blocks);
+        blocks.map(|block| block.cache).collect::<Vec<_>>()
+    };
+    let point = CachePoint {
+        seconds: Some(3600),
+    };
+    // What the client said, two calls and their outcomes, a call and its outcome.
+    let mut expected = [None; 7];
+    assert_eq!(points(None), expected);
+    expected[0] = Some(point);
+    expected[6] = Some(point);
+    assert_eq!(points(Some(point)), expected);
 }
 
 #[test]

@@ -86,11 +86,47 @@ pub fn check(body: &Value, version: &str) -> Vec<Violation> {
 #[must_use]
 pub fn is_beta(field: &str, betas: &str) -> bool {
     let mut known = BETA_FIELDS.iter().filter(|(known, _)| *known == field);
-    known.any(|(_, beta)| betas.split(',').any(|named| named.trim().starts_with(beta)))
+    known.any(|(_, beta)| has_beta(betas, beta))
+}
+
+/// Fields which are there although no beta of this header brings them.
+#[must_use]
+pub fn without_beta(body: &Value, betas: &str) -> Vec<Violation> {
+    let mut found = Found::default();
+    for (field, beta) in BETA_FIELDS {
+        let pointer = format!("/{}", field.replace('.', "/"));
+        let value = body.pointer(&pointer).filter(|value| !value.is_null());
+        if value.is_some() && !has_beta(betas, beta) {
+            found.add(field, "extra inputs are not permitted");
+        }
+    }
+    let messages = body.get("messages").and_then(Value::as_array);
+    for (n, message) in messages.into_iter().flatten().enumerate() {
+        if message.get("output_config").is_some() && !has_beta(betas, "per-turn-control-") {
+            let at = format!("messages.{n}.output_config");
+            found.add(&at, "extra inputs are not permitted");
+        }
+    }
+    found.0
+}
+
+fn has_beta(betas: &str, start: &str) -> bool {
+    betas
+        .split(',')
+        .any(|named| named.trim().starts_with(start))
 }
 
 /// Fields that need a beta, and how its name begins.
-const BETA_FIELDS: &[(&str, &str)] = &[("context_management", "context-management-")];
+///
+/// Source: the beta parameters of the vendor's Python SDK, and its documents of the betas (2026-11).
+const BETA_FIELDS: &[(&str, &str)] = &[
+    ("context_management", "context-management-"),
+    ("fallbacks", "server-side-fallback-"),
+    ("mcp_servers", "mcp-client-"),
+    ("output_config.task_budget", "task-budgets-"),
+    ("speed", "fast-mode-"),
+    ("thread", "message-threads-"),
+];
 
 /// The fields of the body, besides messages and tools.
 fn check_fields(fields: &Map<String, Value>, version: &str, found: &mut Found) {
@@ -177,6 +213,7 @@ fn check_message(n: usize, message: &Value, found: &mut Found) {
     match message.get("content") {
         Some(Value::String(text)) if !text.trim().is_empty() => {}
         Some(Value::Array(parts)) if !parts.is_empty() => {}
+        None if role == "system" && message.get("output_config").is_some() => {}
         _ => found.add(&format!("{at}.content"), "at least one block is needed"),
     }
     for (place, block) in blocks(message).iter().enumerate() {
@@ -283,7 +320,6 @@ const FIELDS: &[&str] = &[
     "model",
     "output_config",
     "service_tier",
-    "speed",
     "stop_sequences",
     "stream",
     "system",

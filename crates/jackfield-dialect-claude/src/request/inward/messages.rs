@@ -4,10 +4,13 @@ use jackfield_dialect_kit::client_ids::ClientIds;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::Block;
 use jackfield_domain::message::{Message, Role};
-use jackfield_domain::opaque::StateOwner;
+use jackfield_domain::opaque::{OpaqueState, StateOwner, StateScope};
+use serde_json::{Map, Value};
 
 use super::Invalid;
 use super::blocks::Inward;
+use crate::reply::state::MESSAGE_SETTINGS;
+use crate::request::conversation::plain;
 use crate::wire;
 
 /// Maps the conversation; results and what the user says after them become two messages.
@@ -25,13 +28,15 @@ pub(super) fn from_wire(
     };
     let mut out = Vec::with_capacity(messages.len());
     for (n, message) in messages.into_iter().enumerate() {
+        let settings = settings(&message, owner);
         let blocks = match message.content {
-            wire::Content::Blocks(blocks) => blocks,
-            wire::Content::Text(text) => vec![wire::Block::Text {
-                text,
-                citations: None,
-                cache_control: None,
-            }],
+            Some(wire::Content::Blocks(blocks)) => blocks,
+            Some(wire::Content::Text(text)) => vec![plain(&text)],
+            None if settings.is_some() => Vec::new(),
+            None => {
+                let path = format!("messages.{n}.content");
+                return Err(Invalid::new(path, "missing field `content`"));
+            }
         };
         let mut results = Vec::new();
         let mut others = Vec::new();
@@ -52,9 +57,36 @@ pub(super) fn from_wire(
             wire::Role::User => Role::User,
         };
         push(&mut out, Role::Tool, results);
-        push(&mut out, role, others);
+        if settings.is_some() || !others.is_empty() {
+            out.push(Message {
+                blocks: others,
+                opaque: settings.into_iter().collect(),
+                role,
+            });
+        }
     }
     Ok(out)
+}
+
+/// The settings of a system message, which only their owner is sent.
+fn settings(message: &wire::InputMessage, owner: &StateOwner) -> Option<OpaqueState> {
+    let mut fields = Map::new();
+    let said = [
+        ("clear_at", &message.clear_at),
+        ("output_config", &message.output_config),
+    ];
+    for (name, value) in said {
+        if let Some(value) = value.as_ref().filter(|value| !value.is_null()) {
+            fields.insert(name.to_owned(), value.clone());
+        }
+    }
+    let is_set = message.role == wire::Role::System && !fields.is_empty();
+    is_set.then(|| OpaqueState {
+        kind: MESSAGE_SETTINGS.into(),
+        json: Value::Object(fields),
+        owner: owner.clone(),
+        scope: StateScope::Block,
+    })
 }
 
 fn push(messages: &mut Vec<Message>, role: Role, blocks: Vec<Block>) {

@@ -358,6 +358,47 @@ fn cache_points_come_through() {
     assert_eq!(body["system"][2]["cache_control"], cache);
 }
 
+/// A system message in the conversation can set the effort from there on, also without a text.
+#[test]
+fn settings_of_a_message_come_through_to_their_owner_alone() {
+    let effort = json!({ "effort": "low" });
+    let asked = json!({
+        "model": "model-a",
+        "max_tokens": 100,
+        "messages": [
+            { "role": "user", "content": "hello" },
+            { "role": "system", "content": "Be quick.", "output_config": effort, "clear_at": "never" },
+            { "role": "assistant", "content": "hello" },
+            { "role": "user", "content": "go on" },
+            { "role": "system", "output_config": effort },
+        ],
+    });
+    let incoming = read(&asked).expect("a request");
+    assert_eq!(incoming.notes, []);
+    let request = as_request(incoming);
+    let sent = |owner: &StateOwner, profile: &Profile| {
+        let made = jackfield_dialect_claude::request::to_wire(&request, owner, profile, true);
+        let (body, notes) = made.expect("a body");
+        let codes: Vec<String> = notes.iter().map(|note| note.code.to_string()).collect();
+        let body = serde_json::to_value(&body).expect("JSON");
+        (body["messages"].clone(), codes)
+    };
+    let (messages, codes) = sent(&owner(), &Profile::NEWEST);
+    assert_eq!(codes, [""; 0]);
+    assert_eq!(messages[1]["output_config"], effort);
+    assert_eq!(messages[1]["clear_at"], "never");
+    assert_eq!(messages[4], asked["messages"][4]);
+
+    let (messages, codes) = sent(&nobody(), &Profile::NEWEST);
+    assert_eq!(codes, ["state_withheld", "state_withheld"]);
+    assert_eq!(messages.as_array().map(Vec::len), Some(4));
+    assert_eq!(messages[1].get("output_config"), None);
+
+    let empty = json!({ "model": "model-a", "max_tokens": 100, "messages": [{ "role": "user" }] });
+    let refused = read(&empty).expect_err("a message without content");
+    assert_eq!(refused.param.as_deref(), Some("messages.0.content"));
+}
+
 #[test]
 fn at_most_four_cache_points_are_sent_and_the_first_ones_are_given_up() {
     let cache = json!({ "type": "ephemeral" });
