@@ -32,7 +32,7 @@ fn script(call: Part) -> Script {
 }
 
 /// A command whose output is not in its own text.
-const COMMAND: &str = "echo tool-$((40 + 2))-ran";
+pub(crate) const COMMAND: &str = "echo tool-$((40 + 2))-ran";
 const OUTCOME: &str = "tool-42-ran";
 const ANSWER: &str = "The tool has run.";
 
@@ -40,7 +40,7 @@ const ANSWER: &str = "The tool has run.";
 ///
 /// `name` is the model that the agent asks for, `call` is what the model calls, and `agent` makes the command
 /// for a server at this address, with a home of its own.
-async fn check(
+pub(crate) async fn check(
     wire: Wire,
     name: &str,
     call: Part,
@@ -156,18 +156,17 @@ async fn codex_runs_its_tool_with_a_model_that_it_knows() {
     }
 }
 
-/// The program of Claude Code, which is in a package of this platform.
-fn claude_code_program() -> PathBuf {
-    let folder = modules().join("@anthropic-ai");
-    let packages = fs::read_dir(&folder).expect("its packages");
-    let programs = packages.map(|package| package.expect("a package").path().join("claude"));
+/// A program that is in a package of this platform, below this folder of packages.
+pub(crate) fn program_in(folder: &str, program: &str) -> PathBuf {
+    let packages = fs::read_dir(modules().join(folder)).expect("its packages");
+    let programs = packages.map(|package| package.expect("a package").path().join(program));
     let mut programs = programs.filter(|program| program.is_file());
     programs.next().expect("its program")
 }
 
 /// Claude Code with one model in front of the server at this address.
 fn claude_code(address: &str, home: &Path) -> Command {
-    let mut command = Command::new(claude_code_program());
+    let mut command = Command::new(program_in("@anthropic-ai", "claude"));
     command
         .env_clear()
         .args(["-p", "Run the command.", "--allowedTools", "Bash"])
@@ -185,7 +184,7 @@ fn claude_code(address: &str, home: &Path) -> Command {
     command
 }
 
-const CLAUDE_MODEL: &str = "claude-opus-5-5";
+pub(crate) const CLAUDE_MODEL: &str = "claude-opus-5-5";
 
 /// A call of Claude Code's shell.
 fn bash() -> Part {
@@ -259,7 +258,7 @@ fn fields(body: &Value) -> Vec<String> {
 }
 
 /// The cache marks of a request and their places.
-fn marks(body: &Value) -> Vec<String> {
+pub(crate) fn marks(body: &Value) -> Vec<String> {
     let mut found = Vec::new();
     find_marks("", body, &mut found);
     found

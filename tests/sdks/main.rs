@@ -18,6 +18,8 @@ mod agents;
 mod breaking;
 mod cases;
 mod chat;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod cline;
 mod gateway;
 mod messages;
 mod responses;

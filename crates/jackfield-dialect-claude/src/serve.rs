@@ -89,6 +89,7 @@ fn incoming(
     mut body: crate::wire::Request,
     owner: &dyn Fn(&str) -> StateOwner,
 ) -> Result<Incoming, ServeError> {
+    let mut notes = asked::leave_out_hosted(&mut body);
     asked::check(&mut body)?;
     let owner = owner(&body.model);
     // Whom nobody here asks in this dialect has no address.
@@ -99,7 +100,7 @@ fn incoming(
         let reason = "a message of the user's, or what came of a call, is needed";
         return Err(ServeError::new(ServeErrorKind::Invalid, reason).at("messages"));
     }
-    let mut notes = betas.notes;
+    notes.extend(betas.notes);
     notes.append(&mut incoming.notes);
     incoming.notes = notes;
     incoming.settings.extensions.extend(betas.sent);

@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
+use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_domain::note::{Note, NoteEffect};
 use serde_json::{Value, json};
 
 use super::betas::{FILES, TOOLS};
@@ -28,6 +30,33 @@ pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
         check_message(message, n, &mut called)?;
     }
     Ok(())
+}
+
+/// Leaves out the tools that the vendor runs and that agents offer with every request, and returns a note for
+/// each. Where the client offers nothing else, they are what the request is about, and [`check`] refuses it.
+pub(super) fn leave_out_hosted(body: &mut Request) -> Vec<Note> {
+    let Some(tools) = &mut body.tools else {
+        return Vec::new();
+    };
+    if tools.iter().all(|tool| is_hosted(tool)) {
+        return Vec::new();
+    }
+    let mut notes = Notes::default();
+    for tool in tools.iter().filter(|tool| is_hosted(tool)) {
+        let kind = tool.kind.as_deref().unwrap_or_default();
+        let path = format_args!("tools.{kind}");
+        notes.dropped(NoteEffect::Quality, "hosted_tool_left_out", path);
+    }
+    tools.retain(|tool| !is_hosted(tool));
+    notes.into_vec()
+}
+
+fn is_hosted(tool: &Tool) -> bool {
+    let kind = tool.kind.as_deref().unwrap_or_default();
+    HOSTED.iter().any(|hosted| {
+        let version = kind.strip_prefix(hosted);
+        version.is_some_and(|version| version.starts_with('_'))
+    })
 }
 
 fn check_tool(tool: &Tool, n: usize) -> Result<(), ServeError> {
@@ -125,6 +154,15 @@ fn invalid(place: &str, message: &str) -> ServeError {
 fn unsupported(place: &str, message: &str) -> ServeError {
     ServeError::new(ServeErrorKind::Unsupported, message).at(place)
 }
+
+/// The tools that the vendor runs, without their versions (Claude's tool reference, 2026-11).
+const HOSTED: [&str; 5] = [
+    "advisor",
+    "code_execution",
+    "tool_search_tool",
+    "web_fetch",
+    "web_search",
+];
 
 /// Fields that would make a server act or keep something.
 const ACTING: [(&str, &str); 7] = [

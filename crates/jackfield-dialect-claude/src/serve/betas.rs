@@ -11,9 +11,10 @@ use crate::request::BETAS;
 
 /// Looks at what the header names, with commas between.
 ///
-/// Those that would make a server act or keep something are refused. Towards a provider of this dialect all
-/// others pass, as the fields of the body do that need them. Elsewhere those that change nothing are forgotten,
-/// and the rest is left out with a note.
+/// Those that would make a server act or keep something are refused, and those of tools that the vendor runs are
+/// left out with a note, as the tools are. Towards a provider of this dialect all others pass, as the fields of
+/// the body do that need them. Elsewhere those that change nothing are forgotten, and the rest is left out with a
+/// note.
 pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError> {
     let mut notes = Notes::default();
     let mut sent: Vec<Value> = Vec::new();
@@ -32,7 +33,7 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
             let message = format!("`{beta}` is not served: {why}");
             return Err(ServeError::new(ServeErrorKind::Unsupported, message).at(HEADER));
         }
-        if pass {
+        if pass && !HOSTED.contains(&stem) {
             sent.push(beta.into());
         } else if !PASSED.contains(&stem) {
             let path = format_args!("{HEADER}.{beta}");
@@ -96,10 +97,8 @@ const PASSED: [&str; 9] = [
 ];
 
 /// What would make a server act or keep something, and what to do without it.
-const REFUSED: [(&str, &str); 13] = [
-    ("advisor-tool", TOOLS),
+const REFUSED: [(&str, &str); 9] = [
     ("agent-memory", STATE),
-    ("code-execution", TOOLS),
     ("compact", "the conversation is not summarized for a client"),
     ("fallback-credit", FALLBACKS),
     ("files-api", FILES),
@@ -108,9 +107,10 @@ const REFUSED: [(&str, &str); 13] = [
     ("message-threads", STATE),
     ("server-side-fallback", FALLBACKS),
     ("skills", TOOLS),
-    ("web-fetch", TOOLS),
-    ("web-search", TOOLS),
 ];
+
+/// Betas of tools that the vendor runs.
+const HOSTED: [&str; 4] = ["advisor-tool", "code-execution", "web-fetch", "web-search"];
 
 const FALLBACKS: &str = "the model that is asked for is the one that answers";
 pub(super) const FILES: &str = "no files are kept; send their bytes or an address";

@@ -127,7 +127,6 @@ fn betas_pass_to_the_vendor_and_are_noted_elsewhere_or_are_refused() {
         "message-threads-2026-08-12",
         "prompt-caching-2024-07-31,message-threads-2031-01-01",
         "message-threads",
-        "code-execution-2025-08-25",
         "files-api-2025-04-14",
     ] {
         let error = asked(beta).expect_err(beta);
@@ -151,6 +150,47 @@ fn betas_pass_to_the_vendor_and_are_noted_elsewhere_or_are_refused() {
             ServeErrorKind::Invalid
         );
     }
+}
+
+#[test]
+fn tools_that_the_vendor_runs_are_left_out_beside_others() {
+    let own = json!({ "name": "clock", "input_schema": { "type": "object" } });
+    let asked = body(json!({ "tools": [
+        { "type": "web_search_20250305", "name": "web_search" },
+        own,
+        { "type": "tool_search_tool_regex_20251119", "name": "tool_search" },
+    ] }));
+    let betas = "web-fetch-2025-09-10,code-execution-2025-08-25";
+    let incoming = with_header(&asked, "anthropic-beta", betas).expect("a request");
+    let names: Vec<&str> = incoming
+        .tools
+        .iter()
+        .map(|tool| tool.name.as_str())
+        .collect();
+    assert_eq!(names, ["clock"]);
+    let notes: Vec<_> = incoming
+        .notes
+        .iter()
+        .map(|note| (&*note.code, &*note.path))
+        .collect();
+    assert_eq!(
+        notes,
+        [
+            ("hosted_tool_left_out", "tools.web_search_20250305"),
+            (
+                "hosted_tool_left_out",
+                "tools.tool_search_tool_regex_20251119"
+            ),
+            ("beta_not_sent", "anthropic-beta.web-fetch-2025-09-10"),
+            ("beta_not_sent", "anthropic-beta.code-execution-2025-08-25"),
+        ]
+    );
+    assert_eq!(incoming.settings.extensions, []);
+
+    // A tool of the vendor's that the client runs has no schema to offer it by.
+    let bash = body(json!({ "tools": [own, { "type": "bash_20250124", "name": "bash" }] }));
+    let refused = read(&bash).expect_err("a tool without a schema");
+    assert_eq!(refused.param.as_deref(), Some("tools.1.type"));
 }
 
 #[test]
