@@ -342,10 +342,13 @@ impl Opens<'_> {
     }
 
     fn repeats(&self) -> Repeats {
+        let mut echo = self.asked.about.echo.clone();
+        echo.insert(
+            previous::CREATED.to_owned(),
+            self.asked.about.created.into(),
+        );
         Repeats {
-            echo: Value::Object(self.asked.about.echo.clone())
-                .to_string()
-                .into(),
+            echo: Value::Object(echo).to_string().into(),
             model: Arc::clone(&self.asked.incoming.model),
         }
     }

@@ -96,6 +96,7 @@ fn repeated(
         // What was kept of the request that began the turn is the nearest to it.
         let first = view::repeats(&loaded.steps, turn, 0);
         let mut echo = first.as_deref().map(read).unwrap_or_default();
+        echo.remove(CREATED);
         if let Some(before) = segment.checked_sub(1) {
             let before = format!("resp_{turn}_{before}");
             echo.insert("previous_response_id".to_owned(), before.into());
@@ -104,6 +105,9 @@ fn repeated(
     };
     (echo.get("store") != Some(&Value::Bool(false))).then_some((echo, model))
 }
+
+/// The field of what is kept of a request that says when it came, in seconds since 1970.
+pub(crate) const CREATED: &str = "created_at";
 
 /// There is no such reply.
 pub(crate) fn none(id: &str) -> ServeError {

@@ -108,16 +108,20 @@ fn opened_with(opening: &Opening) -> Vec<Message> {
 fn about(
     gateway: &Gateway,
     reading: &Reading,
-    echo: Map<String, Value>,
+    mut echo: Map<String, Value>,
     model: &str,
 ) -> Option<About> {
-    let begun = reading.begun?;
+    let begun = u64::try_from(reading.begun?).unwrap_or_default();
+    let created = echo.remove(previous::CREATED);
     let setup = reading.segments.as_ref()?.turn().setup();
     let owner = gateway
         .engine()
         .state_owner(&setup.model.provider, &setup.model.model);
     Some(About {
-        created: u64::try_from(begun).unwrap_or_default(),
+        // The journal's time of the turn can be a second later than that of its request.
+        created: created
+            .and_then(|created| created.as_u64())
+            .unwrap_or(begun),
         dialect: owner.map(|owner| owner.dialect),
         echo,
         id: format!("{}_{}", reading.turn, reading.segment),
