@@ -288,3 +288,55 @@ async fn our_own_words_stand_only_before_the_tools_that_run_here() {
     assert!(!systems[2].contains("tools"), "{systems:?}");
     gateway.end().await;
 }
+
+/// As both vendors do: a choice that no offered tool fulfils is refused, and not loosened.
+#[tokio::test]
+async fn a_choice_of_a_tool_that_is_not_offered_is_refused_in_each_language() {
+    let claude = ScriptedClaude::start([Turn::text("Hello.").again()]).await;
+    let sessions = Kept::new();
+    let gateway = gateway(&claude, &sessions, "").await;
+    let said = json!([{ "role": "user", "content": "hi" }]);
+    let schema = json!({ "type": "object" });
+    let chat = json!({ "model": MODEL, "messages": said, "tools": mine() });
+    let messages = json!({
+        "model": MODEL, "max_tokens": 100, "messages": said,
+        "tools": [{ "name": "mine", "input_schema": schema }],
+    });
+    let responses = json!({
+        "model": MODEL, "input": said, "store": false,
+        "tools": [{ "type": "function", "name": "mine", "parameters": schema, "strict": false }],
+    });
+    let other = "other";
+    for (path, mut body, named, any) in [
+        (
+            CHAT,
+            chat,
+            json!({ "type": "function", "function": { "name": other } }),
+            json!("required"),
+        ),
+        (
+            "/v1/messages",
+            messages,
+            json!({ "type": "tool", "name": other }),
+            json!({ "type": "any" }),
+        ),
+        (
+            "/v1/responses",
+            responses,
+            json!({ "type": "function", "name": other }),
+            json!("required"),
+        ),
+    ] {
+        for (choice, tools) in [(named, body["tools"].clone()), (any, json!([]))] {
+            body["tool_choice"] = choice;
+            body["tools"] = tools;
+            let asking = gateway.post(path, &body);
+            let refused = asking.header("x-jackfield-tools", "none").answered().await;
+            let error = &refused.is(400)["error"];
+            let message = error["message"].as_str().unwrap_or_default();
+            assert!(message.contains("tool_choice"), "{path}: {error}");
+        }
+    }
+    assert_eq!(claude.requests().len(), 0);
+    gateway.end().await;
+}

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use jackfield_domain::block::Annotation;
+use jackfield_domain::message::Role;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use jackfield_domain::opaque::Extension;
 
@@ -23,6 +24,16 @@ impl Notes {
     pub fn dropped(&mut self, effect: NoteEffect, code: &'static str, path: impl Display) {
         let note = Note::new(NoteKind::Dropped, effect, code, path.to_string());
         self.0.push(note);
+    }
+
+    /// The words of a block that only its provider knows were sent in its place. In a message of the user that
+    /// changes what is asked.
+    pub fn opaque_as_text(&mut self, role: Role, path: impl Display) {
+        let effect = match role {
+            Role::User => NoteEffect::Meaning,
+            Role::Assistant | Role::System | Role::Tool => NoteEffect::Quality,
+        };
+        self.approximated(effect, "opaque_as_text", path);
     }
 
     /// It would have made the provider act, and does not pass.

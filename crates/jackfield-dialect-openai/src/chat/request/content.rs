@@ -92,11 +92,7 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "opaque_withheld", at);
             return None;
         };
-        let effect = match at.role {
-            Role::User => NoteEffect::Meaning,
-            Role::Assistant | Role::System | Role::Tool => NoteEffect::Quality,
-        };
-        self.notes.approximated(effect, "opaque_as_text", at);
+        self.notes.opaque_as_text(at.role, at);
         Some(text_part(text))
     }
 

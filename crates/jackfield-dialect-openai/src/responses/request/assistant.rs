@@ -341,8 +341,7 @@ impl Outward<'_> {
                 .dropped(NoteEffect::Quality, "opaque_withheld", at);
             return None;
         };
-        self.notes
-            .approximated(NoteEffect::Quality, "opaque_as_text", at);
+        self.notes.opaque_as_text(at.role, at);
         Some(text.to_owned())
     }
 
