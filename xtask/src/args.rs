@@ -38,11 +38,6 @@ pub(crate) enum Verb {
         after_help = "The list is xtask/src/mutants/list.rs.\n\nExamples:\n  cargo xtask mutants\n  cargo xtask mutants --only act-before-commit"
     )]
     Mutants(Mutants),
-    /// Look which functions a start and a request run, and have the linker of a release build place them beside each other.
-    #[command(
-        after_help = "Needs Linux and valgrind, and builds the release twice over. Worth it when dependencies or the compiler have changed; what is new or renamed since is only placed elsewhere.\n\nExample:\n  cargo xtask order"
-    )]
-    Order,
     /// Run what needs Python and Node: what we put on the wire, judged by the official SDKs' types, and the slices with real MCP servers.
     #[command(
         after_help = "Installs what it needs below target/slices, with `python3 -m venv` and `npm ci`, once per list of versions.\n\nExample:\n  cargo xtask slices"

@@ -17,7 +17,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
         Some(program) => program,
         None => {
             eprintln!("installing cargo-deny {VERSION}; this takes some minutes, once");
-            let mut install = run::cargo(root, ["install", "cargo-deny", "--locked"]);
+            // Unoptimised, without advisories' network: built in a third of the time, and fast enough.
+            let mut install = run::cargo(root, ["install", "cargo-deny", "--locked", "--debug"]);
+            install.arg("--no-default-features");
             install.args(["--version", VERSION, "--root"]).arg(&tools);
             run::succeed(&mut install).context("cargo-deny could not be installed")?;
             own

@@ -13,7 +13,6 @@ mod contracts;
 mod deny;
 mod fixture;
 mod mutants;
-mod order;
 mod run;
 mod slices;
 mod soak;
@@ -46,7 +45,6 @@ fn perform(verb: Verb) -> anyhow::Result<()> {
         Verb::Contracts(contracts) => contracts::run(&root, contracts.mutants),
         Verb::Fixture => fixture::run(&root),
         Verb::Mutants(mutants) => mutants::run(&root, mutants.only.as_deref()),
-        Verb::Order => order::run(&root),
         Verb::Slices => slices::run(&root),
         Verb::Soak(soak) => soak::run(&root, soak.minutes),
         Verb::Survival => survival::run(&root),
