@@ -5,16 +5,16 @@ use std::path::Path;
 use crate::run;
 use crate::workspace;
 
-/// Builds what is measured in the release profile, and runs the benchmarks; `args` go to them. Without
+/// Builds what is measured in the profile `dist`, and runs the benchmarks; `args` go to them. Without
 /// any, the figures go to `docs/benchmarks.md`.
 pub(crate) fn run(root: &Path, args: &[String]) -> anyhow::Result<()> {
     // The program by itself, as people build it: others may want more of its dependencies.
     for package in ["jackfield-cli", "jackfield-benches"] {
-        let build = ["build", "--release", "--package", package];
+        let build = ["build", "--profile", "dist", "--package", package];
         run::succeed(&mut run::cargo(root, build))?;
     }
     let driver = workspace::target(root)?
-        .join("release")
+        .join("dist")
         .join(format!("jackfield-bench{}", std::env::consts::EXE_SUFFIX));
     let mut command = run::command(driver, root, args);
     if !args.is_empty() {

@@ -2,11 +2,10 @@
 //! else, and a piece of a reply that had to change tasks would wake one more of them each time.
 
 use std::any::Any;
-use std::collections::VecDeque;
 use std::future::poll_fn;
 use std::panic::AssertUnwindSafe;
 use std::pin::{Pin, pin};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use async_trait::async_trait;
@@ -18,16 +17,21 @@ use jackfield_domain::request::ModelRequest;
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::usage::Usage;
 use jackfield_ports::delta_sink::DeltaSink;
+use tokio::sync::mpsc;
 
 use crate::crash;
 use crate::engine::Shared;
 use crate::events::Event;
 use crate::perform::{Of, chain};
 
-/// The call that is under way, if one is, and what came of it that nobody took yet. Dropping it drops the call.
+/// The call that is under way, if there is one, and the events of it that the driver has not taken. Dropping it
+/// drops the call.
 pub(crate) struct Calling {
+    /// How the last call ended: it comes behind the pieces.
+    end: Option<Event>,
     of: Of,
-    pieces: Pieces,
+    pieces: mpsc::Receiver<Event>,
+    to_pieces: mpsc::Sender<Event>,
     under_way: Option<(ModelAttempt, Reply)>,
 }
 
@@ -37,9 +41,12 @@ type Reply = Pin<Box<dyn Future<Output = Input> + Send>>;
 impl Calling {
     /// What calls the model of this turn.
     pub(crate) fn new(of: &Of) -> Self {
+        let (to_pieces, pieces) = mpsc::channel(QUEUE);
         Self {
+            end: None,
             of: of.clone(),
-            pieces: Pieces::default(),
+            pieces,
+            to_pieces,
             under_way: None,
         }
     }
@@ -53,7 +60,7 @@ impl Calling {
     ) {
         let mut sink = Sink {
             attempt,
-            pieces: self.pieces.clone(),
+            pieces: self.to_pieces.clone(),
         };
         let of = self.of.clone();
         let call = async move {
@@ -75,22 +82,22 @@ impl Calling {
         self.under_way = None;
     }
 
-    /// What came next, if it is there already.
-    pub(crate) fn try_next(&self) -> Option<Event> {
-        self.pieces.take()
+    /// The next event, if it is there already.
+    pub(crate) fn try_next(&mut self) -> Option<Event> {
+        self.pieces.try_recv().ok().or_else(|| self.end.take())
     }
 
-    /// Goes on with the call until something comes of it. Can be dropped at any time without losing anything.
+    /// Goes on with the call until there is an event. Can be dropped at any time without losing anything.
     pub(crate) async fn next(&mut self) -> Event {
         poll_fn(|context| self.poll_next(context)).await
     }
 
-    /// Goes on with the call beside something else, as far as there is room for what comes of it.
+    /// Goes on with the call beside something else, as long as there is room for its pieces.
     pub(crate) async fn beside<T>(&mut self, other: impl Future<Output = T>) -> T {
         let mut other = pin!(other);
         poll_fn(|context| {
             let polled = other.as_mut().poll(context);
-            if polled.is_pending() && self.pieces.have_room() {
+            if polled.is_pending() {
                 self.go_on(context);
             }
             polled
@@ -99,12 +106,12 @@ impl Calling {
     }
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Event> {
-        // What is there goes first: so what is there has a bound.
-        if let Some(event) = self.pieces.take() {
+        // The call fills the channel in this task, so it is polled only when the channel is empty.
+        if let Some(event) = self.try_next() {
             return Poll::Ready(event);
         }
         self.go_on(context);
-        self.pieces.take().map_or(Poll::Pending, Poll::Ready)
+        self.try_next().map_or(Poll::Pending, Poll::Ready)
     }
 
     fn go_on(&mut self, context: &mut Context<'_>) {
@@ -112,7 +119,7 @@ impl Calling {
             && let Poll::Ready(ended) = reply.as_mut().poll(context)
         {
             self.under_way = None;
-            self.pieces.end(Event::input(ended));
+            self.end = Some(Event::input(ended));
         }
     }
 }
@@ -161,63 +168,32 @@ fn crashed(Of { session, turn }: &Of, attempt: ModelAttempt, why: &(dyn Any + Se
     Input::ReplyFailed { attempt, failure }
 }
 
-/// What came of a reply and was not taken yet.
-#[derive(Clone, Default)]
-struct Pieces(Arc<Mutex<VecDeque<Event>>>);
-
-impl Pieces {
-    /// Adds what came last, whatever is there.
-    fn end(&self, event: Event) {
-        let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.push_back(event);
-    }
-
-    /// Adds a piece when there is room: a reader of the network waits until then.
-    async fn add(&self, event: Event) {
-        let mut event = Some(event);
-        poll_fn(|context| {
-            let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if pieces.len() < QUEUE {
-                pieces.extend(event.take());
-                return Poll::Ready(());
-            }
-            // Whoever goes on with the call takes what is there first.
-            context.waker().wake_by_ref();
-            Poll::Pending
-        })
-        .await;
-    }
-
-    fn have_room(&self) -> bool {
-        let pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.len() < QUEUE
-    }
-
-    fn take(&self) -> Option<Event> {
-        let mut pieces = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        pieces.pop_front()
-    }
-}
-
 /// Takes the pieces of a reply to the loop.
 struct Sink {
     attempt: ModelAttempt,
-    pieces: Pieces,
+    pieces: mpsc::Sender<Event>,
 }
 
 #[async_trait]
 impl DeltaSink for Sink {
     async fn push(&mut self, delta: Delta) {
-        self.pieces.add(Event::piece(self.attempt, delta)).await;
+        self.send(Event::piece(self.attempt, delta)).await;
         crash::point("delta");
     }
 
     async fn count(&mut self, usage: Usage) {
         let attempt = self.attempt;
         let counted = Event::input(Input::ReplyCounted { attempt, usage });
-        self.pieces.add(counted).await;
+        self.send(counted).await;
     }
 }
 
-/// How many pieces may wait for the driver.
+impl Sink {
+    /// Waits while the channel is full: so the network's reader waits, too. A driver that is gone takes nothing.
+    async fn send(&self, event: Event) {
+        let _gone = self.pieces.send(event).await;
+    }
+}
+
+/// How many pieces the driver may be behind.
 const QUEUE: usize = 256;
