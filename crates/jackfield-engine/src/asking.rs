@@ -13,7 +13,7 @@ use tracing::Instrument as _;
 
 use crate::approver::{Approver, Decision, Undecided};
 use crate::engine::Shared;
-use crate::events::Event;
+use crate::events::{Event, News};
 use crate::perform::chain;
 
 /// The questions that an approver is at. Dropping it drops them: they are put again on recovery.
@@ -60,7 +60,7 @@ impl Asking {
                     open.fetch_sub(1, Ordering::SeqCst);
                     if left {
                         // The driver is gone only if nobody wants the answer any more.
-                        let _gone = sender.send(Event::Undecided(asked.wait)).await;
+                        let _gone = sender.send(Event::News(News::Undecided(asked.wait))).await;
                     }
                 });
             }

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use jackfield_domain::fact::{Fact, InputKind};
 use jackfield_domain::ids::{SessionId, TurnId};
-use jackfield_domain::tool_loop::ToolLoop;
 use jackfield_ports::journal::{JournalError, Loaded};
 use tokio::runtime::Handle;
 use tokio::sync::watch;
@@ -13,17 +12,15 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use crate::catalog::Problem;
 use crate::driver::Driver;
-use crate::engine::{Engine, Shared};
+use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::listening::Connection;
-use crate::news::Observer;
-use crate::occupied::{Busy, Progress};
+use crate::occupied::Progress;
 use crate::options::{Disconnect, SendMessage};
-use crate::ownership::Owned;
 use crate::perform::chain;
 use crate::resume::{Driven, ResumeSession};
 use crate::send::Begins;
-use crate::watch::{Speaker, Watcher};
+use crate::watch::Watcher;
 
 /// A turn that is driven in the background, or was, and what tells it.
 #[derive(Debug)]
@@ -168,13 +165,14 @@ impl Engine {
         };
         let of = (session.clone(), opening.turn.clone());
         let engine = self.clone();
-        let parts = Box::new((turn, owned, loaded, speaker));
-        // In a box, as a task moves what it is given several times on its way, and once more when it is over.
+        // In a box: a task moves its future several times on its way, and once more when it is over.
         let task = tokio::spawn(Box::pin(async move {
             let shared = Arc::clone(&engine.shared);
             let mut nobody = ();
             let driven = {
-                let mut driver = driver(&shared, parts, &mut nobody, &busy);
+                let mut driver =
+                    Driver::new(&shared, turn, owned, &loaded, speaker, &mut nobody, &busy);
+                drop(loaded);
                 driver.workers.streams = telling.streams;
                 let driven = pin!(driver.run(step, input, now, false));
                 shared.going.unless_stopped(driven).await
@@ -292,16 +290,4 @@ impl Drop for Opening {
             drop(held);
         });
     }
-}
-
-/// A driver of these parts. They come in a box, as whatever a task is given by value has its room in it for as
-/// long as the turn is driven.
-fn driver<'o>(
-    shared: &Arc<Shared>,
-    parts: Box<(ToolLoop, Owned, Loaded, Speaker)>,
-    observer: &'o mut dyn Observer,
-    busy: &Busy,
-) -> Driver<'o> {
-    let (turn, owned, loaded, speaker) = *parts;
-    Driver::new(shared, turn, owned, &loaded, speaker, observer, busy)
 }

@@ -177,7 +177,9 @@ struct Sink {
 #[async_trait]
 impl DeltaSink for Sink {
     async fn push(&mut self, delta: Delta) {
-        self.send(Event::piece(self.attempt, delta)).await;
+        let attempt = self.attempt;
+        let piece = Event::input(Input::ReplyDelta { attempt, delta });
+        self.send(piece).await;
         crash::point("delta");
     }
 

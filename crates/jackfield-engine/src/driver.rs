@@ -177,16 +177,14 @@ impl<'o> Driver<'o> {
         reporter.finish(session, self.turn.turn(), end)
     }
 
-    /// Commits a batch, then performs it, then tells it. What is seldom has no room in the task of a turn.
+    /// Commits a batch, then performs it, then tells it.
     async fn settle(&mut self, mut batch: Batch) -> Result<(), EngineError> {
         while !batch.steps.is_empty() {
             let committing = self.ledger.commit(&mut batch.steps);
             batch = match self.workers.beside(committing).await {
                 Committed::Yes => break,
-                Committed::Answered => Box::pin(self.answered(batch)).await?,
-                Committed::No { refusal, why } => {
-                    Box::pin(self.reload(batch, refusal, why)).await?
-                }
+                Committed::Answered => self.answered(batch).await?,
+                Committed::No { refusal, why } => self.reload(batch, refusal, why).await?,
             };
         }
         self.progress.send_if_modified(|known| {
@@ -343,10 +341,8 @@ impl<'o> Driver<'o> {
                     self.handle(Input::Delivered(delivery.clone()), batch);
                 }
             }
-            Happened::Event(event) => match event.into_input() {
-                Ok(input) => self.handle(input, batch),
-                Err(news) => batch.news.push(Told::News(news)),
-            },
+            Happened::Event(Event::Input(input)) => self.handle(*input, batch),
+            Happened::Event(Event::News(news)) => batch.news.push(Told::News(news)),
             Happened::Woke => self.handle(Input::Woke, batch),
         }
     }

@@ -1,10 +1,7 @@
 //! What the tasks of a turn send back, and what takes it there.
 
-use std::sync::Arc;
-
 use async_trait::async_trait;
-use jackfield_domain::delta::Delta;
-use jackfield_domain::ids::{ModelAttempt, ToolAttempt, WaitId};
+use jackfield_domain::ids::{ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::{Afterwards, ToolEvents};
@@ -14,34 +11,19 @@ use crate::crash;
 use crate::late::LateTo;
 use crate::news::{self, Observer};
 
-/// What comes back from the tasks.
-///
-/// The queue has room for 32 of them from the beginning, for as long as the turn is driven: what nearly all
-/// of them are stands in here, and what is large is elsewhere.
+/// What a task of a turn sends to its driver.
 pub(crate) enum Event {
-    /// For the loop: more of a text of the reply.
-    Appended {
-        attempt: ModelAttempt,
-        index: u32,
-        of: Appended,
-        text: Arc<str>,
-    },
     /// For the loop.
     Input(Box<Input>),
-    /// For whoever watches.
-    Progress(Box<Progress>),
-    /// For whoever watches: the approver leaves this to a person.
-    Undecided(WaitId),
+    /// For observers.
+    News(News),
 }
 
-// A block of the queue is 32 of them: see above.
-const _: () = assert!(size_of::<Event>() <= 40);
-
-/// What more came of.
-#[derive(Clone, Copy)]
-pub(crate) enum Appended {
-    Arguments,
-    Text,
+impl Event {
+    /// Something for the loop.
+    pub(crate) fn input(input: Input) -> Self {
+        Self::Input(Box::new(input))
+    }
 }
 
 /// How far a tool is.
@@ -52,59 +34,10 @@ pub(crate) struct Progress {
     of: Option<f64>,
 }
 
-impl Event {
-    /// Something for the loop.
-    pub(crate) fn input(input: Input) -> Self {
-        Self::Input(Box::new(input))
-    }
-
-    /// A piece of a reply.
-    pub(crate) fn piece(attempt: ModelAttempt, delta: Delta) -> Self {
-        match delta {
-            Delta::ArgumentsAppended { index, text } => Self::Appended {
-                attempt,
-                index,
-                of: Appended::Arguments,
-                text,
-            },
-            Delta::TextAppended { index, text } => Self::Appended {
-                attempt,
-                index,
-                of: Appended::Text,
-                text,
-            },
-            delta @ (Delta::AnnotationAdded { .. }
-            | Delta::BlockEnded { .. }
-            | Delta::BlockStarted { .. }
-            | Delta::StateSet { .. }) => Self::input(Input::ReplyDelta { attempt, delta }),
-        }
-    }
-
-    /// What it is for the loop; given back if it is for whoever watches.
-    pub(crate) fn into_input(self) -> Result<Input, News> {
-        match self {
-            Self::Appended {
-                attempt,
-                index,
-                of,
-                text,
-            } => {
-                let delta = match of {
-                    Appended::Arguments => Delta::ArgumentsAppended { index, text },
-                    Appended::Text => Delta::TextAppended { index, text },
-                };
-                Ok(Input::ReplyDelta { attempt, delta })
-            }
-            Self::Input(input) => Ok(*input),
-            Self::Progress(progress) => Err(News::Progress(progress)),
-            Self::Undecided(wait) => Err(News::Undecided(wait)),
-        }
-    }
-}
-
-/// What is for whoever watches alone.
+/// What observers alone see.
 pub(crate) enum News {
-    Progress(Box<Progress>),
+    Progress(Progress),
+    /// The approver leaves this call to a person.
     Undecided(WaitId),
 }
 
@@ -117,7 +50,7 @@ impl News {
                     done,
                     message,
                     of,
-                } = &**progress;
+                } = progress;
                 observer.tell(news::News::Progress {
                     attempt,
                     done: *done,
@@ -162,7 +95,10 @@ impl ToolEvents for Events {
             message,
             of,
         };
-        let _gone = self.sender.send(Event::Progress(Box::new(progress))).await;
+        let _gone = self
+            .sender
+            .send(Event::News(News::Progress(progress)))
+            .await;
     }
 }
 

@@ -138,21 +138,8 @@ impl Engine {
         })
     }
 
-    /// Marks a session as driven here, as soon as it is not. Waiting for that is seldom, and has its room then.
+    /// Marks a session as driven here, as soon as nothing else drives it.
     async fn enter(
-        &self,
-        session: &SessionId,
-        second: &mut Second<'_>,
-    ) -> Result<Busy, EngineError> {
-        if second.manner != SecondMessage::Queue
-            && let Ok(busy) = self.shared.occupied.take(session)
-        {
-            return Ok(busy);
-        }
-        Box::pin(self.enter_after(session, second)).await
-    }
-
-    async fn enter_after(
         &self,
         session: &SessionId,
         second: &mut Second<'_>,
@@ -195,7 +182,7 @@ impl Engine {
     }
 
     /// Takes the ownership of a session that has no open turn, or whose open turn may be ended for the
-    /// message. What is seldom has its room only then.
+    /// message.
     async fn own_at_rest(
         &self,
         session: &SessionId,
@@ -206,7 +193,7 @@ impl Engine {
             let owned = match Owned::take(&self.shared, session).await {
                 Ok(owned) => owned,
                 Err(error @ JournalError::Owned { .. }) => {
-                    Box::pin(self.own_after(session, second, error)).await?
+                    self.own_after(session, second, error).await?
                 }
                 Err(error) => return Err(self.shared.unwritten(error)),
             };

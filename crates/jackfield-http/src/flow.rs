@@ -39,7 +39,6 @@ pub(crate) async fn answer(
     dialect: &'static dyn ServeDialect,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
-    // Apart, so that its room goes with it: the first piece of a reply may be a long time in coming.
     let Answering {
         held,
         is_stream,
@@ -47,7 +46,7 @@ pub(crate) async fn answer(
         notes,
         session,
         told,
-    } = match Box::pin(begin(gateway, dialect, request)).await? {
+    } = match begin(gateway, dialect, request).await? {
         Begins::Answering(answering) => *answering,
         Begins::Later(response) => return Ok(*response),
     };
