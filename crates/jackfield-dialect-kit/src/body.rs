@@ -1,6 +1,5 @@
 //! Bodies: JSON read into a wire form, and where it is broken.
 
-use std::cell::Cell;
 use std::fmt;
 
 use serde::de::{DeserializeOwned, Error as _, MapAccess, Visitor};
@@ -24,7 +23,7 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
     let mut reader = serde_json::Deserializer::from_slice(body);
     let mut path = Vec::new();
     let mut told = fault.to_string();
-    if let Err(traced) = searched(|| serde_path_to_error::deserialize::<_, T>(&mut reader)) {
+    if let Err(traced) = serde_path_to_error::deserialize::<_, T>(&mut reader) {
         for segment in traced.path() {
             match segment {
                 Segment::Enum { variant } => path.push(variant.clone()),
@@ -42,24 +41,6 @@ pub fn parse<T: DeserializeOwned>(body: &[u8]) -> Result<T, Invalid> {
         shortened(&path.join("."), PATH)
     };
     Err(Invalid::new(path, shortened(&told, REASON)))
-}
-
-thread_local! {
-    static SEARCHED: Cell<bool> = const { Cell::new(false) };
-}
-
-/// Whether this body is read for the place of its fault: whatever is read by itself otherwise, apart from the
-/// rest of the body, would not know where it stands.
-pub(crate) fn is_searched() -> bool {
-    SEARCHED.get()
-}
-
-/// Reads something for the place of its fault.
-fn searched<T>(read: impl FnOnce() -> T) -> T {
-    SEARCHED.set(true);
-    let read = read();
-    SEARCHED.set(false);
-    read
 }
 
 /// The field that a fault says is not there, or there twice: it is no part of the path.

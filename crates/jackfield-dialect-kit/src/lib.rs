@@ -16,14 +16,11 @@
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
-//! | tools that come again with every request | [`Brought`](brought::Brought), [`Shelf`](shelf::Shelf), [`Written`](written::Written) |
 //! | an error's kind and advice | [`failure`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
 pub mod body;
-mod bounded;
-pub mod brought;
 pub mod client_ids;
 pub mod decode;
 pub mod encode;
@@ -39,7 +36,5 @@ pub mod pointer;
 pub mod same;
 pub mod schema;
 pub mod serve;
-pub mod shelf;
 pub mod state;
 pub mod strict;
-pub mod written;

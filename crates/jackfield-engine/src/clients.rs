@@ -19,7 +19,6 @@ use jackfield_domain::wait::{Answer, ClientResult, DeliveryBody, WaitEnd, WaitEn
 use jackfield_ports::journal::{Delivered, Loaded};
 
 use crate::begin::{Begun, Telling};
-use crate::digests::Digests;
 use crate::engine::Engine;
 use crate::error::EngineError;
 use crate::options::{Disconnect, ServerTools, TurnOptions};
@@ -325,35 +324,30 @@ fn of_source(source: &MediaSource) -> String {
 
 /// Puts the caller's own tools into a catalog. A call must not reach another tool than the one that the
 /// caller knows: of a name that both have, it is the caller's.
-pub(crate) fn join(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>], digests: &Digests) {
+pub(crate) fn join(catalog: &mut Catalog, tools: &[Arc<ToolDefinition>]) {
     let Ok(toolbox) = ToolboxId::parse(CLIENT) else {
         return;
     };
-    let tools = tools
-        .iter()
-        .map(|definition| entry(&toolbox, definition, digests));
+    let tools = tools.iter().map(|definition| entry(&toolbox, definition));
     // Of two with one name the later one stays.
     *catalog = catalog.iter().cloned().chain(tools).collect();
 }
 
-fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>, digests: &Digests) -> CatalogEntry {
+fn entry(toolbox: &ToolboxId, definition: &Arc<ToolDefinition>) -> CatalogEntry {
     let name: Arc<str> = definition.name.as_str().into();
-    let digest = digests.of(definition, || {
-        let spec = ToolSpec {
-            description: Arc::clone(&definition.description),
-            icon: None,
-            input: definition.input.clone(),
-            name: Arc::clone(&name),
-            output: definition.output.clone(),
-            safety: Safety::Unknown,
-            time_limit: None,
-            title: None,
-        };
-        spec.digest()
-    });
+    let spec = ToolSpec {
+        description: Arc::clone(&definition.description),
+        icon: None,
+        input: definition.input.clone(),
+        name: Arc::clone(&name),
+        output: definition.output.clone(),
+        safety: Safety::Unknown,
+        time_limit: None,
+        title: None,
+    };
     CatalogEntry {
         definition: Arc::clone(definition),
-        digest,
+        digest: spec.digest(),
         icon: None,
         origin: ToolOrigin {
             tool: name,

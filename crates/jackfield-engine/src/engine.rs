@@ -20,7 +20,6 @@ use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
-use crate::digests::Digests;
 use crate::direct::DirectCall;
 use crate::error::EngineError;
 use crate::going::Going;
@@ -53,7 +52,6 @@ pub(crate) struct Shared {
     pub(crate) claimed: Queues<(Arc<str>, Arc<str>)>,
     pub(crate) clock: Arc<dyn Clock>,
     /// Of what callers bring.
-    pub(crate) digests: Arc<Digests>,
     pub(crate) going: Going,
     pub(crate) journal: Arc<dyn Journal>,
     /// How much of what comes late may be on its way.
@@ -208,7 +206,6 @@ impl EngineBuilder {
                 approving,
                 claimed: Queues::default(),
                 clock,
-                digests: Arc::default(),
                 going: Going::default(),
                 journal,
                 late: late::Room::default(),
@@ -264,7 +261,6 @@ impl Engine {
                 approving: shared.approving.clone(),
                 claimed: Queues::default(),
                 clock: Arc::clone(&shared.clock),
-                digests: Arc::clone(&shared.digests),
                 going: Going::default(),
                 journal,
                 late: late::Room::default(),
@@ -355,8 +351,7 @@ impl Engine {
         let policy = &options.policy;
         let mut offered = catalog::gather(toolboxes, &is_offered, policy, unknown, looked).await;
         if takes_tools && !options.client_tools.is_empty() {
-            let digests = &self.shared.digests;
-            clients::join(&mut offered.catalog, &options.client_tools, digests);
+            clients::join(&mut offered.catalog, &options.client_tools);
         }
         offered
     }

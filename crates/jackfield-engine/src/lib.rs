@@ -17,7 +17,6 @@ mod clock;
 mod collect;
 mod commit;
 mod crash;
-mod digests;
 mod direct;
 mod driver;
 mod engine;

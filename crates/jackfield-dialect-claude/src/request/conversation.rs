@@ -4,7 +4,6 @@ use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::ids::{IdForm, WireIds};
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{Block, Content, RanBy};
@@ -68,7 +67,7 @@ impl fmt::Display for At {
 /// Maps the system prompt and the conversation.
 pub(super) fn to_wire(
     request: &ModelRequest,
-    tools: &[Brought<wire::Tool>],
+    tools: &[wire::Tool],
     owner: &StateOwner,
     profile: &Profile,
     notes: &mut Notes,
@@ -189,7 +188,7 @@ pub(super) fn to_wire(
 }
 
 /// The properties that are offered under another name, by their tool.
-pub(crate) fn names(tools: &[Brought<wire::Tool>]) -> HashMap<String, Arc<Names>> {
+pub(crate) fn names(tools: &[wire::Tool]) -> HashMap<String, Arc<Names>> {
     let renamed = tools.iter().filter_map(|tool| {
         let (name, names) = (tool.name.as_ref()?, tool.names.as_ref()?);
         Some((name.clone(), Arc::clone(names)))

@@ -2,10 +2,8 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::{ExtensionPath, Notes};
 use jackfield_dialect_kit::schema::{Change, object};
-use jackfield_dialect_kit::written::Written;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::opaque::Extension;
 use jackfield_domain::request::ModelRequest;
@@ -23,14 +21,13 @@ pub(crate) const TEXT_FIELD: &str = "input";
 #[derive(Debug)]
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
-    pub(super) tools: Vec<Brought<wire::Tool>>,
+    pub(super) tools: Vec<wire::Tool>,
 }
 
 /// The tools that are offered, as the vendor takes them.
-pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<Brought<wire::Tool>> {
-    static WRITTEN: Written<wire::Tool> = Written::new();
+pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<wire::Tool> {
     let chosen = chosen(request);
-    let mut tools: Vec<Brought<wire::Tool>> = Vec::with_capacity(request.tools.len());
+    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
         let name = definition.name.as_str();
         let path = format_args!("tools[{n}]");
@@ -39,8 +36,7 @@ pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<Brought<
         } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
             notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
         } else {
-            let write = |notes: &mut Notes| tool(n, definition, notes);
-            tools.push(WRITTEN.of(definition, n, 0, notes, write));
+            tools.push(tool(n, definition, notes));
         }
     }
     tools
@@ -49,7 +45,7 @@ pub(super) fn written(request: &ModelRequest, notes: &mut Notes) -> Vec<Brought<
 /// What is offered of these tools, and the choice among them.
 pub(super) fn offered(
     request: &ModelRequest,
-    tools: Vec<Brought<wire::Tool>>,
+    tools: Vec<wire::Tool>,
     profile: &Profile,
     thinks: bool,
     called: &[String],
@@ -116,7 +112,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
         };
     }
     notes.approximated(NoteEffect::Cosmetic, "stubs_offered", "tools");
-    let mut tools: Vec<Brought<wire::Tool>> = Vec::new();
+    let mut tools: Vec<wire::Tool> = Vec::new();
     for name in called {
         if !tools.iter().any(|tool| tool.name.as_ref() == Some(name)) {
             let stub = wire::Tool {
@@ -128,7 +124,7 @@ fn without_tools(request: &ModelRequest, called: &[String], notes: &mut Notes) -
                 names: None,
                 extra: Map::new(),
             };
-            tools.push(stub.into());
+            tools.push(stub);
         }
     }
     Offered {
@@ -141,7 +137,7 @@ fn choice(
     request: &ModelRequest,
     profile: &Profile,
     thinks: bool,
-    tools: &[Brought<wire::Tool>],
+    tools: &[wire::Tool],
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
     let disable_parallel_tool_use = request.settings.parallel_calls.map(|parallel| !parallel);
@@ -187,7 +183,7 @@ fn choice(
     }
 }
 
-fn has(tools: &[Brought<wire::Tool>], name: &str) -> bool {
+fn has(tools: &[wire::Tool], name: &str) -> bool {
     tools.iter().any(|tool| tool.name.as_deref() == Some(name))
 }
 
@@ -237,7 +233,7 @@ pub(super) fn limit_cache_points(
     notes: &mut Notes,
 ) {
     let most = 4 - usize::from(body.extra.contains_key(CACHE_CONTROL));
-    let is_one = |tool: &Brought<wire::Tool>| tool.extra.contains_key(CACHE_CONTROL);
+    let is_one = |tool: &wire::Tool| tool.extra.contains_key(CACHE_CONTROL);
     let tools = body.tools.iter_mut().flatten();
     let points: Vec<_> = tools.filter(|tool| is_one(tool)).collect();
     let excess = points.len().saturating_sub(most);
@@ -256,10 +252,7 @@ pub(super) fn limit_cache_points(
             let path = ExtensionPath { extension, of };
             notes.dropped(NoteEffect::Cost, "too_many_cache_points", path);
         }
-        // Others have the same one without losing anything.
-        let mut own = wire::Tool::clone(tool);
-        own.extra.shift_remove(CACHE_CONTROL);
-        *tool = own.into();
+        tool.extra.shift_remove(CACHE_CONTROL);
     }
 }
 

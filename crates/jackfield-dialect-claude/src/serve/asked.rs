@@ -38,7 +38,7 @@ pub(super) fn leave_out_hosted(body: &mut Request) -> Vec<Note> {
     let Some(tools) = &mut body.tools else {
         return Vec::new();
     };
-    if tools.iter().all(|tool| is_hosted(tool)) {
+    if tools.iter().all(is_hosted) {
         return Vec::new();
     }
     let mut notes = Notes::default();

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::{Brought, WireTool};
 use jackfield_dialect_kit::form::text_or_list;
-use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -23,7 +21,7 @@ pub struct Request {
     pub system: Option<System>,
     /// The tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Brought<Tool>>>,
+    pub tools: Option<Vec<Tool>>,
     /// Which of them may or must be called.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,
@@ -135,13 +133,6 @@ pub struct Tool {
     /// Every other field.
     #[serde(flatten)]
     pub extra: Map<String, Value>,
-}
-
-impl WireTool for Tool {
-    fn shelf() -> &'static Shelf<Brought<Self>> {
-        static SHELF: Shelf<Brought<Tool>> = Shelf::new();
-        &SHELF
-    }
 }
 
 /// Which tools may or must be called.

@@ -2,7 +2,6 @@
 #![expect(clippy::expect_used, reason = "a test stops at the first surprise")]
 
 mod body;
-mod brought;
 mod client_ids;
 mod failure;
 mod ids;
@@ -12,7 +11,6 @@ mod pointer;
 mod same;
 mod schema;
 mod strict;
-mod written;
 
 use jackfield_domain::opaque::StateOwner;
 

@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::tool::{InputFormat, ToolChoice, ToolDefinition};
@@ -14,7 +13,7 @@ use crate::wire;
 
 /// Maps the tools. Those that the vendor runs, or has trained its models on, are refused with a note.
 pub(super) fn from_wire(
-    tools: Vec<Brought<wire::Tool>>,
+    tools: Vec<wire::Tool>,
     notes: &mut Notes,
 ) -> Result<Vec<Arc<ToolDefinition>>, Invalid> {
     let mut definitions = Vec::with_capacity(tools.len());
@@ -23,7 +22,7 @@ pub(super) fn from_wire(
             notes.refused("vendor_tool", format_args!("tools.{n}"));
             continue;
         }
-        definitions.push(tool.definition(|tool| definition(tool, n))?);
+        definitions.push(Arc::new(definition(tool, n)?));
         for (key, json) in &tool.extra {
             if acts(key, json) {
                 notes.refused("provider_would_act", format_args!("tools.{n}.{key}"));

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_dialect_kit::written::Written;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
@@ -24,7 +22,7 @@ pub(crate) const TEXT_FIELD: &str = "input";
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) parallel: Option<bool>,
-    pub(super) tools: Vec<Brought<wire::Tool>>,
+    pub(super) tools: Vec<wire::Tool>,
 }
 
 pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Offered {
@@ -55,10 +53,7 @@ pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Not
     offered
 }
 
-fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<Brought<wire::Tool>> {
-    static WRITTEN: Written<wire::Tool> = Written::new();
-    // All that a tool's form depends on besides its definition.
-    let form = u8::from(profile.custom_tools) | u8::from(profile.strict_tools) << 1;
+fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<wire::Tool> {
     let chosen = chosen(request, profile.tool_choice);
     let mut names: Vec<&str> = Vec::with_capacity(request.tools.len());
     let mut tools = Vec::with_capacity(request.tools.len());
@@ -71,8 +66,7 @@ fn tools(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Vec<Br
             notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
         } else {
             names.push(name);
-            let write = |notes: &mut Notes| tool(n, definition, profile, notes);
-            tools.push(WRITTEN.of(definition, n, form, notes, write));
+            tools.push(tool(n, definition, profile, notes));
         }
     }
     tools
@@ -101,7 +95,7 @@ fn chosen(request: &ModelRequest, forms: ToolChoiceForms) -> Option<Vec<&str>> {
 fn choice(
     request: &ModelRequest,
     forms: ToolChoiceForms,
-    tools: &[Brought<wire::Tool>],
+    tools: &[wire::Tool],
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
     if tools.is_empty() {
@@ -175,9 +169,9 @@ fn mode(word: &str) -> wire::ToolChoice {
 }
 
 /// A tool by its name, if it is offered.
-fn named(tools: &[Brought<wire::Tool>], wanted: &ToolName) -> Option<wire::ToolChoice> {
+fn named(tools: &[wire::Tool], wanted: &ToolName) -> Option<wire::ToolChoice> {
     let wanted = wanted.as_str();
-    tools.iter().find_map(|tool| match &**tool {
+    tools.iter().find_map(|tool| match tool {
         wire::Tool::Custom { custom } => {
             (custom.name == wanted).then(|| wire::ToolChoice::Custom {
                 kind: "custom".to_owned(),

@@ -1,6 +1,5 @@
 //! The body of `POST /v1/chat/completions`.
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::form::{Fields, text_or_list, word_or_object};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use serde_json::{Map, Value};
@@ -17,7 +16,7 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// The tools; never an empty list.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tools: Option<Vec<Brought<Tool>>>,
+    pub tools: Option<Vec<Tool>>,
     /// Which of them may or must be called; only beside tools.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool_choice: Option<ToolChoice>,

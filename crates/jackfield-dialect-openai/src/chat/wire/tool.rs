@@ -2,8 +2,6 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::{Brought, WireTool};
-use jackfield_dialect_kit::shelf::Shelf;
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::{Map, Value};
 
@@ -27,13 +25,6 @@ pub enum Tool {
     /// One that only some server knows.
     #[serde(untagged)]
     Other(Map<String, Value>),
-}
-
-impl WireTool for Tool {
-    fn shelf() -> &'static Shelf<Brought<Self>> {
-        static SHELF: Shelf<Brought<Tool>> = Shelf::new();
-        &SHELF
-    }
 }
 
 /// Read by hand: every request brings all its tools, and a derived reading of tagged variants beside

@@ -2,9 +2,7 @@
 
 use std::sync::Arc;
 
-use jackfield_dialect_kit::brought::Brought;
 use jackfield_dialect_kit::notes::Notes;
-use jackfield_dialect_kit::written::Written;
 use jackfield_domain::ids::ToolName;
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::request::ModelRequest;
@@ -24,15 +22,12 @@ pub(crate) const TEXT_FIELD: &str = "input";
 pub(super) struct Offered {
     pub(super) choice: Option<wire::ToolChoice>,
     pub(super) parallel_calls: Option<bool>,
-    pub(super) tools: Vec<Brought<wire::Tool>>,
+    pub(super) tools: Vec<wire::Tool>,
 }
 
 pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Notes) -> Offered {
-    static WRITTEN: Written<wire::Tool> = Written::new();
-    // All that a tool's form depends on besides its definition.
-    let form = u8::from(profile.custom_tools) | u8::from(profile.strict_tools) << 1;
     let chosen = chosen(request, profile);
-    let mut tools: Vec<Brought<wire::Tool>> = Vec::with_capacity(request.tools.len());
+    let mut tools: Vec<wire::Tool> = Vec::with_capacity(request.tools.len());
     for (n, definition) in request.tools.iter().enumerate() {
         let name = definition.name.as_str();
         let path = format_args!("tools[{n}]");
@@ -41,8 +36,7 @@ pub(super) fn to_wire(request: &ModelRequest, profile: &Profile, notes: &mut Not
         } else if chosen.as_ref().is_some_and(|names| !names.contains(&name)) {
             notes.dropped(NoteEffect::Cost, "tool_not_chosen", path);
         } else {
-            let write = |notes: &mut Notes| tool(n, definition, profile, notes);
-            tools.push(WRITTEN.of(definition, n, form, notes, write));
+            tools.push(tool(n, definition, profile, notes));
         }
     }
     let choice = if tools.is_empty() {
@@ -109,7 +103,7 @@ fn without_tools(request: &ModelRequest, notes: &mut Notes) {
 fn choice(
     request: &ModelRequest,
     profile: &Profile,
-    tools: &[Brought<wire::Tool>],
+    tools: &[wire::Tool],
     notes: &mut Notes,
 ) -> Option<wire::ToolChoice> {
     let forms = profile.tool_choice;
@@ -177,8 +171,8 @@ fn choice(
     }
 }
 
-fn named<'a>(tools: &'a [Brought<wire::Tool>], name: &str) -> Option<&'a wire::Tool> {
-    let mut tools = tools.iter().map(|tool| &**tool);
+fn named<'a>(tools: &'a [wire::Tool], name: &str) -> Option<&'a wire::Tool> {
+    let mut tools = tools.iter();
     tools.find(|tool| tool.name.as_deref() == Some(name))
 }
 

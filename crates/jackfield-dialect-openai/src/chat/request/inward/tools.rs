@@ -22,16 +22,15 @@ pub(super) fn from_wire(
     let mut definitions = Vec::with_capacity(tools.len() + functions.len());
     for (n, tool) in tools.iter().enumerate() {
         let path = format!("tools.{n}");
-        match &**tool {
+        match tool {
             wire::Tool::Custom { custom } => {
-                definitions
-                    .push(tool.definition(|_| custom_tool(custom, &format!("{path}.custom")))?);
+                definitions.push(Arc::new(custom_tool(custom, &format!("{path}.custom"))?));
             }
             wire::Tool::Function {
                 function: told,
                 extra,
             } => {
-                definitions.push(tool.definition(|_| function(told, &format!("{path}.function")))?);
+                definitions.push(Arc::new(function(told, &format!("{path}.function"))?));
                 for key in extra.keys() {
                     let path = format_args!("{path}.{key}");
                     notes.dropped(NoteEffect::Quality, "tool_field_not_kept", path);
