@@ -53,6 +53,7 @@ mod matrix;
 mod mcp;
 mod mcp_ending;
 mod mcp_faults;
+mod mcp_files;
 mod mcp_serve;
 mod mcp_servers;
 mod models;

@@ -33,6 +33,8 @@ pub(crate) struct Draft {
     pub(crate) model: Option<(Arc<str>, Place)>,
     pub(crate) problems: Vec<Problem>,
     pub(crate) trusted_projects: Vec<Arc<str>>,
+    /// Whether files of MCP servers are left unread.
+    pub(crate) without_servers: bool,
 }
 
 /// Whose word a file is.

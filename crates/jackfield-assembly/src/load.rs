@@ -17,6 +17,8 @@ use crate::document::quoted;
 use crate::explain::effect_word;
 use crate::file::{self, Draft, Trust};
 use crate::place::{ConfigError, Origin, Place, Problem};
+use crate::reading::read_at_most;
+use crate::servers::Read;
 use crate::surroundings::{Surroundings, read_small};
 
 /// What was said for this run alone. It wins over everything else.
@@ -44,6 +46,9 @@ pub struct Flags {
     pub system: Option<String>,
     /// Whether tools are offered at all.
     pub tools: Option<bool>,
+    /// Whether files of MCP servers are left unread, and so no server asked for approvals: for what needs no
+    /// tools.
+    pub without_servers: bool,
 }
 
 /// Reads everything there is, and says everything that is wrong with it at once.
@@ -52,7 +57,10 @@ pub struct Flags {
 ///
 /// [`ConfigError`], with file, line and key of each problem.
 pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, ConfigError> {
-    let mut draft = Draft::default();
+    let mut draft = Draft {
+        without_servers: flags.without_servers,
+        ..Draft::default()
+    };
     files(&mut draft, surroundings, flags)?;
     if let Some(path) = &flags.mcp_config {
         draft.config.servers.clear();
@@ -66,6 +74,10 @@ pub fn load(surroundings: &Surroundings, flags: &Flags) -> Result<Config, Config
         name_journal(&mut draft, path, Origin::Flag("--db"));
     }
     apply(&mut draft, flags);
+    if flags.without_servers {
+        draft.config.approvals.tool = None;
+        draft.config.remarks.clear();
+    }
     let Draft {
         aliases,
         mut config,
@@ -187,9 +199,17 @@ fn named_servers(
 
 /// Reads servers over those that there are.
 fn servers(draft: &mut Draft, surroundings: &Surroundings, path: &Path) -> Result<(), ConfigError> {
-    let bytes = read_small(path).map_err(|source| unreadable(path, source))?;
-    let (servers, problems) = crate::servers::read(surroundings, path, &bytes);
+    if draft.without_servers {
+        return Ok(());
+    }
+    let bytes = read_at_most(path, MOST_SERVERS).map_err(|source| unreadable(path, source))?;
+    let Read {
+        problems,
+        remarks,
+        servers,
+    } = crate::servers::read(surroundings, path, &bytes);
     draft.problems.extend(problems);
+    draft.config.remarks.extend(remarks);
     for server in servers {
         draft.config.servers.insert(server.id.clone(), server);
     }
@@ -356,3 +376,6 @@ fn apply(draft: &mut Draft, flags: &Flags) {
             })
         }));
 }
+
+/// The most bytes of a file of servers: other programs keep more than servers in theirs.
+pub(crate) const MOST_SERVERS: u64 = 16 << 20;

@@ -4,7 +4,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use crate::surroundings::{Surroundings, read_small};
+use crate::load::MOST_SERVERS;
+use crate::reading::read_at_most;
+use crate::surroundings::Surroundings;
 
 /// A file of MCP servers that was found.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -42,8 +44,8 @@ pub fn found_servers(surroundings: &Surroundings) -> Vec<FoundServers> {
 
 fn found(surroundings: &Surroundings, of: &'static str, path: PathBuf) -> Option<FoundServers> {
     // What is not there, not ours to read or enormous is none of our concern.
-    let bytes = read_small(&path).ok()?;
-    let root: Value = serde_json::from_slice(&bytes).ok()?;
+    let bytes = read_at_most(&path, MOST_SERVERS).ok()?;
+    let (root, _) = crate::servers::json(&bytes).ok()?;
     let tables = ["mcpServers", "servers"].map(|name| root.get(name));
     let servers: Vec<String> = tables
         .into_iter()
@@ -61,8 +63,8 @@ fn found(surroundings: &Surroundings, of: &'static str, path: PathBuf) -> Option
     if servers.is_empty() {
         return None;
     }
-    let (_, problems) = crate::servers::read(surroundings, &path, &bytes);
-    let unfit = problems.first().map(|problem| {
+    let read = crate::servers::read(surroundings, &path, &bytes);
+    let unfit = read.problems.first().map(|problem| {
         let key = problem.place.key.as_deref().unwrap_or_default();
         format!("{key}: {}", problem.message)
     });

@@ -1,7 +1,9 @@
 //! MCP servers: what is configured of each, and the toolbox that comes of it.
 
+mod comments;
 pub(crate) mod expand;
 mod fields;
+mod foreign;
 mod lines;
 mod memory;
 mod pins;
@@ -21,8 +23,8 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::{GuardProgram, Patterns};
 
 pub use self::pins::{AcceptError, Changed};
-pub(crate) use self::read::read;
 pub use self::read::server_keys;
+pub(crate) use self::read::{Read, json, read};
 pub(crate) use self::toolbox::Places;
 pub use self::toolbox::{Server, ServerState, Tested};
 use crate::place::{Origin, Place};

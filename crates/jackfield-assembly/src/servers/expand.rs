@@ -2,8 +2,8 @@
 
 use crate::surroundings::Environment;
 
-/// The text with the variables that it names; `${NAME:-TEXT}` is the text where there is none, and
-/// `$${` is `${`. A variable that is empty says nothing, and so is missing.
+/// The text with the variables that it names; `${env:NAME}` is `${NAME}`, `${NAME:-TEXT}` is the text where
+/// there is none, and `$${` is `${`. A variable that is empty says nothing, and so is missing.
 ///
 /// # Errors
 ///
@@ -36,6 +36,8 @@ pub(crate) fn expand_told(
             Some((name, default)) => (name, Some(default)),
             None => (inside, None),
         };
+        // As other programs write it.
+        let name = name.strip_prefix("env:").unwrap_or(name);
         if !is_name(name) {
             return Err(format!(
                 "`${{{inside}}}` names no environment variable; {LITERAL}"

@@ -18,6 +18,8 @@ pub(crate) struct Pages {
     file: Arc<Path>,
     lines: Lines,
     problems: RefCell<Vec<Problem>>,
+    remarks: RefCell<Vec<Problem>>,
+    unknown: RefCell<Vec<String>>,
 }
 
 impl Pages {
@@ -27,6 +29,8 @@ impl Pages {
             file: file.into(),
             lines: Lines::default(),
             problems: RefCell::default(),
+            remarks: RefCell::default(),
+            unknown: RefCell::default(),
         }
     }
 
@@ -60,8 +64,32 @@ impl Pages {
         self.asked.borrow().clone()
     }
 
-    pub(crate) fn problems(self) -> Vec<Problem> {
-        self.problems.into_inner()
+    /// Says that something is left out.
+    pub(crate) fn remark(&self, remark: Problem) {
+        self.remarks.borrow_mut().push(remark);
+    }
+
+    /// What is wrong with the file, and what is left out of it: of the fields that nobody knows, one line.
+    pub(crate) fn told(self) -> (Vec<Problem>, Vec<Problem>) {
+        let mut remarks = self.remarks.take();
+        let unknown = self.unknown.take();
+        if !unknown.is_empty() {
+            let shown = |key: &String| {
+                let shown = key.chars().filter(|c| !c.is_control());
+                format!("`{}`", shown.take(LONGEST_KEY).collect::<String>())
+            };
+            let named: Vec<String> = unknown.iter().take(MOST_NAMED).map(shown).collect();
+            let more = match unknown.len() - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            let message = format!(
+                "left out, as they are not known: {}{more}",
+                named.join(", ")
+            );
+            remarks.push(Problem::new(self.place(None, None), message));
+        }
+        (self.problems.into_inner(), remarks)
     }
 }
 
@@ -96,6 +124,12 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
+    /// The same of a field that only other programs write, which nobody is advised to write.
+    pub(crate) fn foreign(&mut self, name: &'static str) -> Option<&'a Value> {
+        self.asked.push(name);
+        self.object.get(name).filter(|value| !value.is_null())
+    }
+
     /// The field of this name, if it can be read.
     pub(crate) fn take<T>(
         &mut self,
@@ -117,6 +151,15 @@ impl<'a> Fields<'a> {
         self.pages.problem(Problem::new(place, message));
     }
 
+    /// Says that this object, or a field of it, is left out.
+    pub(crate) fn remark(&self, name: Option<&str>, message: impl Into<String>) {
+        let place = match name {
+            Some(name) => self.pages.place(Some(self.key(name)), None),
+            None => self.place(),
+        };
+        self.pages.remark(Problem::new(place, message));
+    }
+
     /// Where this object is.
     pub(crate) fn place(&self) -> Place {
         self.pages.place(Some(self.path.clone()), None)
@@ -134,12 +177,35 @@ impl<'a> Fields<'a> {
 
     /// Ends the reading of this object: fields that nobody asked for are unknown.
     pub(crate) fn finish(self) {
-        for name in self.object.keys() {
-            if !self.asked.contains(&name.as_str()) {
-                let hint = did_you_mean(name, &self.asked);
-                self.problem(name, format!("unknown{hint}"));
+        for name in self.unknown() {
+            self.wrong(name);
+        }
+    }
+
+    /// Ends the reading of an object that other programs write, too: what is unknown is left out, unless it is
+    /// one letter away from what is known.
+    pub(crate) fn finish_shared(self) {
+        let is_slip = |name: &str| {
+            let mut asked = self.asked.iter();
+            asked.any(|asked| strsim::osa_distance(asked, name) == 1)
+        };
+        for name in self.unknown() {
+            if is_slip(name) {
+                self.wrong(name);
+            } else {
+                self.pages.unknown.borrow_mut().push(self.key(name));
             }
         }
+    }
+
+    fn unknown(&self) -> impl Iterator<Item = &'a String> {
+        let names = self.object.keys();
+        names.filter(|name| !self.asked.contains(&name.as_str()))
+    }
+
+    fn wrong(&self, name: &str) {
+        let hint = did_you_mean(name, &self.asked);
+        self.problem(name, format!("unknown{hint}"));
     }
 }
 
@@ -194,3 +260,8 @@ const fn kind(value: &Value) -> &'static str {
         Value::String(_) => "a text",
     }
 }
+
+/// How much is shown of a key, in characters.
+const LONGEST_KEY: usize = 80;
+/// The most unknown fields that are named.
+const MOST_NAMED: usize = 8;

@@ -56,6 +56,10 @@ impl Lines {
                             let line = file.line(field.get());
                             self.twice.push((key, *first, line));
                         }
+                        // What other programs keep in the same file is none of ours, and can be long.
+                        None if level == 0 && !TABLES.contains(&&*name) => {
+                            self.found.insert(key, file.line(field.get()));
+                        }
                         None => self.add(file, field.get(), key, level + 1),
                     }
                 }
@@ -111,5 +115,7 @@ impl<'de> Deserialize<'de> for Fields<'de> {
     }
 }
 
+/// What servers stand in.
+pub(crate) const TABLES: [&str; 2] = ["mcpServers", "servers"];
 /// Nothing that a server has stands deeper; each level is read once more.
 const MOST_LEVELS: usize = 6;

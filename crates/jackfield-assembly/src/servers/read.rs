@@ -1,5 +1,6 @@
-//! Reads a file of servers, in either of the two shapes that people have.
+//! Reads a file of servers, in either of the two shapes that people have, or as other programs keep it.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,36 +9,43 @@ use jackfield_domain::ids::ToolboxId;
 use jackfield_tools_mcp::Patterns;
 use serde_json::{Value, json};
 
-use crate::near::did_you_mean;
 use crate::place::Problem;
 use crate::servers::McpServer;
+use crate::servers::comments::blanked;
 use crate::servers::fields::{Fields, Pages, duration, filled, flag, text, texts};
+use crate::servers::foreign::{self, Unspoken};
 use crate::surroundings::Surroundings;
 use crate::web;
 
-/// The servers of a file, and everything that is wrong with it.
-pub(crate) fn read(
-    surroundings: &Surroundings,
-    path: &Path,
-    bytes: &[u8],
-) -> (Vec<McpServer>, Vec<Problem>) {
+/// What a file of servers says.
+#[derive(Default)]
+pub(crate) struct Read {
+    /// Everything that is wrong with it.
+    pub(crate) problems: Vec<Problem>,
+    /// What is left out of it, as other programs keep such files, too.
+    pub(crate) remarks: Vec<Problem>,
+    /// Its servers.
+    pub(crate) servers: Vec<McpServer>,
+}
+
+/// Reads a file of servers.
+pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Read {
     let mut pages = Pages::new(surroundings.shown(path));
-    // Editors on Windows begin files with it.
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let root: Value = match serde_json::from_slice(bytes) {
+    let (root, text) = match json(bytes) {
         Ok(root) => root,
         Err(error) => {
             let place = pages.place(None, Some(error.line()));
-            // The place is told already, and comments are what most stumble over.
+            // The place is told already.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
             let problem = Problem::new(place, format!("this is not JSON: {message}"));
-            let help =
-                "mend that line; JSON has no comments, and no comma after the last of a list";
-            return (Vec::new(), vec![problem.with_help(help)]);
+            return Read {
+                problems: vec![problem.with_help("mend that line")],
+                ..Read::default()
+            };
         }
     };
-    if let Ok(text) = std::str::from_utf8(bytes) {
+    if let Ok(text) = std::str::from_utf8(&text) {
         pages.index(text);
     }
     let folder = path.parent().unwrap_or(&surroundings.directory);
@@ -46,7 +54,23 @@ pub(crate) fn read(
         pages: &pages,
     };
     let servers = reader.servers(&root);
-    (servers, pages.problems())
+    let (problems, remarks) = pages.told();
+    Read {
+        problems,
+        remarks,
+        servers,
+    }
+}
+
+/// The value of a file, which may have comments and commas that JSON has not; and its text without them.
+pub(crate) fn json(bytes: &[u8]) -> Result<(Value, Cow<'_, [u8]>), serde_json::Error> {
+    // Editors on Windows begin files with it.
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    if let Ok(root) = serde_json::from_slice(bytes) {
+        return Ok((root, bytes.into()));
+    }
+    let plain = blanked(bytes);
+    Ok((serde_json::from_slice(&plain)?, plain.into()))
 }
 
 /// Every field that may be in a file of servers, with `NAME` for a server of it.
@@ -86,18 +110,10 @@ impl<'a> Reader<'a> {
                     found.extend(fields.map(|fields| (None, fields)));
                 }
             }
-            Some(_) => root.problem(
-                "servers",
-                "a list of servers was expected; a table of servers by id is called `mcpServers`",
-            ),
+            Some(table) => self.table("servers", table, &mut found),
         }
         if let Some(table) = root.find("mcpServers") {
-            let table = Fields::of(self.pages, table, "mcpServers".to_owned());
-            for (id, value) in table.iter().flat_map(Fields::all) {
-                let path = format!("mcpServers.{id}");
-                let fields = Fields::of(self.pages, value, path);
-                found.extend(fields.map(|fields| (Some(id.as_str()), fields)));
-            }
+            self.table("mcpServers", table, &mut found);
         }
         if found.len() > MOST {
             root.problem(
@@ -106,15 +122,20 @@ impl<'a> Reader<'a> {
             );
             found.truncate(MOST);
         }
-        root.finish();
-        for (id, fields) in found {
+        root.finish_shared();
+        for (name, fields) in found {
             let place = fields.place();
-            let Some(server) = self.server(id, fields) else {
+            let Some(server) = self.server(name, fields) else {
                 continue;
             };
             if servers.iter().any(|other| other.id == server.id) {
                 let message = format!("there is a server `{}` in this file already", server.id);
-                self.pages.problem(Problem::new(place, message));
+                if name.is_none_or(|name| name == server.id.as_str()) {
+                    self.pages.problem(Problem::new(place, message));
+                } else {
+                    let message = format!("left out: {message}");
+                    self.pages.remark(Problem::new(place, message));
+                }
                 continue;
             }
             servers.push(server);
@@ -122,12 +143,24 @@ impl<'a> Reader<'a> {
         servers
     }
 
-    fn server(&self, id: Option<&str>, mut fields: Fields<'a>) -> Option<McpServer> {
-        let id = match id {
-            Some(id) => parse_id(id).map_err(|message| {
-                let place = fields.place();
-                self.pages.problem(Problem::new(place, message));
-            }),
+    /// The servers of a table, by name.
+    fn table(&self, key: &str, table: &'a Value, found: &mut Vec<(Option<&'a str>, Fields<'a>)>) {
+        let table = Fields::of(self.pages, table, key.to_owned());
+        for (name, value) in table.iter().flat_map(Fields::all) {
+            let fields = Fields::of(self.pages, value, format!("{key}.{name}"));
+            found.extend(fields.map(|fields| (Some(name.as_str()), fields)));
+        }
+    }
+
+    fn server(&self, name: Option<&str>, mut fields: Fields<'a>) -> Option<McpServer> {
+        let id = match name {
+            Some(name) => match foreign::id(name).and_then(|id| parse_id(&id)) {
+                Ok(id) => Ok(id),
+                Err(why) => {
+                    fields.remark(None, format!("left out: {why}"));
+                    return None;
+                }
+            },
             None => match fields.find("id") {
                 Some(_) => fields.take("id", |id| parse_id(&text(id)?)).ok_or(()),
                 None => {
@@ -139,14 +172,26 @@ impl<'a> Reader<'a> {
         let enabled = fields.take("enabled", flag);
         let disabled = fields.take("disabled", flag);
         let enabled = enabled.unwrap_or(true) && !disabled.unwrap_or(false);
-        // Another transport is no problem of a server that is not used.
-        let spoken = transport(&mut fields);
-        if let (Err((name, message)), true) = (&spoken, enabled) {
-            fields.problem(name, message.as_str());
+        let spoken = foreign::unspoken(&mut fields);
+        match &spoken {
+            Some(Unspoken::Slip(name, message)) => fields.problem(name, message.as_str()),
+            // What is switched off is no news.
+            Some(Unspoken::LeftOut(why)) if enabled => {
+                fields.remark(None, format!("left out: {why}"));
+                return None;
+            }
+            Some(Unspoken::LeftOut(_)) | None => {}
         }
         let command = fields.take("command", filled);
-        if command.is_none() && spoken.is_ok() && fields.find("command").is_none() {
+        if command.is_none() && spoken.is_none() && fields.find("command").is_none() {
             fields.problem("command", "missing: the program that is the server");
+        }
+        let id = id.ok();
+        let changed = name.filter(|name| id.as_ref().is_some_and(|id| id.as_str() != *name));
+        if let (Some(id), Some(_)) = (&id, changed) {
+            let message =
+                format!("its tools are named after `{id}`, as names of tools are limited");
+            fields.remark(None, message);
         }
         let server = McpServer {
             arguments: fields.take("args", texts).unwrap_or_default(),
@@ -157,46 +202,34 @@ impl<'a> Reader<'a> {
             environment: environment(&mut fields),
             folder: fields.take("cwd", filled),
             // One that cannot be used is not kept: there are problems.
-            id: id.ok()?,
+            id: id?,
             itself: false,
             lazy: fields.take("lazy", flag).unwrap_or_default(),
-            name: fields.take("name", text),
+            name: fields.take("name", text).or(changed.map(Into::into)),
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
-            start_timeout: fields.take("start_timeout", start_timeout),
-            timeout: fields.take("timeout", duration),
+            start_timeout: limit(&mut fields, "start_timeout", start_timeout),
+            timeout: limit(&mut fields, "timeout", duration),
             tools: patterns(&mut fields, self.pages),
             trusted: fields.take("trust", flag).unwrap_or_default(),
         };
-        fields.finish();
+        fields.finish_shared();
         Some(server)
     }
 }
 
-/// What the server is reached by: standard input and output, or why not.
-fn transport(fields: &mut Fields<'_>) -> Result<(), (&'static str, String)> {
-    let mut spoken = Ok(());
-    for name in ["transport", "type"] {
-        let Some(said) = fields.take(name, text) else {
-            continue;
-        };
-        if &*said != STDIO {
-            let hint = if did_you_mean(&said, &[STDIO]).contains("did you mean") {
-                did_you_mean(&said, &[STDIO])
-            } else {
-                format!(": servers are reached over `{STDIO}` only so far")
-            };
-            spoken = Err((name, format!("`{said}` is not a transport{hint}")));
-        }
+/// A length of time; a bare number is seconds to one program and milliseconds to another.
+fn limit(
+    fields: &mut Fields<'_>,
+    name: &'static str,
+    parse: fn(&Value) -> Result<Duration, String>,
+) -> Option<Duration> {
+    if fields.find(name).is_some_and(Value::is_number) {
+        let message = "left out: it is not known of what unit this is; write it as \"60s\"";
+        fields.remark(Some(name), message);
+        return None;
     }
-    for name in ["url", "headers"] {
-        if fields.find(name).is_some() && spoken.is_ok() {
-            let message = "servers at an address are not reached yet: give a `command`, or set \
-                           \"enabled\": false";
-            spoken = Err((name, message.to_owned()));
-        }
-    }
-    spoken
+    fields.take(name, parse)
 }
 
 fn environment(fields: &mut Fields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
@@ -213,36 +246,39 @@ fn environment(fields: &mut Fields<'_>) -> Vec<(Arc<str>, Arc<str>)> {
         if name.is_empty() || name.contains(['=', '\0']) {
             fields.problem(&key, "this is no name of an environment variable");
         }
-        match text(value) {
-            Ok(value) => variables.push((name.as_str().into(), value)),
-            Err(message) => fields.problem(&key, message),
+        match value {
+            Value::Bool(_) | Value::Number(_) => {
+                variables.push((name.as_str().into(), value.to_string().into()));
+            }
+            // A variable that the server does not get.
+            Value::Null => {}
+            Value::Array(_) | Value::Object(_) | Value::String(_) => match text(value) {
+                Ok(value) => variables.push((name.as_str().into(), value)),
+                Err(message) => fields.problem(&key, message),
+            },
         }
     }
     variables
 }
 
-/// `{"allow": […], "deny": […]}`, or a list of what is allowed.
+/// `{"allow": […], "deny": […]}`, or a list of what is allowed; and what other programs say of that.
 fn patterns(fields: &mut Fields<'_>, pages: &Pages) -> Patterns {
-    let owned = |texts: Option<Vec<Arc<str>>>| {
+    let owned = |texts: Option<Vec<Arc<str>>>| -> Vec<String> {
         let texts = texts.unwrap_or_default();
         texts.iter().map(ToString::to_string).collect()
     };
-    let Some(value) = fields.find("tools") else {
-        return Patterns::default();
-    };
-    if value.is_array() {
-        return Patterns {
-            allow: owned(fields.take("tools", texts)),
-            deny: Vec::new(),
-        };
+    let mut patterns = Patterns::default();
+    if let Some(value) = fields.find("tools") {
+        if value.is_array() {
+            patterns.allow = owned(fields.take("tools", texts));
+        } else if let Some(mut tools) = Fields::of(pages, value, fields.key("tools")) {
+            patterns.allow = owned(tools.take("allow", texts));
+            patterns.deny = owned(tools.take("deny", texts));
+            tools.finish();
+        }
     }
-    let Some(mut tools) = Fields::of(pages, value, fields.key("tools")) else {
-        return Patterns::default();
-    };
-    let allow = owned(tools.take("allow", texts));
-    let deny = owned(tools.take("deny", texts));
-    tools.finish();
-    Patterns { allow, deny }
+    foreign::patterns(fields, &mut patterns);
+    patterns
 }
 
 fn parse_id(id: &str) -> Result<ToolboxId, String> {
@@ -285,4 +321,3 @@ const LONGEST_PREFIX: usize = 32;
 const LONGEST_START: Duration = Duration::from_secs(120);
 /// The most servers of a file.
 const MOST: usize = 200;
-const STDIO: &str = "stdio";

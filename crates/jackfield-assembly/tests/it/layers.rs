@@ -221,6 +221,7 @@ fn the_environment_wins_over_files_and_flags_over_the_environment() {
         strict: Some(None),
         system: Some("flag".to_owned()),
         tools: Some(false),
+        without_servers: false,
     };
     let config = world.load_with(&flags).unwrap();
     assert_eq!(config.options.allowance.cost, flags.cost);

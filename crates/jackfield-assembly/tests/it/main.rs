@@ -3,6 +3,7 @@
 
 mod documented;
 mod explain;
+mod foreign;
 mod layers;
 mod openai;
 #[cfg(unix)]

@@ -68,20 +68,20 @@ fn both_shapes_say_the_same() {
 #[test]
 fn what_is_wrong_is_told_with_its_key_all_at_once() {
     check(
-        "{\n\"servers\": [],\n}",
-        &[":3: this is not JSON: trailing comma"],
+        "{\n\"servers\": [,],\n}",
+        &[":2: this is not JSON: expected value"],
     );
     check(
         r#"{"mcpServer": {}}"#,
         &[":1: key `mcpServer`: unknown; did you mean `mcpServers`?"],
     );
     check(
-        r#"{"mcpServers": {"a": {"comand": "x"}, "b": {"command": "x", "env": {"N": 1}, "timeout": 30}}}"#,
+        r#"{"mcpServers": {"a": {"comand": "x"}, "b": {"command": "x", "env": {"N": []}, "timeout": "30"}}}"#,
         &[
             ":1: key `mcpServers.a.command`: missing: the program that is the server",
             ":1: key `mcpServers.a.comand`: unknown; did you mean `command`?",
-            ":1: key `mcpServers.b.env.N`: a text in quotes was expected, not a number",
-            ":1: key `mcpServers.b.timeout`: a length of time such as \"30s\" was expected, not a number",
+            ":1: key `mcpServers.b.env.N`: a text in quotes was expected, not a list",
+            ":1: key `mcpServers.b.timeout`: `30` is not a length of time such as \"30s\" or \"2m\": time unit needed, for example 30sec or 30ms",
         ],
     );
     check(
@@ -97,10 +97,8 @@ fn what_is_wrong_is_told_with_its_key_all_at_once() {
         &[":1: key `mcpServers.a`: there is a server `a` in this file already"],
     );
     check(
-        r#"{"servers": {"a": {"command": "x"}}}"#,
-        &[
-            ":1: key `servers`: a list of servers was expected; a table of servers by id is called `mcpServers`",
-        ],
+        r#"{"servers": 7}"#,
+        &[":1: key `servers`: an object was expected, not a number"],
     );
     check(
         r#"{"mcpServers": {"a": {"command": "x", "prefix": "a/", "tools": {"alow": []}, "start_timeout": "1h"}}}"#,
@@ -121,10 +119,10 @@ fn what_is_wrong_is_told_with_its_line() {
       "comand": "x",
       "env": {
         "N":
-          1
+          []
       }
     },
-    "b.c": {"command": "x"}
+    "b.c": {"command": ""}
   },
   "servers": [
     {"id": "d", "command": "x"},
@@ -139,9 +137,9 @@ fn what_is_wrong_is_told_with_its_line() {
             ":14: key `servers[1].id`: missing: each server of a list has an id",
             ":16: key `servers[1].args`: a text in quotes was expected, not a number",
             ":3: key `mcpServers.a.command`: missing: the program that is the server",
-            ":7: key `mcpServers.a.env.N`: a text in quotes was expected, not a number",
+            ":7: key `mcpServers.a.env.N`: a text in quotes was expected, not a list",
             ":4: key `mcpServers.a.comand`: unknown; did you mean `command`?",
-            ":10: key `mcpServers.b.c`: `b.c` is not a valid toolbox id: 1 to 64 characters of A-Z, a-z, 0-9, `_` and `-` are",
+            ":10: key `mcpServers.b.c.command`: this must not be empty",
         ],
     );
 }
@@ -172,11 +170,7 @@ fn what_is_told_twice_is_wrong() {
 }
 
 #[test]
-fn comments_bombs_and_odd_bytes_are_told_and_a_byte_order_mark_is_none_of_them() {
-    check(
-        "{\n// my servers\n\"mcpServers\": {}}",
-        &[":2: this is not JSON: key must be a string"],
-    );
+fn bombs_and_odd_bytes_are_told_and_a_byte_order_mark_is_none_of_them() {
     let bomb = format!("{{\"servers\":\n{}", "[".repeat(500_000));
     check(&bomb, &[":2: this is not JSON: recursion limit exceeded"]);
     check("", &[":1: this is not JSON: EOF while parsing a value"]);
@@ -202,28 +196,11 @@ fn comments_bombs_and_odd_bytes_are_told_and_a_byte_order_mark_is_none_of_them()
 }
 
 #[test]
-fn a_transport_that_is_not_stdio_is_told_unless_the_server_is_switched_off() {
-    check(
-        r#"{"mcpServers": {"a": {"type": "http", "url": "https://x.example"}}}"#,
-        &[
-            ":1: key `mcpServers.a.type`: `http` is not a transport: servers are reached over `stdio` only so far",
-        ],
-    );
-    check(
-        r#"{"mcpServers": {"a": {"url": "https://x.example"}}}"#,
-        &[
-            ":1: key `mcpServers.a.url`: servers at an address are not reached yet: \
-            give a `command`, or set \"enabled\": false",
-        ],
-    );
+fn a_transport_that_is_a_slip_is_wrong() {
     check(
         r#"{"servers": [{"id": "a", "transport": "stdoi", "command": "x"}]}"#,
         &[":1: key `servers[0].transport`: `stdoi` is not a transport; did you mean `stdio`?"],
     );
-    let off = own(
-        r#"{"mcpServers": {"a": {"type": "http", "url": "https://x.example", "enabled": false}}}"#,
-    );
-    assert_eq!(ids(&off.load().unwrap()), ["a"]);
 }
 
 #[test]

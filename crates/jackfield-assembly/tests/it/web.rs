@@ -106,9 +106,14 @@ fn what_is_wrong_is_told_with_its_line() {
 fn no_server_takes_the_name_of_the_web_apis() {
     for id in ["web", "web-project"] {
         let servers = format!(r#"{{"mcpServers": {{"{id}": {{"command": "x"}}}}}}"#);
-        let found = World::new()
-            .with(".config/jackfield/mcp-servers.json", servers)
-            .problems();
+        let world = World::new().with(".config/jackfield/mcp-servers.json", servers);
+        let config = world.load().unwrap();
+        assert!(config.servers.is_empty());
+        let message = &config.remarks[0].message;
+        assert!(message.contains("is the name of the web APIs"), "{message}");
+        let servers = format!(r#"{{"servers": [{{"id": "{id}", "command": "x"}}]}}"#);
+        let world = World::new().with(".config/jackfield/mcp-servers.json", servers);
+        let found = world.problems();
         assert!(
             found[0].contains("is the name of the web APIs"),
             "{found:?}"

@@ -32,7 +32,7 @@ pub async fn run(approvals: Approvals, _registry: &Registry) -> Result<Exit, Fau
         Approvals::Allow { .. } | Approvals::Deny { .. } => kept::Access::Write,
         Approvals::List { .. } | Approvals::Show { .. } => kept::Access::Read,
     };
-    let kept = kept::open(&ask::flags_of(source), access).await?;
+    let kept = kept::open(&ask::flags_without_servers(source), access).await?;
     let done = perform(&approvals, answer, &kept.engine).await;
     kept.close().await;
     done

@@ -299,6 +299,15 @@ pub fn flags_of(source: &Source) -> Flags {
     flags
 }
 
+/// The same for a command that needs no tools: files of MCP servers are none of its concern.
+#[must_use]
+pub fn flags_without_servers(source: &Source) -> Flags {
+    Flags {
+        without_servers: true,
+        ..flags_of(source)
+    }
+}
+
 /// Adds what the turn may do.
 pub const fn bound(flags: &mut Flags, bounds: &Bounds) {
     flags.cost = bounds.max_cost;

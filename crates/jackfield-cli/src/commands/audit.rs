@@ -25,7 +25,11 @@ pub type Told = (WallTime, SessionId, Audited);
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(audit: Audit, _registry: &Registry) -> Result<Exit, Fault> {
     let from = audit.since.as_deref().map(since::since).transpose()?;
-    let kept = kept::open(&ask::flags_of(&audit.source), kept::Access::Read).await?;
+    let kept = kept::open(
+        &ask::flags_without_servers(&audit.source),
+        kept::Access::Read,
+    )
+    .await?;
     let gathered = gather(&audit, from, &kept).await;
     kept.close().await;
     let shown = show::entries(

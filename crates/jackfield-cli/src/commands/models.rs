@@ -81,7 +81,7 @@ pub async fn providers(providers: Providers, registry: &Registry) -> Result<Exit
 
 fn assemble(source: &Source, registry: &Registry) -> Result<(Config, Assembled), Fault> {
     let surroundings = config::surroundings()?;
-    let config = load(&surroundings, &ask::flags_of(source))?;
+    let config = load(&surroundings, &ask::flags_without_servers(source))?;
     let assembled = registry.assemble(&config, &surroundings.environment)?;
     Ok((config, assembled))
 }

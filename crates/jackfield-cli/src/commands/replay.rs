@@ -46,7 +46,11 @@ pub async fn run(asked: Replay) -> Result<Exit, Fault> {
 
 /// What is kept under this name, and the turn of it that was meant, if it was one.
 async fn kept_as(name: &str, asked: &Replay) -> Result<(Recording, Option<TurnId>), Fault> {
-    let kept = kept::open(&ask::flags_of(&asked.source), kept::Access::Read).await?;
+    let kept = kept::open(
+        &ask::flags_without_servers(&asked.source),
+        kept::Access::Read,
+    )
+    .await?;
     let found = find(name, &kept.engine).await;
     kept.close().await;
     found

@@ -55,7 +55,7 @@ pub async fn run(sessions: Sessions, registry: &Registry) -> Result<Exit, Fault>
         | Sessions::Show { .. }
         | Sessions::Watch(_) => Access::Read,
     };
-    let kept = kept::open(&ask::flags_of(source), access).await?;
+    let kept = kept::open(&ask::flags_without_servers(source), access).await?;
     let done = perform(sessions, &kept).await;
     kept.close().await;
     done

@@ -21,7 +21,7 @@ use crate::render::usage as show;
 ///
 /// A [`Fault`], which says what to do and how the run ends.
 pub async fn run(usage: Usage, _registry: &Registry) -> Result<Exit, Fault> {
-    let flags = ask::flags_of(&usage.source);
+    let flags = ask::flags_without_servers(&usage.source);
     let out = &mut anstream::stdout();
     if usage.prices {
         let (config, _) = ask::configured(&flags)?;

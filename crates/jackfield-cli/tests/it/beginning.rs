@@ -137,7 +137,11 @@ fn files_of_servers_are_named_and_not_copied() {
         )
         .in_home(".config/Code/User/mcp.json", code)
         .in_home(".claude.json", good)
-        .in_home(".codeium/windsurf/mcp_config.json", "{ // no JSON")
+        .in_home(".codeium/windsurf/mcp_config.json", "{ no JSON")
+        .in_home(
+            "project/.cursor/mcp.json",
+            r#"{"mcpServers":{"typo":{"comand":"x"}}}"#,
+        )
         .in_home("project/.mcp.json", "{}")
         .run();
     assert_eq!(ran.code, Some(0), "{}", ran.err);
@@ -145,6 +149,7 @@ fn files_of_servers_are_named_and_not_copied() {
         "# ~/.cursor/mcp.json (Cursor): hub",
         "# config = \"~/.cursor/mcp.json\"",
         "# ~/.config/Code/User/mcp.json (VS Code): files",
+        "# config = \"~/.config/Code/User/mcp.json\"",
         "# ~/.claude.json (Claude Code): git hub, hub",
     ] {
         assert!(
@@ -155,7 +160,7 @@ fn files_of_servers_are_named_and_not_copied() {
     }
     assert!(
         ran.out
-            .contains("# - has to be copied and changed: servers: a list"),
+            .contains("# - has to be copied and changed: mcpServers.typo.command: missing"),
         "{}",
         ran.out
     );

@@ -26,7 +26,11 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, F
         let nothing: [(&str, &str); 0] = [];
         (Config::default(), Environment::from_iter(nothing))
     } else {
-        ask::configured(&ask::flags(&serve.setup))?
+        let mut flags = ask::flags(&serve.setup);
+        // What offers nothing of any server has nothing to do with their file.
+        let mut tools = serve.tools.iter();
+        flags.without_servers = tools.all(|pattern| pattern.starts_with("builtin/"));
+        ask::configured(&flags)?
     };
     // A server none of whose tools can be offered is not started.
     config

@@ -1,0 +1,121 @@
+//! What other programs write into their files of servers, and Jackfield does not.
+
+use jackfield_tools_mcp::Patterns;
+use serde_json::Value;
+
+use crate::near::did_you_mean;
+use crate::servers::fields::{Fields, text, texts};
+
+/// Why a server cannot be used.
+pub(crate) enum Unspoken {
+    /// It is one that cannot be reached or started yet.
+    LeftOut(String),
+    /// A field of it is one letter away from what it should say.
+    Slip(&'static str, String),
+}
+
+/// The id of a server of this name: other programs allow more characters.
+///
+/// # Errors
+///
+/// Why there is none.
+pub(crate) fn id(name: &str) -> Result<String, String> {
+    let fits = |c: &char| c.is_ascii_alphanumeric() || *c == '_' || *c == '-';
+    let id = name.chars().map(|c| if fits(&c) { c } else { '-' });
+    let id: String = id.take(LONGEST_ID).collect();
+    if id.contains(|c: char| c.is_ascii_alphanumeric()) {
+        Ok(id)
+    } else {
+        Err("its name has no letter or digit of A-Z, a-z and 0-9, and names of tools have no others".to_owned())
+    }
+}
+
+/// Why the server cannot be reached or started, if it cannot.
+pub(crate) fn unspoken(fields: &mut Fields<'_>) -> Option<Unspoken> {
+    let mut why = None;
+    for name in ["transport", "type"] {
+        let Some(said) = fields.take(name, text) else {
+            continue;
+        };
+        if HERE.contains(&&*said) {
+            continue;
+        }
+        if strsim::osa_distance(&said, HERE[0]) == 1 {
+            let hint = did_you_mean(&said, &HERE[..1]);
+            return Some(Unspoken::Slip(
+                name,
+                format!("`{said}` is not a transport{hint}"),
+            ));
+        }
+        why = Some(format!(
+            "servers are not reached over `{said}` yet, but over `{}` alone",
+            HERE[0]
+        ));
+    }
+    for name in ["url", "headers"] {
+        if fields.find(name).is_some() {
+            why = why.or_else(|| Some(ADDRESS.to_owned()));
+        }
+    }
+    for name in ["serverUrl", "httpUrl"] {
+        if fields.foreign(name).is_some() {
+            why = why.or_else(|| Some(ADDRESS.to_owned()));
+        }
+    }
+    if fields.foreign("envFile").is_some() {
+        let message = "its `envFile` is not read yet: give it the variables in `env`";
+        why = why.or_else(|| Some(message.to_owned()));
+    }
+    for name in ["command", "args", "env", "cwd"] {
+        let asked = fields.find(name).and_then(input);
+        why = why.or_else(|| asked.map(|asked| {
+            format!("`${{input:{asked}}}` is not asked for yet: write a variable of the environment, `${{NAME}}`, in its place")
+        }));
+    }
+    why.map(Unspoken::LeftOut)
+}
+
+/// The first input that a value asks for.
+fn input(value: &Value) -> Option<String> {
+    match value {
+        Value::Array(items) => items.iter().find_map(input),
+        Value::Object(fields) => fields.values().find_map(input),
+        Value::String(text) => {
+            let (_, rest) = text.split_once("${input:")?;
+            let name = rest.split('}').next().unwrap_or_default();
+            let name = name.chars().filter(|c| !c.is_control());
+            Some(name.take(LONGEST_ID).collect())
+        }
+        Value::Bool(_) | Value::Null | Value::Number(_) => None,
+    }
+}
+
+/// Adds which tools other programs are told to offer, and which not.
+pub(crate) fn patterns(fields: &mut Fields<'_>, patterns: &mut Patterns) {
+    for (name, is_denied) in [
+        ("disabledTools", true),
+        ("excludeTools", true),
+        ("includeTools", false),
+    ] {
+        let Some(value) = fields.foreign(name) else {
+            continue;
+        };
+        match texts(value) {
+            Ok(tools) => {
+                let list = if is_denied {
+                    &mut patterns.deny
+                } else {
+                    &mut patterns.allow
+                };
+                list.extend(tools.iter().map(ToString::to_string));
+            }
+            Err(message) => fields.problem(name, message),
+        }
+    }
+}
+
+const ADDRESS: &str = "servers at an address are not reached yet";
+/// What other programs call standard input and output; the first is what we call it.
+const HERE: [&str; 2] = ["stdio", "local"];
+/// The longest id, in characters.
+const LONGEST_ID: usize = 64;
