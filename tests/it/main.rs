@@ -56,6 +56,7 @@ mod mcp_faults;
 mod mcp_files;
 mod mcp_serve;
 mod mcp_servers;
+mod mcp_starting;
 mod models;
 mod older;
 mod pins;

@@ -220,6 +220,7 @@ impl Registry {
         let places = Places {
             cache: config.cache.as_deref(),
             data: config.data.as_deref(),
+            start_wait: config.start_wait,
             teller: Arc::default(),
         };
         let servers = config.servers.values();

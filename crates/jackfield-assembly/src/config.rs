@@ -70,6 +70,8 @@ pub struct Config {
     pub serve: ServeConfig,
     /// The MCP servers, by id.
     pub servers: BTreeMap<ToolboxId, McpServer>,
+    /// How long a turn waits for MCP servers that start.
+    pub start_wait: Duration,
     /// The web APIs that are tools.
     pub web: Web,
 }
@@ -158,6 +160,7 @@ impl Default for Config {
             said: Said::default(),
             serve: ServeConfig::default(),
             servers: BTreeMap::new(),
+            start_wait: START_WAIT,
             web: Web::default(),
         }
     }
@@ -331,6 +334,9 @@ const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 
 /// The provider and the model that are used where nothing is said.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
+
+/// How long a turn waits for MCP servers that start, where nothing is said.
+const START_WAIT: Duration = Duration::from_secs(5);
 
 /// What a model is told where nothing is said. Which tools there are, the request itself says.
 pub(crate) const DEFAULT_PROMPT: &str = "\

@@ -130,6 +130,7 @@ pub(crate) fn defaults() -> Vec<(&'static str, Value)> {
         ("limits.shown", size(shown)),
         ("limits.stored", size(stored)),
         ("limits.tool_call", time(tool_call)),
+        ("mcp.start_wait", time(config.start_wait)),
         (
             "model",
             json!(format!("{}/{}", model.provider, model.model)),

@@ -201,6 +201,7 @@ fn mcp(draft: &mut Draft, mut section: Section<'_>, trust: Trust) {
         }
         draft.mcp_config = Some(file);
     }
+    section.set("start_wait", values::duration, &mut draft.config.start_wait);
     section.finish();
 }
 

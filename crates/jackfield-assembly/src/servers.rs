@@ -7,6 +7,7 @@ mod foreign;
 mod lines;
 mod memory;
 mod pins;
+mod prompt;
 mod read;
 mod running;
 mod toolbox;

@@ -28,7 +28,7 @@ use crate::listening::Listening;
 use crate::noticed::Noticed;
 use crate::occupied::Occupied;
 use crate::openings::Openings;
-use crate::options::{ServerTools, TurnOptions};
+use crate::options::TurnOptions;
 use crate::passing::{Passing, Unwritten};
 use crate::queues::Queues;
 use crate::settled::Settled;
@@ -336,11 +336,10 @@ impl Engine {
             .capabilities(&options.model.provider)
             .is_none_or(|can| can.tools);
         let wanted = &options.server_tools;
-        let toolboxes: &[Registered] = if *wanted != ServerTools::None && takes_tools {
-            &self.shared.toolboxes
-        } else {
-            &[]
-        };
+        let toolboxes = self.shared.toolboxes.iter();
+        let toolboxes =
+            toolboxes.filter(|registered| takes_tools && wanted.may_be_of(registered.toolbox.id()));
+        let toolboxes: Vec<Registered> = toolboxes.cloned().collect();
         let looked = &self.shared.looked;
         let unknown = catalog::Unknown {
             otherwise: options.when_unknown,
@@ -349,7 +348,7 @@ impl Engine {
         let is_offered =
             |tool: &ToolOrigin| wanted.offers(tool) && self.shared.approving.as_ref() != Some(tool);
         let policy = &options.policy;
-        let mut offered = catalog::gather(toolboxes, &is_offered, policy, unknown, looked).await;
+        let mut offered = catalog::gather(&toolboxes, &is_offered, policy, unknown, looked).await;
         if takes_tools && !options.client_tools.is_empty() {
             clients::join(&mut offered.catalog, &options.client_tools);
         }

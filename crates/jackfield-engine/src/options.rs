@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::caller::Caller;
-use jackfield_domain::ids::SessionId;
+use jackfield_domain::ids::{SessionId, ToolboxId};
 use jackfield_domain::limits::{Allowance, Limits};
 use jackfield_domain::note::NoteEffect;
 use jackfield_domain::policy::{self, Policy, UnknownRule};
@@ -124,6 +124,21 @@ impl ServerTools {
             Self::All => true,
             Self::None => false,
             Self::Only(patterns) => patterns.iter().any(|pattern| policy::fits(pattern, tool)),
+        }
+    }
+
+    /// Whether a tool of this toolbox can be one of them: a toolbox of none is not even asked.
+    #[must_use]
+    pub fn may_be_of(&self, toolbox: &ToolboxId) -> bool {
+        match self {
+            Self::All => true,
+            Self::None => false,
+            Self::Only(patterns) => patterns
+                .iter()
+                .any(|pattern| match pattern.split_once('/') {
+                    Some((of, _)) if !of.contains('*') => of == toolbox.as_str(),
+                    Some(_) | None => true,
+                }),
         }
     }
 }

@@ -107,6 +107,7 @@ async fn begin(
     let Opened { begun, is_kept } = opening::open(gateway, &asked).await?;
     let Begun {
         connection,
+        problems,
         segment,
         session,
         turn,
@@ -117,8 +118,11 @@ async fn begin(
         access.tells(is_kept.then_some(&session), &turn);
     }
     let Asked {
-        about, incoming, ..
+        about,
+        mut incoming,
+        ..
     } = asked;
+    incoming.notes.extend(notes::of_problems(&problems));
     if incoming.background && !incoming.stream {
         // It goes on without anybody who waits: what its client gets of it now is all that is owed.
         connection.written();

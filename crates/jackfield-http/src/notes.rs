@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use http::{HeaderMap, HeaderValue};
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
+use jackfield_engine::Problem;
 use serde_json::json;
 
 /// Compact JSON of notes that fits into a header, the gravest first; none where nothing was lost.
@@ -34,6 +35,18 @@ pub(crate) fn header<'n>(notes: impl IntoIterator<Item = &'n Note>) -> Option<He
     }
     text.push(']');
     HeaderValue::try_from(text).ok()
+}
+
+/// Notes of the toolboxes that are wanting in this turn, or some of whose tools are; the log says why.
+pub(crate) fn of_problems(problems: &[Problem]) -> Vec<Note> {
+    let mut toolboxes: Vec<&str> = problems.iter().map(|one| one.toolbox.as_str()).collect();
+    toolboxes.sort_unstable();
+    toolboxes.dedup();
+    let notes = toolboxes.into_iter().map(|toolbox| {
+        let (kind, path) = (NoteKind::Dropped, format!("tools.{toolbox}"));
+        Note::new(kind, NoteEffect::Quality, "tools_missing", path)
+    });
+    notes.collect()
 }
 
 /// Puts notes into the head of an answer.

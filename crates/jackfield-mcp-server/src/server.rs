@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use jackfield_engine::{Engine, TurnOptions};
+use jackfield_engine::{Engine, ServerTools, TurnOptions};
 use rmcp::service::serve_directly;
 use tokio::io::{AsyncRead, AsyncWrite, BufReader};
 use tokio::sync::Semaphore;
@@ -72,6 +72,8 @@ impl McpServer {
     #[must_use]
     pub fn offering<P: Into<Arc<str>>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
         self.patterns = patterns.into_iter().map(Into::into).collect();
+        // Toolboxes of none of them are not asked.
+        self.options.server_tools = ServerTools::Only(self.patterns.to_vec());
         self
     }
 

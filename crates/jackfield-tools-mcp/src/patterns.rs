@@ -16,6 +16,13 @@ impl Patterns {
         let named = |patterns: &[String]| patterns.iter().any(|pattern| fits(pattern, tool));
         (self.allow.is_empty() || named(&self.allow)) && !named(&self.deny)
     }
+
+    /// Whether no tool is offered, whatever it is called.
+    #[must_use]
+    pub fn admit_nothing(&self) -> bool {
+        let is_all = |pattern: &String| pattern.chars().all(|c| c == '*') && !pattern.is_empty();
+        self.deny.iter().any(is_all)
+    }
 }
 
 /// Whether the text is what the pattern says; in time that grows with their product at most.

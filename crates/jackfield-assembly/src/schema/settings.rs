@@ -145,6 +145,11 @@ pub(super) const SETTINGS: &[Entry] = &[
         "The file with the MCP servers",
     ),
     entry(
+        "mcp.start_wait",
+        Duration("5s"),
+        "How long a turn waits for MCP servers that start",
+    ),
+    entry(
         "network.allow_private",
         Texts("10.0.0.0/8"),
         "What tools may reach although it is not public",

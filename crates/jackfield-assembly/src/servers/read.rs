@@ -205,7 +205,9 @@ impl<'a> Reader<'a> {
             id: id?,
             itself: false,
             lazy: fields.take("lazy", flag).unwrap_or_default(),
-            name: fields.take("name", text).or_else(|| changed.map(Into::into)),
+            name: fields
+                .take("name", text)
+                .or_else(|| changed.map(Into::into)),
             place: fields.place(),
             prefix: fields.take("prefix", prefix),
             start_timeout: limit(&mut fields, "start_timeout", start_timeout),

@@ -12,6 +12,7 @@ use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_tools_mcp::{Fault, McpToolbox};
 
+use crate::servers::McpServer;
 use crate::servers::memory::Memory;
 use crate::servers::pins::Pins;
 
@@ -22,6 +23,7 @@ pub(crate) struct Running {
     listed: AtomicBool,
     pub(crate) mcp: McpToolbox,
     memory: Option<Arc<Memory>>,
+    offers_nothing: bool,
     pub(crate) pins: Arc<Pins>,
     /// How often it had listed its tools when it was taken down what it said.
     taken: AtomicU64,
@@ -43,7 +45,7 @@ impl Running {
         mcp: McpToolbox,
         memory: Option<Memory>,
         pins: Pins,
-        lazy: bool,
+        config: &McpServer,
         telling: Telling,
     ) -> Self {
         let pins = Arc::new(pins);
@@ -55,10 +57,11 @@ impl Running {
             None => (mcp, None),
         };
         Self {
-            lazy,
+            lazy: config.lazy,
             listed: AtomicBool::new(false),
             mcp,
             memory: memory.map(Arc::new),
+            offers_nothing: config.tools.admit_nothing(),
             pins,
             taken: AtomicU64::new(0),
             telling,
@@ -114,6 +117,11 @@ impl Running {
         if words.said == Some(said) {
             words.admitted = looked.unwrap_or_default();
         }
+    }
+
+    /// Whether none of its tools may be offered, whatever they are: it is not started to list them.
+    pub(crate) fn offers_nothing(&self) -> bool {
+        self.offers_nothing
     }
 
     fn words(&self) -> MutexGuard<'_, Words> {

@@ -13,6 +13,7 @@ use crate::registry::Registry;
 use crate::servers::expand::expand;
 use crate::servers::memory::Memory;
 use crate::servers::pins::{AcceptError, Changed, Pins, Teller};
+use crate::servers::prompt::Prompt;
 use crate::servers::running::{Running, Telling, Wrong};
 use crate::servers::{GUARD, McpServer};
 use crate::surroundings::Environment;
@@ -29,17 +30,18 @@ pub struct Server {
 #[derive(Clone)]
 enum Kind {
     Off,
-    Usable(Arc<Running>),
+    Usable(Arc<Prompt>),
     Wrong(Fault, Arc<Telling>),
 }
 
-/// Where something is kept of servers.
+/// What holds for all servers: where something is kept of them, and how long they are waited for.
 #[derive(Clone, Debug)]
 pub(crate) struct Places<'a> {
     /// What may be deleted.
     pub(crate) cache: Option<&'a Path>,
     /// What has to stay.
     pub(crate) data: Option<&'a Path>,
+    pub(crate) start_wait: Duration,
     pub(crate) teller: Teller,
 }
 
@@ -106,13 +108,9 @@ impl Server {
                     let pins = Pins::new(places.data, config, &places.teller);
                     let mcp = McpToolbox::new(server, settings(config, registry));
                     let telling = Telling::new(config.id.clone(), registry.discreet);
-                    Kind::Usable(Arc::new(Running::new(
-                        mcp,
-                        memory,
-                        pins,
-                        config.lazy,
-                        telling,
-                    )))
+                    let running = Running::new(mcp, memory, pins, config, telling);
+                    let prompt = Prompt::new(running, places.start_wait, registry.discreet);
+                    Kind::Usable(Arc::new(prompt))
                 }
                 Err(fault) => {
                     let telling = Telling::new(config.id.clone(), registry.discreet);
@@ -134,7 +132,7 @@ impl Server {
         };
         match &self.kind {
             Kind::Off => builder,
-            Kind::Usable(running) => builder.toolbox_as(Arc::clone(running) as _, standing),
+            Kind::Usable(prompt) => builder.toolbox_as(Arc::clone(prompt) as _, standing),
             Kind::Wrong(fault, telling) => {
                 let wrong = Wrong {
                     fault: fault.clone(),
@@ -150,7 +148,7 @@ impl Server {
     pub fn state(&self) -> ServerState {
         match &self.kind {
             Kind::Off => ServerState::Off,
-            Kind::Usable(running) => running.mcp.state().into(),
+            Kind::Usable(prompt) => prompt.running.mcp.state().into(),
             Kind::Wrong(fault, _) => fault.clone().into(),
         }
     }
@@ -161,7 +159,7 @@ impl Server {
     pub fn changed(&self) -> Vec<Changed> {
         match &self.kind {
             Kind::Off | Kind::Wrong(..) => Vec::new(),
-            Kind::Usable(running) => running.pins.changed(),
+            Kind::Usable(prompt) => prompt.running.pins.changed(),
         }
     }
 
@@ -174,7 +172,7 @@ impl Server {
     pub fn accept(&self, shown: &[Changed]) -> Result<(), AcceptError> {
         match &self.kind {
             Kind::Off | Kind::Wrong(..) => Ok(()),
-            Kind::Usable(running) => running.pins.accept(shown),
+            Kind::Usable(prompt) => prompt.running.pins.accept(shown),
         }
     }
 
@@ -184,7 +182,7 @@ impl Server {
     pub fn log(&self) -> Vec<String> {
         match &self.kind {
             Kind::Off | Kind::Wrong(..) => Vec::new(),
-            Kind::Usable(running) => running.mcp.log(),
+            Kind::Usable(prompt) => prompt.running.mcp.log(),
         }
     }
 
@@ -200,7 +198,8 @@ impl Server {
             // What is switched off is as it should be.
             usable: matches!(self.kind, Kind::Off),
         };
-        if let Kind::Usable(running) = &self.kind {
+        if let Kind::Usable(prompt) = &self.kind {
+            let running = &prompt.running;
             let started = running.mcp.start().await;
             let listed = match &started {
                 Ok(()) => Toolbox::list(&**running).await,
@@ -232,10 +231,40 @@ impl Server {
         tested
     }
 
+    /// The same, waited for no longer than a turn waits. It goes on starting.
+    pub async fn look(&self) -> Tested {
+        let Kind::Usable(prompt) = &self.kind else {
+            return self.test().await;
+        };
+        let wait = prompt.wait;
+        let tested = tokio::time::timeout(wait, self.test()).await;
+        tested.unwrap_or_else(|_| Tested {
+            problems: vec![format!(
+                "it has not listed its tools within {} s; `jackfield mcp test {}` waits longer",
+                wait.as_secs_f64(),
+                self.config.id
+            )],
+            quarantined: Vec::new(),
+            state: self.state(),
+            took: wait,
+            tools: Vec::new(),
+            usable: false,
+        })
+    }
+
+    /// Waits until it has started and listed its tools, or failed to, where a turn did not wait for that. Says
+    /// whether there was anything to wait for.
+    pub async fn caught_up(&self) -> bool {
+        match &self.kind {
+            Kind::Off | Kind::Wrong(..) => false,
+            Kind::Usable(prompt) => prompt.caught_up().await,
+        }
+    }
+
     /// Ends it, if it runs; takes a few seconds at most.
     pub async fn stop(&self) {
-        if let Kind::Usable(running) = &self.kind {
-            running.mcp.stop().await;
+        if let Kind::Usable(prompt) = &self.kind {
+            prompt.running.mcp.stop().await;
         }
     }
 }

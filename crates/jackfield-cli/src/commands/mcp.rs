@@ -53,7 +53,7 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
         }
     };
     let patience = servers::patience(&chosen);
-    let tried = test(&chosen).await;
+    let tried = test(&chosen, matches!(mcp, Mcp::List { .. })).await;
     drop(patience);
     let out = &mut anstream::stdout();
     let unusable = tried.iter().any(|(_, tested)| !tested.usable);
@@ -76,12 +76,16 @@ pub async fn run(mcp: Mcp, registry: &Registry) -> Result<Exit, Fault> {
     }
 }
 
-/// Tries all of them at once; the answers are in their order.
-async fn test(servers: &[Server]) -> Vec<(Server, Tested)> {
+/// Tries all of them at once; the answers are in their order. A list waits for them as long as a turn does.
+async fn test(servers: &[Server], is_list: bool) -> Vec<(Server, Tested)> {
     let mut testing = JoinSet::new();
     for (place, server) in servers.iter().cloned().enumerate() {
         testing.spawn(async move {
-            let tested = server.test().await;
+            let tested = if is_list {
+                server.look().await
+            } else {
+                server.test().await
+            };
             (place, server, tested)
         });
     }

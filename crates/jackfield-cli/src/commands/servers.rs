@@ -33,6 +33,15 @@ pub(crate) fn patience(servers: &[Server]) -> Patience {
     }))
 }
 
+/// Waits for the servers that a list did not wait for. Says whether there was one.
+pub(crate) async fn caught_up(servers: &[Server]) -> bool {
+    let mut late = JoinSet::new();
+    for server in servers.iter().cloned() {
+        late.spawn(async move { server.caught_up().await });
+    }
+    late.join_all().await.contains(&true)
+}
+
 /// Ends all servers at once. Those that take their time are left to their guards.
 pub(crate) async fn stop(servers: Vec<Server>) {
     let mut stopping = JoinSet::new();

@@ -2,9 +2,9 @@
 
 use std::io::{self, IsTerminal as _};
 
-use jackfield_assembly::{Assembled, Registry};
+use jackfield_assembly::{Assembled, Registry, Server};
 use jackfield_domain::tool::InputFormat;
-use jackfield_engine::{EngineError, Offered};
+use jackfield_engine::{DirectCall, EngineError, Offered};
 use serde_json::{Map, Value};
 
 use crate::args::Tools;
@@ -24,13 +24,13 @@ pub async fn run(tools: Tools, registry: &Registry) -> Result<Exit, Fault> {
     let assembled = ask::assemble(&ask::flags(setup), registry)?;
     let all = assembled.servers.clone();
     let patience = servers::patience(&all);
-    let done = perform(tools, assembled).await;
+    let done = perform(tools, assembled, &all).await;
     drop(patience);
     servers::stop(all).await;
     done
 }
 
-async fn perform(tools: Tools, assembled: Assembled) -> Result<Exit, Fault> {
+async fn perform(tools: Tools, assembled: Assembled, all: &[Server]) -> Result<Exit, Fault> {
     let (Tools::Call { setup, .. } | Tools::List { setup, .. } | Tools::Show { setup, .. }) =
         &tools;
     let Assembled {
@@ -40,7 +40,13 @@ async fn perform(tools: Tools, assembled: Assembled) -> Result<Exit, Fault> {
     } = assembled;
     // What holds where somebody can be asked, which is what people want to know.
     options.policy.can_ask = true;
-    let offered = engine.tools(&options).await;
+    let mut offered = engine.tools(&options).await;
+    if let Tools::Call { name, .. } | Tools::Show { name, .. } = &tools
+        && offered.catalog.tool(name).is_none()
+        && servers::caught_up(all).await
+    {
+        offered = engine.tools(&options).await;
+    }
     for problem in &offered.problems {
         render::remark(&format!("warning: {}", words::problem(problem)));
     }
@@ -69,7 +75,8 @@ async fn perform(tools: Tools, assembled: Assembled) -> Result<Exit, Fault> {
                 .tool(&name)
                 .ok_or_else(|| unknown(&offered, &name))?;
             let arguments = parse_arguments(&arguments, &tool.definition.input)?;
-            let result = engine.call_tool(&options, &name, arguments).await?;
+            let call = DirectCall::new(arguments);
+            let result = engine.call_offered(&options, tool, call).await;
             let exit = if result.is_error {
                 Exit::Tool
             } else {

@@ -217,7 +217,8 @@ fn state(tested: &Tested) -> (&'static str, anstyle::Style) {
         ServerState::Ready { .. } if tested.usable => ("ready", GOOD),
         ServerState::Failed { .. } | ServerState::Ready { .. } => ("failed", BAD),
         ServerState::Off => ("off", DIM),
-        ServerState::Starting | ServerState::Stopped => ("down", WARM),
+        ServerState::Starting => ("starting", WARM),
+        ServerState::Stopped => ("down", WARM),
     }
 }
 

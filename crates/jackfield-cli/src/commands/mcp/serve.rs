@@ -3,7 +3,7 @@
 use std::io::{self, IsTerminal as _};
 
 use jackfield_assembly::{Assembled, Config, Environment, Registry};
-use jackfield_domain::ids::ToolboxId;
+use jackfield_engine::ServerTools;
 use jackfield_mcp_server::{McpServer, Offer};
 
 use crate::args::McpServe;
@@ -33,9 +33,9 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, F
         ask::configured(&flags)?
     };
     // A server none of whose tools can be offered is not started.
-    config
-        .servers
-        .retain(|id, _| serve.tools.iter().any(|pattern| may_name(pattern, id)));
+    let patterns = serve.tools.iter().map(|pattern| pattern.as_str().into());
+    let wanted = ServerTools::Only(patterns.collect());
+    config.servers.retain(|id, _| wanted.may_be_of(id));
     let Assembled {
         engine,
         options,
@@ -72,14 +72,6 @@ fn warn(offer: &Offer) {
         for pattern in &offer.idle {
             render::remark(&format!("warning: --tools '{pattern}' fits no tool"));
         }
-    }
-}
-
-/// Whether a tool of this toolbox can be of the pattern.
-fn may_name(pattern: &str, id: &ToolboxId) -> bool {
-    match pattern.split_once('/') {
-        Some((toolbox, _)) if !toolbox.contains('*') => toolbox == id.as_str(),
-        Some(_) | None => true,
     }
 }
 

@@ -1,0 +1,187 @@
+//! A server that nobody waits long for: it starts and lists in the background, and what is ready is offered.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
+use jackfield_domain::ids::ToolboxId;
+use jackfield_domain::request::ToolRun;
+use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
+use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
+use tokio::sync::watch;
+use tokio::time::{Instant, timeout};
+
+use crate::servers::running::Running;
+
+/// A server as turns use it. A list that takes longer than the wait goes on in the background, and later lists
+/// do not wait for it; a server that fails is waited for no longer in all until it has listed its tools.
+pub(crate) struct Prompt {
+    /// How to have it waited for longer, where whoever reads it can.
+    advice: &'static str,
+    /// Whether a list goes on in the background.
+    late: watch::Sender<bool>,
+    pub(crate) running: Arc<Running>,
+    pub(crate) wait: Duration,
+    waits: Arc<Mutex<Waits>>,
+}
+
+/// What is known of the waits for a server.
+#[derive(Default)]
+struct Waits {
+    /// Why the last list failed.
+    fault: Option<String>,
+    /// Its tools when it listed them last.
+    last: Option<Vec<ToolSpec>>,
+    /// Since when it is waited for.
+    since: Option<Instant>,
+    /// How long it was waited for in vain since it listed its tools last.
+    spent: Duration,
+    /// Why the tools of the last list are offered in place of those of now.
+    stale: Option<String>,
+}
+
+impl Waits {
+    /// How long to wait now.
+    fn begin(&mut self, wait: Duration) -> Duration {
+        let since = *self.since.get_or_insert_with(Instant::now);
+        wait.saturating_sub(self.spent + since.elapsed())
+    }
+
+    fn end(&mut self, listed: &Result<Vec<ToolSpec>, ToolError>) {
+        match listed {
+            Ok(tools) => {
+                *self = Self {
+                    last: Some(tools.clone()),
+                    ..Self::default()
+                };
+            }
+            Err(error) => {
+                let waited = self.since.take().map(|since| since.elapsed());
+                self.spent += waited.unwrap_or_default();
+                self.fault = Some(error.failure.message.clone());
+            }
+        }
+    }
+}
+
+impl Prompt {
+    /// This server, waited for so long.
+    pub(crate) fn new(running: Running, wait: Duration, discreet: bool) -> Self {
+        Self {
+            advice: if discreet { "" } else { ADVICE },
+            late: watch::Sender::new(false),
+            running: Arc::new(running),
+            wait,
+            waits: Arc::default(),
+        }
+    }
+
+    /// Waits for a list that goes on in the background. Says whether there was one.
+    pub(crate) async fn caught_up(&self) -> bool {
+        let mut late = self.late.subscribe();
+        let was_late = *late.borrow();
+        let _over = late.wait_for(|late| !late).await;
+        was_late
+    }
+
+    fn waits(&self) -> MutexGuard<'_, Waits> {
+        locked(&self.waits)
+    }
+
+    /// What is offered of a server that has not listed its tools in time.
+    fn without(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        let mut waits = self.waits();
+        let why = match &waits.fault {
+            Some(fault) => format!("{fault}; it is tried again in the background"),
+            None => format!(
+                "the server `{}` has not listed its tools within {} s, and goes on in the background{}",
+                self.id(),
+                self.wait.as_secs_f64(),
+                self.advice,
+            ),
+        };
+        match waits.last.clone() {
+            Some(tools) => {
+                waits.stale = Some(format!("{why}; the tools that it had are offered"));
+                Ok(tools)
+            }
+            None => Err(ToolFailure::not_sent(ToolFailureKind::Unavailable, why).into()),
+        }
+    }
+}
+
+#[async_trait]
+impl Toolbox for Prompt {
+    fn id(&self) -> &ToolboxId {
+        self.running.id()
+    }
+
+    async fn list(&self) -> Result<Vec<ToolSpec>, ToolError> {
+        if self.running.offers_nothing() {
+            return Ok(Vec::new());
+        }
+        if *self.late.borrow() {
+            return self.without();
+        }
+        let left = self.waits().begin(self.wait);
+        let running = Arc::clone(&self.running);
+        let mut listing = Box::pin(async move { running.list().await });
+        if let Ok(listed) = timeout(left, &mut listing).await {
+            self.waits().end(&listed);
+            return listed;
+        }
+        // Of those that come at once, one goes on for all.
+        if !self.late.send_replace(true) {
+            if self.waits().fault.is_none() {
+                tracing::warn!(server = %self.id(), "an MCP server is waited for no longer");
+            }
+            let (late, waits) = (Late(self.late.clone()), Arc::clone(&self.waits));
+            tokio::spawn(async move {
+                let listed = listing.await;
+                locked(&waits).end(&listed);
+                drop(late);
+            });
+        }
+        self.without()
+    }
+
+    fn instructions(&self) -> Option<String> {
+        self.running.instructions()
+    }
+
+    fn problems(&self) -> Vec<String> {
+        let stale = self.waits().stale.clone();
+        let problems = self.running.problems();
+        stale.into_iter().chain(problems).collect()
+    }
+
+    async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {
+        self.running.call(run, events).await
+    }
+
+    async fn resume(
+        &self,
+        handle: &JobHandle,
+        answer: Option<&ElicitationAnswer>,
+        events: &mut dyn ToolEvents,
+    ) -> Result<ToolEnd, ToolError> {
+        self.running.resume(handle, answer, events).await
+    }
+}
+
+/// A list that goes on in the background, until it is over, however it ends.
+struct Late(watch::Sender<bool>);
+
+impl Drop for Late {
+    fn drop(&mut self) {
+        self.0.send_replace(false);
+    }
+}
+
+fn locked(waits: &Mutex<Waits>) -> MutexGuard<'_, Waits> {
+    waits.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+const ADVICE: &str = "; raise `start_wait` under [mcp] to wait longer";
