@@ -1,5 +1,6 @@
 //! One call of a tool: its time, its progress, and what its end says.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use jackfield_domain::failure::{Disposition, ToolFailure, ToolFailureKind};
@@ -113,6 +114,7 @@ impl Call {
             Err(Ended::Request(RequestError::Refused(error))) => {
                 Ok(Reply::Finished(self.refused(&error, max_bytes)))
             }
+            Err(Ended::Request(RequestError::Unreadable(why))) => Err(self.unreadable(&why)),
             Err(Ended::Request(RequestError::Closed | RequestError::Late)) => {
                 let ended = connection.last_word().await;
                 Err(failed(
@@ -138,7 +140,7 @@ impl Call {
                 }
             }
             Err(RequestError::Refused(error)) => after.came(call.refused(&error, max_bytes)),
-            Err(RequestError::Closed | RequestError::Late) => {}
+            Err(RequestError::Closed | RequestError::Late | RequestError::Unreadable(_)) => {}
         })
     }
 
@@ -156,16 +158,22 @@ impl Call {
         result.cut(max_bytes).unwrap_or(result)
     }
 
+    fn unreadable(&self, why: &dyn Display) -> ToolError {
+        ToolFailure {
+            // It was run, or there would be nothing to answer.
+            disposition: Disposition::Landed,
+            kind: ToolFailureKind::ProtocolViolation,
+            message: format!("what `{}` answered cannot be read: {why}", self.tool),
+        }
+        .into()
+    }
+
     fn read(&self, answer: &Answer, max_bytes: usize) -> Result<Reply, ToolError> {
         let read: Result<Value, _> = serde_json::from_str(&answer.text);
-        let value = read.ok().filter(Value::is_object).ok_or_else(|| {
-            ToolFailure {
-                // It was run, or there would be nothing to answer.
-                disposition: Disposition::Landed,
-                kind: ToolFailureKind::ProtocolViolation,
-                message: format!("what `{}` answered cannot be read", self.tool),
-            }
-        })?;
+        let value = read.map_err(|error| self.unreadable(&error))?;
+        if !value.is_object() {
+            return Err(self.unreadable(&"it is no object"));
+        }
         match value.get("resultType").and_then(Value::as_str) {
             // Servers of the older era say nothing of it.
             None | Some("complete") => {

@@ -328,9 +328,7 @@ impl Connection {
 /// Takes the answer out of what `rmcp` carried.
 pub(crate) fn carried(result: Result<ServerResult, ServiceError>) -> Result<Answer, RequestError> {
     match result {
-        Ok(ServerResult::CustomResult(custom)) => {
-            Answer::from_carried(custom.0).ok_or(RequestError::Closed)
-        }
+        Ok(ServerResult::CustomResult(custom)) => Answer::from_carried(custom.0),
         Ok(_) | Err(ServiceError::TransportClosed | ServiceError::TransportSend(_)) => {
             Err(RequestError::Closed)
         }

@@ -15,7 +15,7 @@ use tokio::time::timeout_at;
 use crate::clock::after;
 use crate::error::Fault;
 use crate::lines::Lines;
-use crate::message::Said;
+use crate::message::{Said, Spoken};
 use crate::transport::Tell;
 use crate::writer::Writer;
 
@@ -173,7 +173,7 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
             let Ok(Some(line)) = line else {
                 return Ok(Heard::Ended);
             };
-            match Said::read(line) {
+            match Spoken::read(line).said {
                 Said::Answer { answer, id } => {
                     let id = id.to_string();
                     let result: Value = serde_json::from_str(&answer.text).unwrap_or_default();
@@ -214,6 +214,15 @@ impl<R: AsyncBufRead + Unpin> Meeting<'_, R> {
                     }
                 }
                 Said::Request(request) => self.reply(&request),
+                Said::Unreadable { id, line, why } => {
+                    self.tell.noise(&line);
+                    let id = id.to_string();
+                    if let Some(asked) = self.asked.iter_mut().find(|(asked, _)| *asked == id) {
+                        asked.1 = true;
+                        let reason = format!("its answer cannot be read: {why}");
+                        return Ok(Heard::Refused(reason));
+                    }
+                }
             }
         }
     }

@@ -33,7 +33,7 @@
 //! |---|---|
 //! | `config`, `patterns` | what a server is, and which of its tools are offered |
 //! | `child`, `environment`, [`guard`] | its process: what it gets, and that nothing of it stays |
-//! | `lines`, `scan`, `message` | what it says, read within bounds |
+//! | `lines`, `scan`, `repair`, `message` | what it says, read within bounds, and made JSON where it almost is |
 //! | `writer`, `mark` | what it is told, and what was proved not to have been |
 //! | `transport`, `handshake`, `connection`, `request` | `rmcp` over all that |
 //! | `listing`, `mapping` | its tools, and what they give |
@@ -62,6 +62,7 @@ mod mapping;
 mod mark;
 mod message;
 mod patterns;
+mod repair;
 mod request;
 mod run;
 mod scan;

@@ -88,6 +88,9 @@ impl Listing {
                 {
                     break;
                 }
+                Err(RequestError::Unreadable(why)) => {
+                    return Err(format!("its list of tools cannot be read: {why}"));
+                }
                 Err(refused @ RequestError::Refused(_)) => {
                     return Err(format!("it does not list its tools: {refused}"));
                 }

@@ -1,12 +1,16 @@
 //! A line from a server, taken apart.
 
+use std::fmt::Display;
+
 use rmcp::model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage};
 use serde::Deserialize;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
 use crate::lines::Line;
-use crate::scan::mended;
+use crate::repair::{repaired, without_half_a_character};
+use crate::request::RequestError;
+use crate::scan::{IdFinder, mended};
 
 /// What a server said.
 #[derive(Debug)]
@@ -24,6 +28,19 @@ pub(crate) enum Said {
     Notification { method: String, params: Value },
     /// A question to us.
     Request(Box<ServerJsonRpcMessage>),
+    /// An answer that cannot be read, and why.
+    Unreadable {
+        id: RequestId,
+        line: Vec<u8>,
+        why: String,
+    },
+}
+
+/// What a server said, and whether it had to be made JSON.
+#[derive(Debug)]
+pub(crate) struct Spoken {
+    pub(crate) repaired: bool,
+    pub(crate) said: Said,
 }
 
 /// The answer to a request, as JSON text: whoever asked knows how to read it.
@@ -52,13 +69,53 @@ struct Envelope<'a> {
     result: Option<&'a RawValue>,
 }
 
-impl Said {
-    pub(crate) fn read(line: Line) -> Self {
-        match line {
-            Line::Cut { id, kept, sent } => {
-                Self::read_cut(id.as_deref(), &kept, sent).unwrap_or(Self::Noise(kept))
+impl Spoken {
+    pub(crate) fn read(mut line: Line) -> Self {
+        let bytes = match &mut line {
+            Line::Cut { kept, .. } => {
+                without_half_a_character(kept);
+                kept
             }
-            Line::Whole(bytes) => Self::read_whole(&bytes).unwrap_or(Self::Noise(bytes)),
+            Line::Whole(bytes) => bytes,
+        };
+        let made = repaired(bytes);
+        let repaired = made.is_some();
+        let said = match line {
+            Line::Cut { id, kept, sent } => {
+                let kept = made.unwrap_or(kept);
+                let read = Said::read_cut(id.as_deref(), &kept, sent);
+                read.unwrap_or_else(|| Said::unread(id.as_deref(), kept, &TOO_LONG))
+            }
+            Line::Whole(bytes) => {
+                let bytes = made.unwrap_or(bytes);
+                match Said::read_whole(&bytes) {
+                    Ok(said) => said.unwrap_or(Said::Noise(bytes)),
+                    Err(error) => {
+                        let mut finder = IdFinder::default();
+                        finder.feed(&bytes);
+                        Said::unread(finder.id(), bytes, &error)
+                    }
+                }
+            }
+        };
+        let repaired = repaired && !matches!(said, Said::Noise(_));
+        Self { repaired, said }
+    }
+}
+
+impl Said {
+    /// What cannot be read: an answer to what has this id, if it looks like one.
+    fn unread(id: Option<&[u8]>, line: Vec<u8>, why: &dyn Display) -> Self {
+        let has = |part: &str| line.windows(part.len()).any(|at| at == part.as_bytes());
+        let is_answer =
+            has("\"jsonrpc\"") && (has("\"result\"") || has("\"error\"") || !has("\"method\""));
+        let id = id.filter(|_| is_answer);
+        match id.and_then(|id| serde_json::from_slice(id).ok()) {
+            Some(id) => {
+                let why = why.to_string();
+                Self::Unreadable { id, line, why }
+            }
+            None => Self::Noise(line),
         }
     }
 
@@ -72,13 +129,18 @@ impl Said {
         Some(Self::Answer { answer, id })
     }
 
-    fn read_whole(bytes: &[u8]) -> Option<Self> {
-        let envelope: Envelope<'_> = serde_json::from_slice(bytes).ok()?;
+    /// What a whole line says; `None` if it is JSON and nothing of the protocol.
+    fn read_whole(bytes: &[u8]) -> Result<Option<Self>, serde_json::Error> {
+        let envelope: Envelope<'_> = serde_json::from_slice(bytes)?;
+        Ok(Self::of_envelope(&envelope, bytes))
+    }
+
+    fn of_envelope(envelope: &Envelope<'_>, bytes: &[u8]) -> Option<Self> {
         let id: Option<RequestId> = match envelope.id {
             Some(id) => Some(serde_json::from_str(id.get()).ok()?),
             None => None,
         };
-        match (envelope.method, id) {
+        match (envelope.method.clone(), id) {
             (Some(_), Some(_)) => {
                 let request = serde_json::from_slice(bytes).ok()?;
                 Some(Self::Request(Box::new(request)))
@@ -127,23 +189,37 @@ impl From<Answer> for Value {
     }
 }
 
+/// Why an answer cannot be read, as it goes through `rmcp`.
+pub(crate) fn carried_unreadable(why: String) -> Value {
+    serde_json::json!({ "unreadable": why })
+}
+
 impl Answer {
     /// Takes out what was put in.
-    pub(crate) fn from_carried(carried: Value) -> Option<Self> {
+    pub(crate) fn from_carried(carried: Value) -> Result<Self, RequestError> {
         match carried {
-            Value::String(text) => Some(Self {
+            Value::String(text) => Ok(Self {
                 cut_from: None,
                 text,
             }),
             Value::Array(parts) => {
                 let [Value::String(text), sent] = &parts[..] else {
-                    return None;
+                    return Err(RequestError::Closed);
                 };
                 let cut_from = sent.as_u64().and_then(|sent| usize::try_from(sent).ok());
                 let text = text.clone();
-                Some(Self { cut_from, text })
+                Ok(Self { cut_from, text })
             }
-            Value::Bool(_) | Value::Null | Value::Number(_) | Value::Object(_) => None,
+            Value::Object(fields) => {
+                let why = fields.get("unreadable").and_then(Value::as_str);
+                Err(why.map_or(RequestError::Closed, |why| {
+                    RequestError::Unreadable(why.to_owned())
+                }))
+            }
+            Value::Bool(_) | Value::Null | Value::Number(_) => Err(RequestError::Closed),
         }
     }
 }
+
+/// Why one that is too long is of no use.
+const TOO_LONG: &str = "it is too long, and its beginning says nothing";

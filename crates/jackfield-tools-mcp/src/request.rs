@@ -23,6 +23,8 @@ pub(crate) enum RequestError {
     Closed,
     #[error("it did not answer in time")]
     Late,
+    #[error("its answer cannot be read: {0}")]
+    Unreadable(String),
     #[error("{} ({})", .0.message, .0.code.0)]
     Refused(Box<ErrorData>),
 }

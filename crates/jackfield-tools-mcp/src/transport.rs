@@ -17,7 +17,7 @@ use crate::abandoned::Abandoned;
 use crate::lines::Lines;
 use crate::log::Log;
 use crate::mark::{Mark, UnderWay};
-use crate::message::Said;
+use crate::message::{Said, Spoken, carried_unreadable};
 use crate::request::RequestError;
 use crate::writer::Writer;
 
@@ -83,7 +83,11 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                 self.tell.ended.send_replace(true);
                 return None;
             };
-            match Said::read(line) {
+            let Spoken { repaired, said } = Spoken::read(line);
+            if repaired {
+                self.tell.log.push(REPAIRED);
+            }
+            match said {
                 Said::Answer { answer, id } => {
                     self.under_way.end(&id);
                     if let Some(afterlife) = self.abandoned.take(&id) {
@@ -126,6 +130,17 @@ impl<R: AsyncBufRead + Send + Unpin> Transport<RoleClient> for Pipes<R> {
                     _ => {}
                 },
                 Said::Request(request) => return Some(*request),
+                Said::Unreadable { id, line, why } => {
+                    self.tell.noise(&line);
+                    self.under_way.end(&id);
+                    if let Some(afterlife) = self.abandoned.take(&id) {
+                        afterlife.came(Err(RequestError::Unreadable(why)));
+                        continue;
+                    }
+                    let result = CustomResult::new(carried_unreadable(why));
+                    let result = ServerResult::CustomResult(result);
+                    return Some(JsonRpcMessage::response(result, id));
+                }
             }
         }
     }
@@ -159,3 +174,6 @@ impl Tell {
         self.log.push(format!("[{level}] {data}").as_bytes());
     }
 }
+
+/// What the log has of a line that was almost JSON.
+const REPAIRED: &[u8] = b"[not JSON, on standard output: what JSON does not have was replaced]";
