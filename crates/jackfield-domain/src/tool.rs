@@ -68,6 +68,22 @@ pub struct ToolSpec {
     pub title: Option<Arc<str>>,
 }
 
+/// What a tool's own server says of it, for programs that are told of it by us. Nothing here decides about it:
+/// that is what its [`Safety`] is for. What is not said is not known.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct ToolHints {
+    /// Whether it may destroy something.
+    pub destructive: Option<bool>,
+    /// Whether a second call with the same arguments changes nothing more.
+    pub idempotent: Option<bool>,
+    /// Whether it deals with things outside what its server knows.
+    pub open_world: Option<bool>,
+    /// Whether it changes nothing.
+    pub read_only: Option<bool>,
+    /// For people: its name in words.
+    pub title: Option<Arc<str>>,
+}
+
 /// What is known of a tool's effects.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum Safety {

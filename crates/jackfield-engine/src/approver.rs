@@ -16,7 +16,6 @@ use jackfield_ports::toolbox::{ToolEnd, Toolbox};
 use serde_json::{Map, Value, json};
 
 use self::once::Once;
-use crate::direct::Told;
 use crate::perform::chain;
 
 /// Is asked whether a call may run. It may deny what a person would be asked about, and answer for them;
@@ -198,8 +197,7 @@ impl ToolApprover {
             tool: self.tool.clone(),
             attempt: ToolAttempt { call, attempt: 1 },
         };
-        let mut events = Told(Box::new(drop));
-        let result = match toolbox.call(&run, &mut events).await {
+        let result = match toolbox.call(&run, &mut ()).await {
             Ok(ToolEnd::Finished(result)) => result,
             Ok(ToolEnd::Asked { .. }) => return Err("it asks something itself".to_owned()),
             Err(error) => return Err(chain(&error)),

@@ -4,6 +4,7 @@ use std::fmt;
 
 use async_trait::async_trait;
 use jackfield_domain::ids::IdempotencyKey;
+use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::wait::JobHandle;
 use jackfield_ports::toolbox::ToolEvents;
 use serde_json::{Map, Value};
@@ -50,15 +51,39 @@ impl fmt::Debug for DirectCall {
     }
 }
 
+/// What came of a call, and how the tool's server said it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PassedOn {
+    /// The blocks of the outcome as the server said them, if it is known how: in the order of the outcome's parts,
+    /// as far as that was not changed since.
+    pub original: Vec<Value>,
+    /// What came of it.
+    pub result: ToolResult,
+}
+
+impl From<ToolResult> for PassedOn {
+    fn from(result: ToolResult) -> Self {
+        let original = Vec::new();
+        Self { original, result }
+    }
+}
+
 /// Tells the caller what happens on the way.
-pub(crate) struct Told(pub(crate) Box<dyn FnMut(Progress) + Send>);
+pub(crate) struct Told {
+    pub(crate) original: Vec<Value>,
+    pub(crate) progress: Box<dyn FnMut(Progress) + Send>,
+}
 
 #[async_trait]
 impl ToolEvents for Told {
     // There is no journal that could keep it.
     async fn accepted(&mut self, _handle: JobHandle) {}
 
+    fn original(&mut self) -> Option<&mut Vec<Value>> {
+        Some(&mut self.original)
+    }
+
     async fn progressed(&mut self, done: f64, of: Option<f64>, message: Option<String>) {
-        (self.0)(Progress { done, message, of });
+        (self.progress)(Progress { done, message, of });
     }
 }

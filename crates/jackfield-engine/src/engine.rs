@@ -9,7 +9,7 @@ use jackfield_domain::ids::{DeliveryId, SessionId};
 use jackfield_domain::listing::ListedModel;
 use jackfield_domain::opaque::StateOwner;
 use jackfield_domain::outcome::ToolResult;
-use jackfield_domain::tool::{CatalogEntry, ToolOrigin};
+use jackfield_domain::tool::{CatalogEntry, ToolHints, ToolOrigin};
 use jackfield_domain::wait::DeliveryBody;
 use jackfield_ports::chat_model::{Capabilities, ChatModel, ModelError};
 use jackfield_ports::journal::{Delivered, Journal, JournalError};
@@ -20,7 +20,7 @@ use crate::approver::{Approver, ToolApprover};
 use crate::catalog::{self, Offered, Registered, Standing};
 use crate::clients;
 use crate::clock::{Clock, SystemClock};
-use crate::direct::DirectCall;
+use crate::direct::{DirectCall, PassedOn};
 use crate::error::EngineError;
 use crate::going::Going;
 use crate::late;
@@ -399,7 +399,33 @@ impl Engine {
         tool: &CatalogEntry,
         call: DirectCall,
     ) -> ToolResult {
+        self.pass_on(options, tool, call).await.result
+    }
+
+    /// The same for whoever passes the outcome on to another program: with its blocks as the tool's server said
+    /// them.
+    pub async fn pass_on(
+        &self,
+        options: &TurnOptions,
+        tool: &CatalogEntry,
+        call: DirectCall,
+    ) -> PassedOn {
         crate::perform::call_once(&self.shared, tool, call, &options.limits).await
+    }
+
+    /// What is said of tools by their own servers, as of their last lists: for programs that are told of them by us.
+    #[must_use]
+    pub fn hints(&self) -> BTreeMap<ToolOrigin, ToolHints> {
+        let toolboxes = self.shared.toolboxes.iter();
+        let hints = toolboxes.flat_map(|registered| {
+            let toolbox = registered.toolbox.id();
+            let hints = registered.toolbox.hints().into_iter();
+            hints.map(|(tool, hints)| {
+                let toolbox = toolbox.clone();
+                (ToolOrigin { tool, toolbox }, hints)
+            })
+        });
+        hints.collect()
     }
 
     pub(crate) fn model(&self, provider: &Arc<str>) -> Result<&Arc<dyn ChatModel>, EngineError> {

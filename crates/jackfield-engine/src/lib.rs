@@ -61,7 +61,7 @@ pub use self::catalog::{Offered, Problem, Standing, unusable};
 pub use self::clients::{AnswerCalls, Answered, CLIENT};
 pub use self::clock::{Clock, SystemClock};
 pub use self::collect::{Claim, Collected, Request};
-pub use self::direct::{DirectCall, Progress};
+pub use self::direct::{DirectCall, PassedOn, Progress};
 pub use self::engine::{Engine, EngineBuilder};
 pub use self::error::{EngineError, Parked};
 pub use self::going::Drained;

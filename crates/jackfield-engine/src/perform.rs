@@ -24,7 +24,7 @@ use tokio::time::Instant;
 use crate::asking::Asking;
 use crate::calling::Calling;
 use crate::crash;
-use crate::direct::{DirectCall, Told};
+use crate::direct::{DirectCall, PassedOn, Told};
 use crate::engine::Shared;
 use crate::events::{Event, Events, send};
 use crate::late::LateTo;
@@ -325,14 +325,14 @@ pub(crate) async fn call_once(
     tool: &CatalogEntry,
     call: DirectCall,
     limits: &Limits,
-) -> ToolResult {
+) -> PassedOn {
     let DirectCall {
         arguments,
         key,
         progress,
     } = call;
     let Ok(call) = ToolCallId::parse(&call_by_hand(shared.clock.now().wall)) else {
-        return ToolResult::error("the call has no id");
+        return ToolResult::error("the call has no id").into();
     };
     let time_limit = tool.time_limit.unwrap_or(limits.tool_call);
     let run = ToolRun {
@@ -348,24 +348,26 @@ pub(crate) async fn call_once(
     let (shared, tool) = (Arc::clone(shared), tool.clone());
     let mut task = JoinSet::new();
     task.spawn(async move {
-        let mut events = Told(progress);
-        tokio::time::timeout(
-            time_limit,
-            run_tool(&shared, Some(&tool), &run, &mut events),
-        )
-        .await
+        let mut events = Told {
+            original: Vec::new(),
+            progress,
+        };
+        let running = run_tool(&shared, Some(&tool), &run, &mut events);
+        let ended = tokio::time::timeout(time_limit, running).await;
+        (ended, events.original)
     });
-    match task.join_next().await {
-        Some(Ok(Ok(Ok(ToolEnd::Finished(result))))) => result,
-        Some(Ok(Ok(Ok(ToolEnd::Asked { question, .. })))) => {
+    let Some(Ok((ended, original))) = task.join_next().await else {
+        return ToolResult::error("the tool crashed").into();
+    };
+    let result = match ended {
+        Ok(Ok(ToolEnd::Finished(result))) => return PassedOn { original, result },
+        Ok(Ok(ToolEnd::Asked { question, .. })) => {
             ToolResult::error(format!("the tool asks for something: {}", question.message))
         }
-        Some(Ok(Ok(Err(error)))) => ToolResult::error(error.to_string()),
-        Some(Ok(Err(_))) => {
-            ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64()))
-        }
-        Some(Err(_)) | None => ToolResult::error("the tool crashed"),
-    }
+        Ok(Err(error)) => ToolResult::error(error.to_string()),
+        Err(_) => ToolResult::error(format!("no answer within {} s", time_limit.as_secs_f64())),
+    };
+    result.into()
 }
 
 /// An id that no other call by hand has: tools may take two calls of one id for the same call.

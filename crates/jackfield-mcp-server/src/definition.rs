@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety};
+use jackfield_domain::tool::{CatalogEntry, InputFormat, Safety, ToolHints};
 use rmcp::model::{MetaObject, Tool, ToolAnnotations};
 use serde_json::{Map, Value};
 
 /// The definition of a tool; `legacy` says that the client knows none but objects as structured content.
-pub(crate) fn tool(entry: &CatalogEntry, legacy: bool) -> Tool {
+pub(crate) fn tool(entry: &CatalogEntry, hints: Option<&ToolHints>, legacy: bool) -> Tool {
     let definition = &entry.definition;
     let input = match &definition.input {
         InputFormat::Json(schema) => schema.as_object().cloned(),
@@ -23,7 +23,7 @@ pub(crate) fn tool(entry: &CatalogEntry, legacy: bool) -> Tool {
         definition.description.to_string(),
         Arc::new(input),
     );
-    tool.annotations = Some(annotations(entry));
+    tool.annotations = Some(hints.map_or_else(|| annotations(entry), passed_on));
     tool.output_schema = output(entry, legacy).map(|schema| Arc::new(schema.clone()));
     tool.title = entry.title.as_deref().map(str::to_owned);
     tool.meta = entry.icon.as_deref().map(|icon| {
@@ -39,6 +39,17 @@ pub(crate) fn output(entry: &CatalogEntry, legacy: bool) -> Option<&Map<String, 
     let schema = entry.definition.output.as_deref()?.as_object()?;
     let of_objects = schema.get("type").and_then(Value::as_str) == Some("object");
     (of_objects || !legacy).then_some(schema)
+}
+
+/// What the tool's own server says of it.
+fn passed_on(said: &ToolHints) -> ToolAnnotations {
+    let mut hints = ToolAnnotations::new();
+    hints.title = said.title.as_deref().map(str::to_owned);
+    hints.destructive_hint = said.destructive;
+    hints.idempotent_hint = said.idempotent;
+    hints.open_world_hint = said.open_world;
+    hints.read_only_hint = said.read_only;
+    hints
 }
 
 /// What we know of a tool ourselves: what a server says about its own is believed only if it is trusted.

@@ -62,10 +62,10 @@ impl Handler {
                 None => Box::new(drop),
             },
         };
-        let result = self.engine.call_offered(&self.options, tool, call).await;
+        let passed = self.engine.pass_on(&self.options, tool, call).await;
         let revision = Revision::of(context.protocol_version().as_ref());
         let promised = definition::output(tool, revision.legacy).is_some();
-        let mut result = outcome::result(&result, promised, revision);
+        let mut result = outcome::result(&passed, promised, revision);
         result.meta = self.meta(revision.legacy);
         Ok(result.into())
     }
@@ -128,8 +128,10 @@ impl ServerHandler for Handler {
             () = self.life.too_late(self.settings.grace) => return Err(ending()),
             () = context.ct.cancelled() => return Err(cancelled()),
         };
+        let hints = self.engine.hints();
         let tools = offer.tools.iter();
-        let tools = tools.map(|tool| definition::tool(tool, legacy)).collect();
+        let tools = tools.map(|tool| definition::tool(tool, hints.get(&tool.origin), legacy));
+        let tools = tools.collect();
         let mut result = ListToolsResult::with_all_items(tools);
         if !legacy {
             result.cache_scope = Some(CacheScope::Private);

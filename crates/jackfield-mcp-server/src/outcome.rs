@@ -1,15 +1,22 @@
 //! What a tool gave, in the words of the protocol.
 
 use jackfield_domain::media::{Audio, Document, Image, MediaSource};
-use jackfield_domain::outcome::{OutcomePart, ToolResult};
+use jackfield_domain::outcome::OutcomePart;
+use jackfield_engine::PassedOn;
 use rmcp::model::{CallToolResult, ContentBlock, Resource, ResourceContents};
+use serde_json::Value;
 
 use crate::revision::Revision;
 
 /// The result of a call for a client of this revision. `promised` says that the tool declares structured
 /// content.
-pub(crate) fn result(result: &ToolResult, promised: bool, revision: Revision) -> CallToolResult {
-    let parts = result.content.iter().map(|each| part(each, revision));
+pub(crate) fn result(passed: &PassedOn, promised: bool, revision: Revision) -> CallToolResult {
+    let PassedOn { original, result } = passed;
+    let parts = result.content.iter().enumerate().map(|(nth, each)| {
+        let said = original.get(nth);
+        let said = said.and_then(|said| passed_on(said, each, revision));
+        said.unwrap_or_else(|| part(each, revision))
+    });
     let mut content: Vec<ContentBlock> = parts.collect();
     let structured = result.structured.as_deref();
     let structured = structured.filter(|value| !revision.legacy || value.is_object());
@@ -26,6 +33,40 @@ pub(crate) fn result(result: &ToolResult, promised: bool, revision: Revision) ->
     told.is_error = Some(result.is_error || is_broken);
     told.structured_content = structured.cloned();
     told
+}
+
+/// The block as the tool's server said it, with all that there is no place for in the part that it became; if it
+/// is this part still, and of a kind that the client knows.
+fn passed_on(said: &Value, part: &OutcomePart, revision: Revision) -> Option<ContentBlock> {
+    let block: ContentBlock = serde_json::from_value(said.clone()).ok()?;
+    let is_data = |source: &MediaSource, said: &str| matches!(source, MediaSource::Base64 { data, .. } if **data == *said);
+    let is_same = match (&block, part) {
+        (ContentBlock::Text(said), OutcomePart::Text(text)) => *said.text == **text,
+        (ContentBlock::Image(said), OutcomePart::Image(image)) => {
+            is_data(&image.source, &said.data)
+        }
+        (ContentBlock::Audio(said), OutcomePart::Audio(audio)) => {
+            revision.sound && is_data(&audio.source, &said.data)
+        }
+        (ContentBlock::Resource(said), OutcomePart::Document(Document { source, .. }))
+        | (ContentBlock::Resource(said), OutcomePart::Image(Image { source, .. })) => {
+            match (&said.resource, source) {
+                (ResourceContents::TextResourceContents { text, .. }, MediaSource::Text(kept)) => {
+                    *text == **kept
+                }
+                (ResourceContents::BlobResourceContents { blob, .. }, source) => {
+                    is_data(source, blob)
+                }
+                _ => false,
+            }
+        }
+        // A link is told in words here.
+        (ContentBlock::ResourceLink(said), OutcomePart::Text(text)) => {
+            revision.links && text.starts_with("[resource: ") && text.contains(&*said.uri)
+        }
+        _ => false,
+    };
+    is_same.then_some(block)
 }
 
 fn part(part: &OutcomePart, revision: Revision) -> ContentBlock {

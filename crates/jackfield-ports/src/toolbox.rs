@@ -1,6 +1,7 @@
 //! The port to a source of tools.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -8,8 +9,9 @@ use jackfield_domain::failure::ToolFailure;
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::outcome::ToolResult;
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle, Question};
+use serde_json::Value;
 
 use crate::chat_model::BoxError;
 
@@ -49,6 +51,12 @@ pub trait Toolbox: Send + Sync {
     /// What of the last list is not as it should be, each in a sentence: a tool that was left out, a
     /// server that is down while its tools are offered. For people; the default is that all is well.
     fn problems(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// What is said of the tools of the last list by their own server, for programs that are told of them by us;
+    /// nothing by default. Where the server is not believed, only what makes others more careful.
+    fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         Vec::new()
     }
 
@@ -102,6 +110,12 @@ pub trait ToolEvents: Send {
 
     /// Where the outcome goes if it comes after the call was given up. Nowhere, by default.
     fn afterwards(&self) -> Option<Afterwards> {
+        None
+    }
+
+    /// Where the blocks of the outcome go as the tool's server said them, for whoever passes them on: in the
+    /// order of the outcome's parts, and no more bytes than it may have. Nobody does, by default.
+    fn original(&mut self) -> Option<&mut Vec<Value>> {
         None
     }
 

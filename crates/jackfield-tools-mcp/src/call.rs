@@ -94,7 +94,7 @@ impl Call {
             ToolError::from(failure)
         };
         match answer {
-            Ok(answer) => self.read(&answer, max_bytes),
+            Ok(answer) => self.read(&answer, max_bytes, events.original()),
             Err(Ended::Silent) => Err(failed(
                 ToolFailureKind::Timeout,
                 format!(
@@ -135,7 +135,7 @@ impl Call {
         };
         Afterlife::new(move |answer| match answer {
             Ok(answer) => {
-                if let Ok(Reply::Finished(result)) = call.read(&answer, max_bytes) {
+                if let Ok(Reply::Finished(result)) = call.read(&answer, max_bytes, None) {
                     after.came(result);
                 }
             }
@@ -168,7 +168,12 @@ impl Call {
         .into()
     }
 
-    fn read(&self, answer: &Answer, max_bytes: usize) -> Result<Reply, ToolError> {
+    fn read(
+        &self,
+        answer: &Answer,
+        max_bytes: usize,
+        original: Option<&mut Vec<Value>>,
+    ) -> Result<Reply, ToolError> {
         let read: Result<Value, _> = serde_json::from_str(&answer.text);
         let value = read.map_err(|error| self.unreadable(&error))?;
         if !value.is_object() {
@@ -178,6 +183,7 @@ impl Call {
             // Servers of the older era say nothing of it.
             None | Some("complete") => {
                 let result = crate::mapping::outcome::result(&value, answer.cut_from, max_bytes);
+                crate::mapping::outcome::original(&value, max_bytes, original);
                 Ok(Reply::Finished(result))
             }
             Some(kind) => Ok(Reply::Other(kind.to_owned(), value)),

@@ -184,6 +184,7 @@ impl Run<'_> {
                     ToolEnd::Finished(ToolResult::error(text))
                 }
                 TaskState::Completed(result) => {
+                    outcome::original(&result, self.max_bytes, events.original());
                     ToolEnd::Finished(outcome::result(&result, answer.cut_from, self.max_bytes))
                 }
                 TaskState::Failed(reason) => {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::{ToolCallId, ToolboxId};
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -349,6 +349,17 @@ impl Toolbox for McpToolbox {
 
     fn problems(&self) -> Vec<String> {
         locked(&self.problems).clone()
+    }
+
+    fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
+        let known = locked(&self.known).clone();
+        let trusted = self.shared.config.trusted;
+        let defined = known.iter().flat_map(|known| known.defined.iter());
+        let hints = defined.filter_map(|one| {
+            let hints = definition::hints(&one.said, trusted)?;
+            Some((Arc::clone(&one.tool.name), hints))
+        });
+        hints.collect()
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

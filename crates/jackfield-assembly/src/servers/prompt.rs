@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use tokio::sync::watch;
@@ -155,6 +155,10 @@ impl Toolbox for Prompt {
         let stale = self.waits().stale.clone();
         let problems = self.running.problems();
         stale.into_iter().chain(problems).collect()
+    }
+
+    fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
+        self.running.hints()
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

@@ -7,7 +7,7 @@ use async_trait::async_trait;
 use jackfield_domain::failure::{ToolFailure, ToolFailureKind};
 use jackfield_domain::ids::ToolboxId;
 use jackfield_domain::request::ToolRun;
-use jackfield_domain::tool::ToolSpec;
+use jackfield_domain::tool::{ToolHints, ToolSpec};
 use jackfield_domain::wait::{ElicitationAnswer, JobHandle};
 use jackfield_ports::toolbox::{ToolEnd, ToolError, ToolEvents, Toolbox};
 use jackfield_tools_mcp::{Fault, McpToolbox};
@@ -159,6 +159,10 @@ impl Toolbox for Running {
     fn problems(&self) -> Vec<String> {
         let problems = self.pins.withheld().into_iter();
         problems.chain(self.mcp.problems()).collect()
+    }
+
+    fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
+        self.mcp.hints()
     }
 
     async fn call(&self, run: &ToolRun, events: &mut dyn ToolEvents) -> Result<ToolEnd, ToolError> {

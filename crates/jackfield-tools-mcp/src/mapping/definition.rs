@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::digest::Digest;
-use jackfield_domain::tool::{InputFormat, Safety, ToolSpec};
+use jackfield_domain::tool::{InputFormat, Safety, ToolHints, ToolSpec};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
@@ -141,6 +141,23 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
         said: Arc::new(Value::Object(said)),
         source: Digest::of(text.as_bytes()),
         tool,
+    })
+}
+
+/// The hints in what a server says of a tool; of one that is not trusted only those that make others more careful.
+pub(crate) fn hints(said: &Value, trusted: bool) -> Option<ToolHints> {
+    let annotations = said.get("annotations")?.as_object()?;
+    let hint = |name: &str, careful: bool| {
+        let said = annotations.get(name).and_then(Value::as_bool);
+        said.filter(|said| trusted || *said == careful)
+    };
+    let title = annotations.get("title").and_then(Value::as_str);
+    Some(ToolHints {
+        destructive: hint("destructiveHint", true),
+        idempotent: hint("idempotentHint", false),
+        open_world: hint("openWorldHint", true),
+        read_only: hint("readOnlyHint", false),
+        title: title.map(Into::into),
     })
 }
 

@@ -40,6 +40,21 @@ pub(crate) fn result(answer: &Value, cut_from: Option<usize>, max_bytes: usize) 
     whole.cut(max_bytes).unwrap_or(whole)
 }
 
+/// Has the blocks of the content as the server said them, if they are no more bytes than this.
+pub(crate) fn original(answer: &Value, max_bytes: usize, slot: Option<&mut Vec<Value>>) {
+    let (Some(slot), Some(Value::Array(blocks))) = (slot, answer.get("content")) else {
+        return;
+    };
+    let mut left = max_bytes;
+    for block in blocks {
+        match left.checked_sub(block.to_string().len()) {
+            Some(less) => left = less,
+            None => return,
+        }
+    }
+    slot.clone_from(blocks);
+}
+
 /// An answer that has no content: what it says in fields of its own, as JSON.
 fn unknown(answer: &Value) -> Option<String> {
     let Some(fields) = answer.as_object() else {

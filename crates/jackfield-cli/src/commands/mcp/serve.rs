@@ -1,6 +1,7 @@
 //! `jackfield mcp serve`: tools of ours for other programs.
 
 use std::io::{self, IsTerminal as _};
+use std::time::Duration;
 
 use jackfield_assembly::{Assembled, Config, Environment, Registry};
 use jackfield_engine::ServerTools;
@@ -36,6 +37,8 @@ pub(super) async fn run(serve: &McpServe, registry: &Registry) -> Result<Exit, F
     let patterns = serve.tools.iter().map(|pattern| pattern.as_str().into());
     let wanted = ServerTools::Only(patterns.collect());
     config.servers.retain(|id, _| wanted.may_be_of(id));
+    // Many clients list tools once, and never learn of those that come later.
+    config.start_wait = config.start_wait.max(LONG_WAIT);
     let Assembled {
         engine,
         options,
@@ -74,6 +77,9 @@ fn warn(offer: &Offer) {
         }
     }
 }
+
+/// How long a list waits for servers that start, at least.
+const LONG_WAIT: Duration = Duration::from_secs(30);
 
 /// What is said to somebody who starts it by hand.
 const WAITING: &str = "this is an MCP server: it waits for a client's messages on standard input and \
