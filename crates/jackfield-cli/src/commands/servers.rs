@@ -36,7 +36,8 @@ pub(crate) fn patience(servers: &[Server]) -> Patience {
 /// Waits for the servers that a list did not wait for. Says whether there was one.
 pub(crate) async fn caught_up(servers: &[Server]) -> bool {
     let mut late = JoinSet::new();
-    for server in servers.iter().cloned() {
+    for server in servers {
+        let server = server.clone();
         late.spawn(async move { server.caught_up().await });
     }
     late.join_all().await.contains(&true)
