@@ -1,5 +1,6 @@
 //! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
 
+use jackfield_dialect_kit::error_words::{self, Counts};
 use jackfield_dialect_kit::failure;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
@@ -66,18 +67,20 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     if is_spend_limit(detail) {
         return ModelFailureKind::Forbidden;
     }
-    let too_long = |fits| {
-        let (requested, limit) = fits;
-        ModelFailureKind::ContextTooLong { limit, requested }
+    let too_long = |counts: Counts| ModelFailureKind::ContextTooLong {
+        limit: detail.n_ctx.or(counts.limit),
+        requested: detail.n_prompt_tokens.or(counts.requested),
     };
     match (detail.kind.as_str(), status) {
-        ("invalid_request_error", Some(413)) | ("request_too_large", _) => too_long((None, None)),
+        ("invalid_request_error", Some(413)) | ("request_too_large", _) => {
+            too_long(Counts::default())
+        }
         ("invalid_request_error", _) => match counts(detail) {
-            Some((requested, limit)) => too_long((Some(requested), Some(limit))),
+            Some(counts) => too_long(counts),
             None => ModelFailureKind::InvalidRequest,
         },
         // llama.cpp
-        ("exceed_context_size_error", _) => too_long((detail.n_prompt_tokens, detail.n_ctx)),
+        ("exceed_context_size_error", _) => too_long(Counts::default()),
         ("authentication_error", _) => ModelFailureKind::Unauthenticated,
         ("billing_error" | "permission_error", _) => ModelFailureKind::Forbidden,
         ("not_found_error", _) => ModelFailureKind::ModelNotFound,
@@ -98,19 +101,16 @@ fn code(detail: &ErrorDetail) -> Option<&str> {
     detail.details.as_ref()?.get("error_code")?.as_str()
 }
 
-/// How many tokens a prompt has and how many fit, where the error says both.
+/// How many tokens a prompt has and how many fit, where the words say that it is too long.
 ///
-/// The vendor has no code for a prompt that is too long and asks not to match on the message, whose
-/// form is `… N tokens > M maximum`. So this is a hint and no more: where the words change, the
-/// failure is an invalid request, which is treated alike but for what people are told.
-fn counts(detail: &ErrorDetail) -> Option<(u64, u64)> {
+/// The vendor has no code for a prompt that is too long and asks not to match on the message. So this is a hint and
+/// no more: where the words change, the failure is an invalid request, which is treated alike but for what people
+/// are told.
+fn counts(detail: &ErrorDetail) -> Option<Counts> {
     if code(detail).is_some() {
         return None;
     }
-    let (before, after) = detail.message.split_once(" tokens > ")?;
-    let requested = before.rsplit(' ').next()?.parse().ok()?;
-    let limit = after.split(' ').next()?.parse().ok()?;
-    Some((requested, limit))
+    error_words::too_long(&detail.message)
 }
 
 /// The server's own word on whether and when, then the default of the kind.

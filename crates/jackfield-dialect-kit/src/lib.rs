@@ -1,6 +1,6 @@
 //! What the mappers of every wire language share, so that a new one is only the language itself.
 //!
-//! Pure: no I/O, no clock, no async, and no word of any vendor's. A dialect maps domain values to its
+//! Pure: no I/O, no clock, no async, and no word of any vendor's but in [`error_words`]. A dialect maps domain values to its
 //! wire types and back; here is what it needs besides:
 //!
 //! | for | there is |
@@ -16,7 +16,7 @@
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
-//! | an error's kind and advice | [`failure`] |
+//! | an error's kind and advice, and what servers say in errors | [`failure`], [`error_words`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
 
@@ -24,6 +24,7 @@ pub mod body;
 pub mod client_ids;
 pub mod decode;
 pub mod encode;
+pub mod error_words;
 pub mod failure;
 pub mod form;
 pub mod ids;

@@ -8,7 +8,7 @@ mod kind;
 
 pub use body::{ErrorBody, ErrorDetail};
 
-use jackfield_dialect_kit::failure;
+use jackfield_dialect_kit::{error_words, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 /// Classifies an answer that is no reply, in whatever form the server tells it.
@@ -107,39 +107,12 @@ fn told<'h>(
     failure
 }
 
-/// What whoever runs this can do about it, where the words do not say so.
+/// What can be done about it, where the words do not say so.
 ///
 /// Nothing is decided by it: where the words change, the sentence is missing and no more.
 fn way_out(detail: &ErrorDetail) -> Option<&'static str> {
     if kind::is_out_of_money(detail) {
         return Some("The account is out of credit, and trying again does not help.");
     }
-    let found = WAYS_OUT
-        .iter()
-        .find(|(words, _)| detail.message.contains(words));
-    found.map(|(_, way)| *way)
+    error_words::way_out(&detail.message)
 }
-
-/// Words of servers (2026-11), and the way out.
-const WAYS_OUT: &[(&str, &str)] = &[
-    (
-        "Function tools with reasoning_effort",
-        "Use the Responses dialect for this model, or set its effort to none.",
-    ),
-    (
-        "--enable-auto-tool-choice",
-        "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
-    ),
-    (
-        "--jinja",
-        "Start llama-server with --jinja, and with a template that knows tools.",
-    ),
-    (
-        "does not support tools",
-        "Choose a model whose template knows tools, or send none.",
-    ),
-    (
-        "must be passed back",
-        "Use the profile of DeepSeek, which gives reasoning back.",
-    ),
-];

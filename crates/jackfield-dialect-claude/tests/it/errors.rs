@@ -211,6 +211,17 @@ fn a_prompt_that_is_too_long_says_by_how_much() {
         let failure = classified(400, &[], "invalid_request_error", other, None);
         assert_eq!(failure.kind, Kind::InvalidRequest, "{other}");
     }
+    // Servers of other models that speak this language, too.
+    let words =
+        "The input (516368 tokens) is longer than the model's context length (262144 tokens).";
+    let failure = classified(400, &[], "invalid_request_error", words, None);
+    assert_eq!(
+        failure.kind,
+        Kind::ContextTooLong {
+            limit: Some(262_144),
+            requested: Some(516_368)
+        }
+    );
     // llama.cpp
     let body = json!({ "error": { "code": 400, "message": "too long", "type": "exceed_context_size_error", "n_prompt_tokens": 9000, "n_ctx": 8192 } });
     let failure = error::classify(

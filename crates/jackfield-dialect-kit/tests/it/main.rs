@@ -3,6 +3,7 @@
 
 mod body;
 mod client_ids;
+mod error_words;
 mod failure;
 mod ids;
 mod in_words;

@@ -1,5 +1,6 @@
 //! What happened, by what an error is called.
 
+use jackfield_dialect_kit::error_words::{self, Counts};
 use jackfield_dialect_kit::failure::by_status;
 use jackfield_domain::failure::ModelFailureKind as Kind;
 
@@ -22,15 +23,10 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
             None => Kind::Overloaded,
         },
     };
-    let (limit, requested) = counts(detail);
-    // vLLM has no code for it.
-    let too_long = limit.is_some() && requested > limit;
-    if matches!(kind, Kind::ContextTooLong { .. })
-        || (matches!(kind, Kind::InvalidRequest) && too_long)
-    {
-        return Kind::ContextTooLong { limit, requested };
+    match counts(kind, detail) {
+        Some(Counts { limit, requested }) => Kind::ContextTooLong { limit, requested },
+        None => kind,
     }
-    kind
 }
 
 /// A limit of money: it is told as a rate limit, but does not pass with time.
@@ -107,31 +103,22 @@ fn status_in(code: &str) -> Option<u16> {
     (400..600).contains(&status).then_some(status)
 }
 
-/// How many tokens fit and how many the request has, as far as the error says so.
-///
-/// Read from the words where there are no fields: a hint and no more. Where the words change, the failure
-/// is told without the numbers.
-fn counts(detail: &ErrorDetail) -> (Option<u64>, Option<u64>) {
-    let after = |words: &[&str]| words.iter().find_map(|words| number_after(detail, words));
-    let limit = detail
-        .n_ctx
-        .or_else(|| after(&["maximum context length is ", "maximum model length of "]));
-    let requested = detail.n_prompt_tokens.or_else(|| {
-        after(&[
-            "you requested ",
-            "messages resulted in ",
-            "input resulted in ",
-            "(length ",
-        ])
-    });
-    (limit, requested)
-}
-
-fn number_after(detail: &ErrorDetail, words: &str) -> Option<u64> {
-    let (_, rest) = detail.message.split_once(words)?;
-    let end = rest.find(|c: char| !c.is_ascii_digit());
-    rest.split_at_checked(end.unwrap_or(rest.len()))?
-        .0
-        .parse()
-        .ok()
+/// The counts of a request that is too long, if it is: by its name, or by the words of its server. Servers say so
+/// with any status; an account's limit of tokens is told in similar words, and by its name.
+fn counts(kind: Kind, detail: &ErrorDetail) -> Option<Counts> {
+    let named = matches!(kind, Kind::ContextTooLong { .. });
+    let settled = matches!(
+        kind,
+        Kind::Forbidden | Kind::RateLimited | Kind::Unauthenticated
+    );
+    let said = if settled {
+        None
+    } else {
+        error_words::too_long(&detail.message)
+    };
+    let said = said.or(named.then(Counts::default))?;
+    Some(Counts {
+        limit: detail.n_ctx.or(said.limit),
+        requested: detail.n_prompt_tokens.or(said.requested),
+    })
 }

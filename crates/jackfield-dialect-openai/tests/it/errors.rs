@@ -301,6 +301,39 @@ fn a_prompt_that_is_too_long_says_by_how_much_where_the_server_does() {
 }
 
 #[test]
+fn a_server_without_a_code_says_in_words_that_a_request_is_too_long() {
+    let long = |limit, requested| Kind::ContextTooLong {
+        limit: Some(limit),
+        requested: Some(requested),
+    };
+    // LM Studio
+    let words = "Trying to keep the first 111490 tokens when context the overflows. However, the model is loaded with context length of only 32768 tokens, which is not enough.";
+    let body = json!({ "error": words });
+    assert_eq!(classified(400, &[], &body).kind, long(32_768, 111_490));
+    let in_stream = error::from_detail(&ErrorDetail::from(body), Phase::MidReply);
+    assert_eq!(in_stream.kind, long(32_768, 111_490));
+    assert_eq!(in_stream.advice, RetryAdvice::Never);
+    // OpenRouter gives back what the provider behind it said, with a status of its own.
+    let words = "Input length 131393 exceeds the maximum allowed input length of 131040 tokens.";
+    let body = json!({ "error": { "message": "Provider returned error", "code": 502, "metadata": { "raw": words, "provider_name": "Poolside" } } });
+    for status in [200, 400, 502] {
+        let failure = classified(status, &[], &body);
+        assert_eq!(
+            (failure.kind, failure.advice),
+            (long(131_040, 131_393), RetryAdvice::Never),
+            "{status}"
+        );
+    }
+    // A limit of the account's, and a key, are not about the request's length.
+    for (status, kind) in [(429, Kind::RateLimited), (401, Kind::Unauthenticated)] {
+        assert_eq!(
+            classified(status, &[], &json!({ "error": words })).kind,
+            kind
+        );
+    }
+}
+
+#[test]
 fn a_server_that_still_loads_its_model_is_asked_again() {
     let body = json!({ "error": { "code": 503, "message": "Loading model", "type": "unavailable_error" } });
     let failure = classified(503, &[], &body);

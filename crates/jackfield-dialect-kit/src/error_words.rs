@@ -1,0 +1,345 @@
+//! The error words of servers: one table for each kind of server, and each row with its source.
+//!
+//! Servers that speak a vendor's language have no code for most errors, and one server speaks the languages of
+//! several vendors. So what they say is read here, for every dialect.
+
+/// How many tokens a request has and how many fit, as far as an error says so.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Counts {
+    /// How many tokens fit.
+    pub limit: Option<u64>,
+    /// How many tokens the request has.
+    pub requested: Option<u64>,
+}
+
+/// The error words of one kind of server.
+#[derive(Clone, Copy, Debug)]
+pub struct Server {
+    /// The server.
+    pub name: &'static str,
+    /// What it says.
+    pub words: &'static [Words],
+}
+
+/// One thing that a server says.
+#[derive(Clone, Copy, Debug)]
+pub struct Words {
+    /// What it means.
+    pub means: Means,
+    /// The words, as a part of a message. `{limit}`, `{requested}` and `{}` stand for numbers. Case and white space
+    /// do not count.
+    pub says: &'static str,
+    /// Where the words are from, and when they were read there.
+    pub source: &'static str,
+}
+
+/// What words mean.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Means {
+    /// The request does not fit into the model's context.
+    TooLong,
+    /// Something can be done about it, which the words do not say.
+    WayOut(&'static str),
+}
+
+/// The counts of a request that does not fit into the model's context, if these words say that.
+#[must_use]
+pub fn too_long(message: &str) -> Option<Counts> {
+    let message = normal(message);
+    let mut words = all().filter(|words| words.means == Means::TooLong);
+    words.find_map(|words| read(words.says, &message))
+}
+
+/// What can be done about an error, where its words do not say so.
+#[must_use]
+pub fn way_out(message: &str) -> Option<&'static str> {
+    let message = normal(message);
+    all().find_map(|words| match words.means {
+        Means::WayOut(way) => read(words.says, &message).map(|_| way),
+        Means::TooLong => None,
+    })
+}
+
+fn all() -> impl Iterator<Item = &'static Words> {
+    SERVERS.iter().flat_map(|server| server.words)
+}
+
+/// A text without what does not count, and without what is too long to be read.
+fn normal(text: &str) -> String {
+    let counts = text.chars().filter(|c| !c.is_whitespace());
+    let counts = counts.take(LONGEST);
+    counts.map(|c| c.to_ascii_lowercase()).collect()
+}
+
+/// The numbers in a message that has these words in it.
+fn read(words: &str, message: &str) -> Option<Counts> {
+    let words = normal(words);
+    let (first, holes) = words.split_once('{').unwrap_or((&words, ""));
+    let mut places = message.match_indices(first);
+    places.find_map(|(at, _)| fill(holes, message.get(at + first.len()..)?))
+}
+
+/// The numbers of a message that goes on with these holes, and the words behind each.
+fn fill(holes: &str, mut message: &str) -> Option<Counts> {
+    let mut counts = Counts::default();
+    for hole in holes.split('{').filter(|hole| !hole.is_empty()) {
+        let (name, words) = hole.split_once('}')?;
+        let end = message.find(|c: char| !(c.is_ascii_digit() || c == ','));
+        let (digits, rest) = message.split_at_checked(end.unwrap_or(message.len()))?;
+        let number: u64 = digits.replace(',', "").parse().ok()?;
+        match name {
+            "limit" => counts.limit = Some(number),
+            "requested" => counts.requested = Some(number),
+            _ => {}
+        }
+        message = rest.strip_prefix(words)?;
+    }
+    Some(counts)
+}
+
+const fn long(says: &'static str, source: &'static str) -> Words {
+    Words {
+        means: Means::TooLong,
+        says,
+        source,
+    }
+}
+
+const fn mend(says: &'static str, way: &'static str, source: &'static str) -> Words {
+    Words {
+        means: Means::WayOut(way),
+        says,
+        source,
+    }
+}
+
+/// How many characters of a message are read.
+const LONGEST: usize = 4000;
+
+/// The clients that collect such words.
+const PI: &str =
+    "github.com/earendil-works/pi packages/ai/src/utils/overflow.ts at 17c253c, 2026-11";
+const OPENCODE: &str =
+    "github.com/anomalyco/opencode packages/ai/src/provider-error.ts at 117c0bf, 2026-11";
+
+/// All of them. Where two rows fit the same message, the one with more numbers comes first.
+pub const SERVERS: &[Server] = &[
+    Server {
+        name: "Claude",
+        words: &[
+            long(
+                "prompt is too long: {requested} tokens > {limit} maximum",
+                "Claude API documentation, context windows, 2026-11",
+            ),
+            long(
+                "input length and `max_tokens` exceed context limit: {requested} + {} > {limit}",
+                "github.com/continuedev/continue issue 6080 (the vendor's answer), 2025-06",
+            ),
+        ],
+    },
+    Server {
+        name: "DeepSeek",
+        words: &[mend(
+            "must be passed back",
+            "Use the profile of DeepSeek, which gives reasoning back.",
+            "DeepSeek API documentation, thinking mode, 2026-11",
+        )],
+    },
+    Server {
+        name: "DashScope",
+        words: &[long(
+            "Range of input length should be [1, {limit}]",
+            "github.com/anomalyco/opencode pull request 45834, 2026-08",
+        )],
+    },
+    Server {
+        name: "Gemini",
+        words: &[long(
+            "input token count ({requested}) exceeds the maximum number of tokens allowed ({limit})",
+            PI,
+        )],
+    },
+    Server {
+        name: "Kimi",
+        words: &[long(
+            "exceeded model token limit: {limit} (requested: {requested})",
+            PI,
+        )],
+    },
+    Server {
+        name: "llama.cpp",
+        words: &[
+            long(
+                "request ({requested} tokens) exceeds the available context size ({limit} tokens)",
+                "github.com/ggml-org/llama.cpp tools/server/server-context.cpp, 2026-11",
+            ),
+            long("exceeds the available context size", PI),
+            mend(
+                "--jinja",
+                "Start llama-server with --jinja, and with a template that knows tools.",
+                "github.com/ggml-org/llama.cpp tools/server, 2026-11",
+            ),
+        ],
+    },
+    Server {
+        name: "LM Studio",
+        words: &[
+            long(
+                "keep the first {requested} tokens when context the overflows. However, the model is loaded with \
+                 context length of only {limit} tokens",
+                "github.com/lmstudio-ai/lmstudio-bug-tracker issue 546, 2025-03",
+            ),
+            long(
+                "keep the first {requested} tokens when context overflows. However, the model is loaded with \
+                 context length of only {limit} tokens",
+                "github.com/CodebuffAI/freebuff issue 341 (the server's log), 2025-10",
+            ),
+            long(
+                "is greater than the context length (n_keep: {requested} >= n_ctx: {limit})",
+                "github.com/Gitlawb/openclaude issue 353 (the server's answer), 2026-04",
+            ),
+            long(
+                "to keep from the initial prompt is greater than the context length",
+                PI,
+            ),
+        ],
+    },
+    Server {
+        name: "MiniMax",
+        words: &[long("context window exceeds limit", PI)],
+    },
+    Server {
+        name: "Mistral",
+        words: &[long(
+            "too large for model with {limit} maximum context length",
+            PI,
+        )],
+    },
+    Server {
+        name: "Ollama",
+        words: &[
+            long("prompt too long; exceeded max context length", PI),
+            mend(
+                "does not support tools",
+                "Choose a model whose template knows tools, or send none.",
+                "github.com/ollama/ollama server/routes.go, 2026-08",
+            ),
+        ],
+    },
+    Server {
+        name: "OpenAI",
+        words: &[
+            long(
+                "maximum context length is {limit} tokens. However, your messages resulted in {requested} tokens",
+                "OpenAI error of Chat Completions, as in github.com/webtimemachine/wtm2 issue 579, 2024-11",
+            ),
+            long(
+                "maximum context length is {limit} tokens. However, your input resulted in {requested} tokens",
+                "OpenAI error of Responses, 2026-11",
+            ),
+            long(
+                "maximum context length is {limit} tokens, however you requested {requested} tokens",
+                "github.com/OpenRouterTeam/openrouter-examples issue 10 (the vendor's answer), 2024-07",
+            ),
+            long("exceeds the context window of this model", PI),
+            mend(
+                "Function tools with reasoning_effort",
+                "Use the Responses dialect for this model, or set its effort to none.",
+                "OpenAI error of Chat Completions, 2026-11",
+            ),
+        ],
+    },
+    Server {
+        name: "OpenRouter",
+        words: &[long(
+            "maximum context length is {limit} tokens. However, you requested about {requested} tokens",
+            "github.com/refly-ai/refly issue 1177 (the server's answer), 2025-07",
+        )],
+    },
+    Server {
+        name: "Poolside",
+        words: &[long(
+            "Input length {requested} exceeds the maximum allowed input length of {limit} tokens",
+            "github.com/earendil-works/pi issue 4943 (the server's answer), 2026-05",
+        )],
+    },
+    Server {
+        name: "SGLang, and Together with it",
+        words: &[
+            long(
+                "The input ({requested} tokens) is longer than the model's context length ({limit} tokens)",
+                PI,
+            ),
+            long(
+                "Requested token count exceeds the model's maximum context length of {limit} tokens",
+                PI,
+            ),
+            long(
+                "Input length ({requested}) exceeds model's maximum context length ({limit})",
+                PI,
+            ),
+        ],
+    },
+    Server {
+        name: "Text Generation Inference, and Together with it",
+        words: &[long(
+            "`inputs` tokens + `max_new_tokens` must be <= {limit}. Given: {requested} `inputs` tokens",
+            "github.com/BerriAI/litellm issue 4934 (the server's answer), 2024-07",
+        )],
+    },
+    Server {
+        name: "vLLM",
+        words: &[
+            long(
+                "maximum context length is {limit} tokens. However, you requested {} output tokens and your prompt \
+                 contains at least {} input tokens, for a total of at least {requested} tokens",
+                "github.com/vllm-project/vllm pull request 36197, 2026-03",
+            ),
+            long(
+                "maximum context length is {limit} tokens. However, you requested {} output tokens and your prompt \
+                 contains",
+                "github.com/vllm-project/vllm pull request 36197, 2026-03",
+            ),
+            long(
+                "You passed {requested} input tokens and requested {} output tokens. However, the model's context \
+                 length is only {limit} tokens",
+                "github.com/vllm-project/vllm vllm/renderers/params.py at 017638d, 2026",
+            ),
+            long(
+                "input characters and requested {} output tokens. However, the model's context length is only \
+                 {limit} tokens",
+                "github.com/vllm-project/vllm vllm/renderers/params.py at 017638d, 2026",
+            ),
+            long(
+                "maximum context length is {limit} tokens. However, you requested {requested} tokens",
+                "github.com/vllm-project/vllm issue 20409, 2025-07",
+            ),
+            long(
+                "(length {requested}) is longer than the maximum model length of {limit}",
+                "vLLM error of its engine for a prompt, 2026-11",
+            ),
+            mend(
+                "--enable-auto-tool-choice",
+                "Start vLLM with --enable-auto-tool-choice and the --tool-call-parser of this model.",
+                "vLLM documentation, tool calling, 2026-11",
+            ),
+        ],
+    },
+    Server {
+        name: "xAI",
+        words: &[long(
+            "maximum prompt length is {limit} but the request contains {requested} tokens",
+            PI,
+        )],
+    },
+    Server {
+        name: "others",
+        words: &[
+            long(
+                "Prompt has {requested} tokens, but the configured context size is {limit} tokens",
+                OPENCODE,
+            ),
+            long("tokens in request more than max tokens allowed", OPENCODE),
+        ],
+    },
+];
