@@ -126,9 +126,12 @@ impl Exit {
             | ModelFailureKind::Overloaded
             | ModelFailureKind::ProtocolViolation
             | ModelFailureKind::RateLimited
+            | ModelFailureKind::ServerError
             | ModelFailureKind::Timeout
+            | ModelFailureKind::TooLarge
             | ModelFailureKind::Transport
-            | ModelFailureKind::Unsupported => Self::Provider,
+            | ModelFailureKind::Unsupported
+            | ModelFailureKind::UnusableReply => Self::Provider,
         }
     }
 }

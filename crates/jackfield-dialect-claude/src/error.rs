@@ -43,10 +43,13 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
         ModelFailureKind::Forbidden => (403, "permission_error"),
         ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
-        | ModelFailureKind::Transport => (500, "api_error"),
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Transport
+        | ModelFailureKind::UnusableReply => (500, "api_error"),
         ModelFailureKind::ModelNotFound => (404, "not_found_error"),
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
         ModelFailureKind::RateLimited => (429, "rate_limit_error"),
+        ModelFailureKind::TooLarge => (413, "request_too_large"),
         ModelFailureKind::Timeout => (504, "timeout_error"),
         ModelFailureKind::Unauthenticated => (401, "authentication_error"),
     };

@@ -55,10 +55,13 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
         ModelFailureKind::Forbidden => (403, "permission_error", Some("permission_denied")),
         ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
-        | ModelFailureKind::Transport => (500, "server_error", Some("server_error")),
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Transport
+        | ModelFailureKind::UnusableReply => (500, "server_error", Some("server_error")),
         ModelFailureKind::ModelNotFound => (404, "invalid_request_error", Some("model_not_found")),
         ModelFailureKind::Overloaded => (503, "server_error", Some("server_is_overloaded")),
         ModelFailureKind::RateLimited => (429, "rate_limit_error", Some("rate_limit_exceeded")),
+        ModelFailureKind::TooLarge => (413, "invalid_request_error", Some("request_too_large")),
         ModelFailureKind::Timeout => (504, "server_error", Some("timeout")),
         ModelFailureKind::Unauthenticated => (401, "authentication_error", Some("invalid_api_key")),
     };

@@ -78,11 +78,14 @@ const fn model(kind: ModelFailureKind, own: &'static str) -> (u16, &'static str,
         | ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::Transport
-        | ModelFailureKind::Unauthenticated => (502, SERVER, own),
+        | ModelFailureKind::Unauthenticated
+        | ModelFailureKind::UnusableReply => (502, SERVER, own),
         ModelFailureKind::InvalidRequest | ModelFailureKind::Unsupported => (400, REQUEST, own),
         ModelFailureKind::ModelNotFound => (404, REQUEST, "model_not_found"),
         ModelFailureKind::Overloaded => (503, SERVER, "server_is_overloaded"),
         ModelFailureKind::RateLimited => (429, RATE, "rate_limit_exceeded"),
+        ModelFailureKind::ServerError => (500, SERVER, own),
+        ModelFailureKind::TooLarge => (413, REQUEST, own),
         ModelFailureKind::Timeout => (504, SERVER, "timeout"),
     }
 }

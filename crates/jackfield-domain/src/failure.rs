@@ -1,5 +1,6 @@
 //! Failures that the loop decides about: of model calls, and of tool calls.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 /// A model call that failed, as the adapter classified it. Adapters never retry.
@@ -13,6 +14,8 @@ pub struct ModelFailure {
     pub message: String,
     /// How far the call had come.
     pub phase: Phase,
+    /// The provider's own id of the request, if it gave one.
+    pub request_id: Option<Arc<str>>,
 }
 
 /// What happened to a model call.
@@ -33,20 +36,27 @@ pub enum ModelFailureKind {
     InvalidRequest,
     /// The provider has no such model.
     ModelNotFound,
-    /// The provider has too much to do, or is broken for now.
+    /// The provider has too much to do.
     Overloaded,
     /// The provider's answer is not in its own language.
     ProtocolViolation,
     /// Too many requests.
     RateLimited,
+    /// The provider is broken for now.
+    ServerError,
     /// The provider did not answer, or said nothing for too long.
     Timeout,
+    /// The request has more bytes than the provider takes.
+    TooLarge,
     /// The provider cannot be reached.
     Transport,
     /// The key is missing or wrong.
     Unauthenticated,
     /// The dialect cannot say this, or the adapter cannot do it.
     Unsupported,
+    /// The model wrote a reply that its provider cannot read, such as a tool call without a form. Another try at
+    /// the same request may be readable.
+    UnusableReply,
 }
 
 /// How far a model call had come when it failed.
@@ -79,13 +89,16 @@ impl ModelFailureKind {
             Self::Interrupted
             | Self::Overloaded
             | Self::RateLimited
+            | Self::ServerError
             | Self::Timeout
-            | Self::Transport => RetryAdvice::Backoff,
+            | Self::Transport
+            | Self::UnusableReply => RetryAdvice::Backoff,
             Self::ContextTooLong { .. }
             | Self::Forbidden
             | Self::InvalidRequest
             | Self::ModelNotFound
             | Self::ProtocolViolation
+            | Self::TooLarge
             | Self::Unauthenticated
             | Self::Unsupported => RetryAdvice::Never,
         }
@@ -101,6 +114,7 @@ impl ModelFailure {
             kind,
             message: message.into(),
             phase,
+            request_id: None,
         }
     }
 
@@ -114,7 +128,8 @@ impl ModelFailure {
             Phase::BeforeFirstDelta => match self.kind {
                 ModelFailureKind::Interrupted
                 | ModelFailureKind::Timeout
-                | ModelFailureKind::Transport => true,
+                | ModelFailureKind::Transport
+                | ModelFailureKind::UnusableReply => true,
                 // Whatever answered is not the provider.
                 ModelFailureKind::ContextTooLong { .. }
                 | ModelFailureKind::Forbidden
@@ -123,6 +138,8 @@ impl ModelFailure {
                 | ModelFailureKind::Overloaded
                 | ModelFailureKind::ProtocolViolation
                 | ModelFailureKind::RateLimited
+                | ModelFailureKind::ServerError
+                | ModelFailureKind::TooLarge
                 | ModelFailureKind::Unauthenticated
                 | ModelFailureKind::Unsupported => false,
             },

@@ -9,6 +9,7 @@ use crate::approval::Grants;
 use crate::block::{Block, Content, RanBy, ToolCall};
 use crate::digest::Digest;
 use crate::fact::{AfterLoss, CallEnd, Fact, ModelCallEnd, ToolUse, TurnEnd};
+use crate::failure::ModelFailureKind;
 use crate::ids::{ModelAttempt, ToolCallId, TurnId};
 use crate::message::{Message, Messages};
 use crate::outcome::{ToolOutcome, ToolResult};
@@ -42,6 +43,8 @@ pub struct Turn {
     pub(crate) fruitless: u32,
     /// What somebody allowed for the whole session, in this turn.
     pub(crate) grants: Grants,
+    /// Whether a reply of this round was unusable.
+    pub(crate) had_unusable_reply: bool,
     /// The calls that its client was handed, and the digest of what that brought of each behind the reply
     /// that handed it out.
     pub(crate) handed_over: BTreeMap<ToolCallId, Option<Digest>>,
@@ -123,6 +126,7 @@ impl Turn {
             failures: 0,
             fruitless: 0,
             grants: Grants::default(),
+            had_unusable_reply: false,
             handed_over: BTreeMap::new(),
             id,
             is_cancelling: false,
@@ -249,6 +253,7 @@ impl Turn {
             } => {
                 if attempt.round != self.round {
                     self.failures = 0;
+                    self.had_unusable_reply = false;
                 }
                 self.active = *active;
                 self.round = attempt.round;
@@ -263,7 +268,10 @@ impl Turn {
                 ..
             } => {
                 match why {
-                    ModelCallEnd::Failed(_) => self.failures += 1,
+                    ModelCallEnd::Failed(failure) => {
+                        self.failures += 1;
+                        self.had_unusable_reply |= failure.kind == ModelFailureKind::UnusableReply;
+                    }
                     ModelCallEnd::Lost => self.lost_replies += 1,
                     ModelCallEnd::Cancelled => {}
                 }

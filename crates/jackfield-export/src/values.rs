@@ -95,10 +95,13 @@ pub const fn failure_kind(kind: ModelFailureKind) -> &'static str {
         ModelFailureKind::Overloaded => "overloaded",
         ModelFailureKind::ProtocolViolation => "protocol_violation",
         ModelFailureKind::RateLimited => "rate_limited",
+        ModelFailureKind::ServerError => "server_error",
         ModelFailureKind::Timeout => "timeout",
+        ModelFailureKind::TooLarge => "too_large",
         ModelFailureKind::Transport => "transport",
         ModelFailureKind::Unauthenticated => "unauthenticated",
         ModelFailureKind::Unsupported => "unsupported",
+        ModelFailureKind::UnusableReply => "unusable_reply",
     }
 }
 

@@ -134,9 +134,12 @@ fn of_provider(failure: &ModelFailure) -> String {
         | ModelFailureKind::Overloaded
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
         | ModelFailureKind::Timeout
+        | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
-        | ModelFailureKind::Unsupported => message.clone(),
+        | ModelFailureKind::Unsupported
+        | ModelFailureKind::UnusableReply => message.clone(),
     }
 }
 

@@ -15,10 +15,10 @@ use crate::v1::stored::Stored as _;
 /// The version of the form that is written.
 pub const VERSION: u64 = 1;
 
-/// How much this build knows of that form: counted up with a release that adds a kind of fact or a field
+/// How much this build knows of that form: counted up with a release that adds a kind of fact, a field or a word
 /// to it. A store keeps it beside what it writes, so that an older build sees without reading that it
 /// does not know everything.
-pub const VOCABULARY: u32 = 2;
+pub const VOCABULARY: u32 = 3;
 
 /// Writes a step.
 ///

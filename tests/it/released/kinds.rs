@@ -157,10 +157,13 @@ kinds! {
         Self::Overloaded => "overloaded",
         Self::ProtocolViolation => "protocol_violation",
         Self::RateLimited => "rate_limited",
+        Self::ServerError => "server_error",
         Self::Timeout => "timeout",
+        Self::TooLarge => "too_large",
         Self::Transport => "transport",
         Self::Unauthenticated => "unauthenticated",
         Self::Unsupported => "unsupported",
+        Self::UnusableReply => "unusable_reply",
     }
     "phase" Phase {
         Self::BeforeFirstDelta => "before_first_delta",

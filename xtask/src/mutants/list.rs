@@ -33,6 +33,14 @@ pub(crate) struct Mutant {
 /// Every mutant.
 pub(crate) const MUTANTS: &[Mutant] = &[
     Mutant {
+        name: "unusable-replies-asked-for-again-and-again",
+        file: "crates/jackfield-domain/src/tool_loop/replies.rs",
+        from: "&& self.turn.had_unusable_reply {",
+        to: "&& self.turn.had_unusable_reply && self.turn.id.as_str().is_empty() {",
+        package: "jackfield-domain",
+        test: "loop_properties::an_unusable_reply_is_asked_for_once_more_in_a_round",
+    },
+    Mutant {
         name: "started-written-for-the-whole-batch",
         file: "crates/jackfield-domain/src/tool_loop/calls.rs",
         from: "call.holds_slot()).count() >= parallel {",

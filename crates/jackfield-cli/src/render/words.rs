@@ -274,7 +274,14 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
                 pause.unwrap_or_default()
             )
         }
+        ModelFailureKind::ServerError => format!(
+            "wait {} and ask again, or take another model with --model; the fault is the provider's",
+            said_pause(failure).as_deref().unwrap_or("a little")
+        ),
         ModelFailureKind::Timeout => "ask again, or raise `model_idle` under [limits]".to_owned(),
+        ModelFailureKind::TooLarge => {
+            "leave out files or images, or send smaller ones: the provider takes fewer bytes".to_owned()
+        }
         ModelFailureKind::Transport => {
             format!(
                 "look at the network, at proxies, and at `base_url` under [providers.{provider}]"
@@ -287,6 +294,9 @@ pub fn help(failure: &ModelFailure, model: &ModelRef) -> String {
         }
         ModelFailureKind::Unsupported => {
             "take another model with --model, or leave out what it cannot do".to_owned()
+        }
+        ModelFailureKind::UnusableReply => {
+            "ask again, or take another model with --model: this one wrote a call that its provider cannot read".to_owned()
         }
     }
 }

@@ -66,10 +66,13 @@ const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
         | ModelFailureKind::Interrupted
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::Transport
-        | ModelFailureKind::Unauthenticated => (502, "api_error"),
+        | ModelFailureKind::Unauthenticated
+        | ModelFailureKind::UnusableReply => (502, "api_error"),
         ModelFailureKind::ModelNotFound => (404, "not_found_error"),
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
         ModelFailureKind::RateLimited => (429, "rate_limit_error"),
+        ModelFailureKind::ServerError => (500, "api_error"),
+        ModelFailureKind::TooLarge => (413, "request_too_large"),
         ModelFailureKind::Timeout => (504, "timeout_error"),
     }
 }

@@ -188,6 +188,10 @@ impl Decider<'_> {
         visible: bool,
     ) -> Option<Duration> {
         let setup = &self.turn.setup;
+        // A model that wrote two of them in a row writes a third one.
+        if failure.kind == ModelFailureKind::UnusableReply && self.turn.had_unusable_reply {
+            return None;
+        }
         if self.turn.failures >= setup.limits.model_retries || (visible && !setup.can_supersede) {
             return None;
         }

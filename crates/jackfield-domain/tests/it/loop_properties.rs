@@ -41,6 +41,7 @@ properties! {
     the_end_of_a_turn_names_what_its_client_has => ViewsAreWhatIsKept,
     the_transcript_only_grows => TranscriptOnlyGrows,
     tries_that_come_to_nothing_are_counted_and_no_others => TriesInVainAreCounted,
+    an_unusable_reply_is_asked_for_once_more_in_a_round => UnusableRepliesAreAskedForOnceMore,
     visible_text_is_not_taken_back_unless_it_may_be => VisibleTextStays,
     what_must_not_be_repeated_is_never_asked_for_twice => RepeatsOnlyWhatMayBeRepeated,
 }

@@ -115,6 +115,49 @@ fn a_model_call_is_tried_again_twice_and_each_round_anew() {
 }
 
 #[test]
+fn an_unusable_reply_is_asked_for_once_more_and_each_round_anew() {
+    let unusable = || fails(failure(ModelFailureKind::UnusableReply, after(1)));
+    let again = "reply failed: UnusableReply, again in 1000 ms";
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (unusable(), &[again]),
+            (passes(1000), &["model 1.2"]),
+            (calls(&["read"]), &["run read"]),
+            (finishes("read", "a"), &["read Ran: a", "model 2.1"]),
+            (unusable(), &[again]),
+            (passes(1000), &["model 2.2"]),
+            (
+                unusable(),
+                &["reply failed: UnusableReply", "end Failed(UnusableReply)"],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn an_unusable_reply_counts_over_a_crash() {
+    let unusable = || fails(failure(ModelFailureKind::UnusableReply, after(1)));
+    check(
+        plain(),
+        &["model 1.1"],
+        vec![
+            (
+                unusable(),
+                &["reply failed: UnusableReply, again in 1000 ms"],
+            ),
+            (It::Crashes(Restrictions::default()), &["resumed 1"]),
+            (passes(1000), &["model 1.2"]),
+            (
+                unusable(),
+                &["reply failed: UnusableReply", "end Failed(UnusableReply)"],
+            ),
+        ],
+    );
+}
+
+#[test]
 fn a_scheduled_retry_is_kept_over_a_crash() {
     check(
         plain(),

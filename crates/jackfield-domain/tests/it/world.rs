@@ -30,6 +30,7 @@ mod ledger;
 mod oracle;
 mod replayed;
 mod scenario;
+mod unusable;
 mod views;
 
 pub(crate) use self::checks::Property;

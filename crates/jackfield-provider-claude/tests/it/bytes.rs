@@ -227,6 +227,7 @@ async fn statuses_and_headers_become_kinds_and_advice() {
                 kind: expected,
                 message,
                 phase: Phase::BeforeFirstDelta,
+                request_id: None,
             },
             "{header:?}"
         );

@@ -1,5 +1,6 @@
 //! Forms of failures.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jackfield_domain::failure::{
@@ -9,7 +10,7 @@ use jackfield_domain::failure::{
 stored_enum! { Disposition as DispositionForm { Landed, NotSent, Unknown } }
 
 stored_struct! { ModelFailure as ModelFailureForm {
-    kind: ModelFailureKind, phase: Phase, advice: RetryAdvice, message: String
+    kind: ModelFailureKind, phase: Phase, advice: RetryAdvice, message: String; maybe request_id: Arc<str>
 } }
 
 stored_enum! { ModelFailureKind as ModelFailureKindForm {
@@ -21,10 +22,13 @@ stored_enum! { ModelFailureKind as ModelFailureKindForm {
     Overloaded,
     ProtocolViolation,
     RateLimited,
+    ServerError,
     Timeout,
+    TooLarge,
     Transport,
     Unauthenticated,
     Unsupported,
+    UnusableReply,
 } }
 
 stored_enum! { Phase as PhaseForm { BeforeSend, BeforeFirstDelta, MidReply } }

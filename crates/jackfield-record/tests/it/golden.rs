@@ -41,6 +41,10 @@ fn additions() -> Vec<(&'static str, Envelope)> {
             "model_call_ended_estimated",
             samples::model_call_ended_estimated(),
         ),
+        (
+            "model_call_ended_request",
+            samples::model_call_ended_request(),
+        ),
         ("turn_ended_cost", samples::turn_ended_cost()),
         ("turn_ended_viewed", samples::turn_ended_viewed()),
         ("turn_opened_called", samples::turn_opened_called()),

@@ -93,6 +93,7 @@ fn failure(kind: ModelFailureKind, advice: RetryAdvice, phase: Phase) -> ModelFa
         kind,
         message: "the provider said so".to_owned(),
         phase,
+        request_id: None,
     }
 }
 
@@ -222,6 +223,26 @@ pub(crate) fn model_call_ended_estimated() -> Envelope {
         }
     }
     envelope
+}
+
+/// Kinds of failure since vocabulary 3, and the provider's id of the request.
+pub(crate) fn model_call_ended_request() -> Envelope {
+    let kinds = [
+        (ModelFailureKind::ServerError, RetryAdvice::Backoff),
+        (ModelFailureKind::TooLarge, RetryAdvice::Never),
+        (ModelFailureKind::UnusableReply, RetryAdvice::Backoff),
+    ];
+    let facts = kinds.map(|(kind, advice)| Fact::ModelCallEnded {
+        attempt: MODEL_ATTEMPT,
+        partial: None,
+        retry_at: None,
+        usage: None,
+        why: ModelCallEnd::Failed(ModelFailure {
+            request_id: Some("req_011CSHoEeqs5C35K2UUqR7Fy".into()),
+            ..failure(kind, advice, Phase::BeforeFirstDelta)
+        }),
+    });
+    step(InputKind::ReplyFailed, facts.to_vec())
 }
 
 pub(crate) fn model_call_started() -> Envelope {

@@ -22,10 +22,13 @@ pub fn model_failure_kind() -> impl Strategy<Value = ModelFailureKind> + Clone {
             ModelFailureKind::Overloaded,
             ModelFailureKind::ProtocolViolation,
             ModelFailureKind::RateLimited,
+            ModelFailureKind::ServerError,
             ModelFailureKind::Timeout,
+            ModelFailureKind::TooLarge,
             ModelFailureKind::Transport,
             ModelFailureKind::Unauthenticated,
             ModelFailureKind::Unsupported,
+            ModelFailureKind::UnusableReply,
         ][..],
     );
     let too_long = (option::of(any::<u64>()), option::of(any::<u64>()))
@@ -41,12 +44,19 @@ pub fn model_failure() -> impl Strategy<Value = ModelFailure> + Clone {
         Just(RetryAdvice::Never),
     ];
     let phase = select(&[Phase::BeforeSend, Phase::BeforeFirstDelta, Phase::MidReply][..]);
-    (advice, model_failure_kind(), text(), phase)
-        .prop_map(|(advice, kind, message, phase)| ModelFailure {
+    (
+        advice,
+        model_failure_kind(),
+        text(),
+        phase,
+        option::of(text()),
+    )
+        .prop_map(|(advice, kind, message, phase, request_id)| ModelFailure {
             advice,
             kind,
             message: message.to_string(),
             phase,
+            request_id,
         })
         .boxed()
 }

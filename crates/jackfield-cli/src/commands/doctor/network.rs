@@ -141,9 +141,12 @@ const fn page(failure: &ModelFailure) -> Page {
         | ModelFailureKind::Overloaded
         | ModelFailureKind::ProtocolViolation
         | ModelFailureKind::RateLimited
+        | ModelFailureKind::ServerError
         | ModelFailureKind::Timeout
+        | ModelFailureKind::TooLarge
         | ModelFailureKind::Transport
-        | ModelFailureKind::Unsupported => Page::Providers,
+        | ModelFailureKind::Unsupported
+        | ModelFailureKind::UnusableReply => Page::Providers,
     }
 }
 

@@ -90,15 +90,18 @@ pub(crate) fn error_to_wire(failure: &ModelFailure) -> wire::ResponseError {
         ModelFailureKind::ContextTooLong { .. }
         | ModelFailureKind::InvalidRequest
         | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::TooLarge
         | ModelFailureKind::Unsupported => "invalid_prompt",
         ModelFailureKind::RateLimited => "rate_limit_exceeded",
         ModelFailureKind::Forbidden
         | ModelFailureKind::Interrupted
         | ModelFailureKind::Overloaded
         | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::ServerError
         | ModelFailureKind::Timeout
         | ModelFailureKind::Transport
-        | ModelFailureKind::Unauthenticated => "server_error",
+        | ModelFailureKind::Unauthenticated
+        | ModelFailureKind::UnusableReply => "server_error",
     };
     wire::ResponseError {
         code: code.to_owned(),

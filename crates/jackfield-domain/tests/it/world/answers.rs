@@ -95,7 +95,11 @@ impl World {
                     2 => RetryAdvice::After(Duration::from_secs(600)),
                     _ => RetryAdvice::Backoff,
                 };
-                let kind = ModelFailureKind::Overloaded;
+                let kind = if bits.is_multiple_of(5) {
+                    ModelFailureKind::Overloaded
+                } else {
+                    ModelFailureKind::UnusableReply
+                };
                 let failure = ModelFailure {
                     advice,
                     ..ModelFailure::new(kind, Phase::BeforeFirstDelta, "too much to do")

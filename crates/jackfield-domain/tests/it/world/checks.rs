@@ -45,6 +45,7 @@ pub(crate) enum Property {
     TimeoutsAreUnknown,
     TranscriptOnlyGrows,
     TriesInVainAreCounted,
+    UnusableRepliesAreAskedForOnceMore,
     ViewsAreTheSame,
     ViewsAreWhatIsKept,
     VisibleTextStays,
@@ -60,6 +61,7 @@ impl World {
         self.check_paid(step);
         self.check_today(step);
         self.check_tries(step);
+        self.check_unusable(step);
         if let Some((before, input)) = context {
             self.check_growth(before);
             self.check_end(before, step);

@@ -52,6 +52,7 @@ pub(crate) enum Class {
     ToolTimeout,
     TwoWaits,
     UnknownCall,
+    UnusableReplyAgain,
     ViewBrokenOff,
     WaitExpired,
     WaitingApproval,
@@ -61,7 +62,7 @@ pub(crate) enum Class {
 }
 
 impl Class {
-    pub(crate) const ALL: [Self; 44] = [
+    pub(crate) const ALL: [Self; 45] = [
         Self::AcceptedCall,
         Self::AnsweredRefusal,
         Self::CallNotStarted,
@@ -100,6 +101,7 @@ impl Class {
         Self::ToolTimeout,
         Self::TwoWaits,
         Self::UnknownCall,
+        Self::UnusableReplyAgain,
         Self::ViewBrokenOff,
         Self::WaitExpired,
         Self::WaitingApproval,
