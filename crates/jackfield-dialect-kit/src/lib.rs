@@ -14,6 +14,7 @@
 //! | schemas that are broken, or that a vendor takes in part | [`object`](schema::object), [`Changes`](schema::Changes) |
 //! | the rules of schemas themselves, for validators | [`faults`](metaschema::faults) |
 //! | media where there is no place for them | [`source`](in_words::source) |
+//! | numbers and data URLs, as clients write them | [`whole`], [`data_url`] |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
 //! | an error's kind and advice, and what servers say in errors | [`failure`], [`error_words`] |
@@ -22,6 +23,7 @@
 
 pub mod body;
 pub mod client_ids;
+pub mod data_url;
 pub mod decode;
 pub mod encode;
 pub mod error_words;
@@ -39,3 +41,4 @@ pub mod schema;
 pub mod serve;
 pub mod state;
 pub mod strict;
+pub mod whole;

@@ -15,6 +15,7 @@ pub struct Request {
     /// The model.
     pub model: String,
     /// The most tokens of the reply.
+    #[serde(deserialize_with = "jackfield_dialect_kit::whole::number")]
     pub max_tokens: u64,
     /// The system prompt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,7 +50,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Gone in 2026-10-21.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub top_k: Option<u32>,
     /// Whether the reply is to come as events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -170,7 +175,11 @@ pub struct Thinking {
     #[serde(rename = "type")]
     pub kind: String,
     /// With `enabled`: how many tokens; at least 1024, less than `max_tokens`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub budget_tokens: Option<u64>,
     /// `summarized` or `omitted`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -3,6 +3,7 @@
 
 mod body;
 mod client_ids;
+mod data_url;
 mod error_words;
 mod failure;
 mod ids;
@@ -12,6 +13,7 @@ mod pointer;
 mod same;
 mod schema;
 mod strict;
+mod whole;
 
 use jackfield_domain::opaque::StateOwner;
 

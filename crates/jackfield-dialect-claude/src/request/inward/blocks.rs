@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use jackfield_dialect_kit::client_ids::ClientIds;
+use jackfield_dialect_kit::data_url;
 use jackfield_dialect_kit::in_words;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_domain::block::{
@@ -327,7 +328,7 @@ impl Inward<'_> {
     fn source(&self, source: wire::Source, path: &str) -> Result<MediaSource, Invalid> {
         Ok(match source {
             wire::Source::Base64 { media_type, data } => MediaSource::Base64 {
-                media_type: media_type.into(),
+                media_type: data_url::media_type(&media_type).into(),
                 data: data.into(),
             },
             wire::Source::File { file_id } => MediaSource::File {

@@ -19,6 +19,7 @@ use std::collections::HashSet;
 use jackfield_dialect_kit::incoming::Incoming;
 use jackfield_dialect_kit::notes::Notes;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
+use jackfield_dialect_kit::whole;
 use jackfield_domain::note::{Note, NoteEffect, NoteKind};
 use serde_json::{Map, Value};
 
@@ -112,7 +113,7 @@ fn stays(
             Some(_) => {}
         },
         "moderation" => return Err(unsupported(field, "nothing is judged here: leave it out")),
-        "n" => match json.as_u64() {
+        "n" => match whole::of(json) {
             None | Some(0) => return Err(invalid(field, "a number from 1 is needed")),
             Some(1) => {}
             Some(_) => return Err(unsupported(field, "there is one answer: ask several times")),
@@ -123,7 +124,7 @@ fn stays(
                 notes.approximated(NoteEffect::Cosmetic, "kept_as_a_session", field);
             }
         }
-        "top_logprobs" => match json.as_u64() {
+        "top_logprobs" => match whole::of(json) {
             None => return Err(invalid(field, "a number is needed")),
             Some(0) => {}
             Some(_) => return Err(unsupported(field, UNCARRIED)),

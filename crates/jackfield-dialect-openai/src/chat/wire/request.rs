@@ -33,10 +33,18 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub response_format: Option<ResponseFormat>,
     /// The most tokens of the reply, reasoning included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_completion_tokens: Option<u64>,
     /// The same, deprecated; what most compatible servers read.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_tokens: Option<u64>,
     /// `none`, `minimal`, `low`, `medium`, `high`, `xhigh` or `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -51,7 +59,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Some compatible servers'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub top_k: Option<u32>,
     /// -2 to 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -60,7 +72,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub presence_penalty: Option<f64>,
     /// For sampling that can be repeated.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub seed: Option<i64>,
     /// Texts that end the reply; at most four.
     #[serde(default, skip_serializing_if = "Option::is_none")]

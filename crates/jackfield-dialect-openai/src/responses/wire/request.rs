@@ -28,7 +28,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parallel_tool_calls: Option<bool>,
     /// The most tokens of the reply, reasoning included.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub max_output_tokens: Option<u64>,
     /// How to reason.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -52,7 +56,11 @@ pub struct Request {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub top_p: Option<f64>,
     /// Sampling among the k likeliest tokens: not the vendor's, but other servers'.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        deserialize_with = "jackfield_dialect_kit::whole::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
     pub top_k: Option<u32>,
     /// A price and speed class.
     #[serde(default, skip_serializing_if = "Option::is_none")]

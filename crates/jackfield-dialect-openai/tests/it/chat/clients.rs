@@ -12,6 +12,30 @@ use super::examples::name;
 use super::read::owner;
 
 #[test]
+fn numbers_and_data_urls_are_read_however_they_are_written() {
+    let read = |most: &str, seed: &str, url: &str| {
+        let part = json!({ "type": "image_url", "image_url": { "url": url } });
+        let body = json!({ "model": "m", "messages": [{ "role": "user", "content": [part] }] });
+        let body = body.to_string();
+        let body = body.replacen('{', &format!("{{\"max_tokens\":{most},\"seed\":{seed},"), 1);
+        let body = request::parse(body.as_bytes()).expect("a body");
+        request::from_wire(body, &owner()).expect("it can be read")
+    };
+    let plain = read("1000", "-7", "data:image/jpeg;base64,AAAA");
+    assert_eq!(plain.settings.max_output_tokens, Some(1000));
+    for (most, seed, url) in [
+        ("1e3", "-7.0", "data:image/jpg;base64,AAAA"),
+        ("1000.0", "-7", "DATA:IMAGE/JPEG;BASE64,AAAA"),
+        ("1000", "-7", "data:Image/JPG;base64,AAAA"),
+    ] {
+        let other = read(most, seed, url);
+        assert_eq!(other, plain, "{most} {seed} {url}");
+    }
+    let refused = request::parse(br#"{"model":"m","messages":[],"max_tokens":1.5}"#);
+    assert_eq!(refused.expect_err("not whole").path, "max_tokens");
+}
+
+#[test]
 fn what_old_clients_send_is_read() {
     let body = json!({
         "model": "m",

@@ -1,5 +1,6 @@
 //! What a client's messages say: a text, or parts.
 
+use jackfield_dialect_kit::data_url::{self, Inline};
 use jackfield_dialect_kit::in_words;
 use jackfield_domain::block::{Block, CachePoint, Content, OpaqueBlock};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
@@ -89,8 +90,8 @@ impl Inward<'_> {
                 id: id.into(),
                 owner: self.owner.clone(),
             },
-            (None, Some(data)) => match data_url(&data) {
-                Some((media_type, data)) => MediaSource::Base64 {
+            (None, Some(data)) => match data_url::read(&data).flatten() {
+                Some(Inline { data, media_type }) => MediaSource::Base64 {
                     media_type: media_type.into(),
                     data: data.into(),
                 },
@@ -162,16 +163,16 @@ fn image(image: wire::ImageUrl, path: &str) -> Result<Image, Invalid> {
             return Err(Invalid::new(format!("{path}.image_url.detail"), reason));
         }
     };
-    let source = if let Some((media_type, data)) = data_url(&image.url) {
-        MediaSource::Base64 {
+    let source = match data_url::read(&image.url) {
+        Some(Some(Inline { data, media_type })) => MediaSource::Base64 {
             media_type: media_type.into(),
             data: data.into(),
+        },
+        Some(None) => {
+            let path = format!("{path}.image_url.url");
+            return Err(Invalid::new(path, "data has to be in base64"));
         }
-    } else if image.url.starts_with("data:") {
-        let path = format!("{path}.image_url.url");
-        return Err(Invalid::new(path, "data has to be in base64"));
-    } else {
-        MediaSource::Url(image.url.into())
+        None => MediaSource::Url(image.url.into()),
     };
     Ok(Image { detail, source })
 }
@@ -188,14 +189,6 @@ fn audio(audio: wire::Audio) -> Audio {
         },
         transcript: None,
     }
-}
-
-/// Type and base64 of a `data:` URL.
-fn data_url(url: &str) -> Option<(&str, &str)> {
-    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
-    let media_type = head.strip_suffix(";base64")?;
-    // Parameters such as the character set say nothing of bytes.
-    Some((media_type.split(';').next().unwrap_or_default(), data))
 }
 
 /// How long to keep it, or the provider's default.

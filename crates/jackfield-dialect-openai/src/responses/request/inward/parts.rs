@@ -1,5 +1,6 @@
 //! Parts of a client's messages and outputs.
 
+use jackfield_dialect_kit::data_url::{self, Inline};
 use jackfield_domain::block::{Block, CachePoint, Content};
 use jackfield_domain::media::{Audio, Document, Image, ImageDetail, MediaSource};
 use jackfield_domain::note::NoteEffect;
@@ -139,7 +140,7 @@ impl Inward<'_> {
         }
         let data = match file_data {
             // The vendor takes it bare, too.
-            Some(data) if !data.starts_with("data:") => {
+            Some(data) if !data_url::is_one(&data) => {
                 Some(format!("data:application/pdf;base64,{data}"))
             }
             data => data,
@@ -166,11 +167,10 @@ impl Inward<'_> {
                 owner: self.owner.clone(),
             });
         };
-        let Some(inline) = url.strip_prefix("data:") else {
+        let Some(found) = data_url::read(&url) else {
             return Ok(MediaSource::Url(url.into()));
         };
-        let found = inline.split_once(";base64,");
-        let (media_type, data) =
+        let Inline { data, media_type } =
             found.ok_or_else(|| Invalid::new(path, "this data URL is not in base64"))?;
         Ok(MediaSource::Base64 {
             media_type: media_type.into(),

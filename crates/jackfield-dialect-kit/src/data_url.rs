@@ -1,0 +1,52 @@
+//! Data URLs and media types, as clients write them.
+
+/// What a data URL holds.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Inline<'u> {
+    /// The bytes in base64.
+    pub data: &'u str,
+    /// The media type, as vendors take it: see [`media_type`].
+    pub media_type: String,
+}
+
+/// What a URL holds, if it is a data URL, and `None` within if that is not in base64. Case does not count
+/// (RFC 2397, RFC 3986), and parameters such as the character set say nothing of bytes.
+#[must_use]
+pub fn read(url: &str) -> Option<Option<Inline<'_>>> {
+    let rest = after(url)?;
+    let inline = || {
+        let (head, data) = rest.split_once(',')?;
+        let (named, encoding) = head.rsplit_once(';')?;
+        let is_base64 = encoding.trim().eq_ignore_ascii_case("base64");
+        is_base64.then(|| Inline {
+            data,
+            media_type: media_type(named),
+        })
+    };
+    Some(inline())
+}
+
+/// Whether a URL is a data URL.
+#[must_use]
+pub fn is_one(url: &str) -> bool {
+    after(url).is_some()
+}
+
+/// A media type as vendors take it: in lower case, without parameters, and by its registered name.
+#[must_use]
+pub fn media_type(named: &str) -> String {
+    let bare = named.split(';').next().unwrap_or_default();
+    let named = bare.trim().to_ascii_lowercase();
+    match named.as_str() {
+        // Not registered, and often written.
+        "image/jpg" | "image/pjpeg" => "image/jpeg".to_owned(),
+        _ => named,
+    }
+}
+
+fn after(url: &str) -> Option<&str> {
+    let (scheme, rest) = url.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then_some(rest)
+}
+
+const SCHEME: &str = "data:";
