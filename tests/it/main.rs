@@ -35,6 +35,7 @@ mod gateway;
 mod gateway_again;
 mod gateway_arguments;
 mod gateway_discreet;
+mod gateway_errors;
 mod gateway_guarded;
 mod gateway_hostile;
 mod gateway_lost;

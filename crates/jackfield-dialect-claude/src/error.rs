@@ -1,7 +1,6 @@
 //! Errors: the vendor's as failures that the loop decides about, and failures as the vendor would tell them.
 
-use jackfield_dialect_kit::error_words::{self, Counts};
-use jackfield_dialect_kit::failure;
+use jackfield_dialect_kit::{error_words, failure};
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 
 use crate::wire::{ErrorBody, ErrorDetail};
@@ -65,33 +64,44 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
     (status, body)
 }
 
-/// By the type of the error first, which is more exact; then by the status.
+/// By the type of the error first, which is more exact; then by the status. Types that servers and what stands
+/// before them use for anything do not count before a status.
 fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
     if is_spend_limit(detail) {
         return ModelFailureKind::Forbidden;
     }
-    let too_long = |counts: Counts| ModelFailureKind::ContextTooLong {
-        limit: detail.n_ctx.or(counts.limit),
-        requested: detail.n_prompt_tokens.or(counts.requested),
-    };
-    match (detail.kind.as_str(), status) {
-        ("invalid_request_error", Some(413)) | ("request_too_large", _) => {
-            too_long(Counts::default())
-        }
-        ("invalid_request_error", _) => match counts(detail) {
-            Some(counts) => too_long(counts),
-            None => ModelFailureKind::InvalidRequest,
-        },
+    let status = status.filter(|status| *status >= 400);
+    let kind = match (detail.kind.as_str(), status) {
         // llama.cpp
-        ("exceed_context_size_error", _) => too_long(Counts::default()),
+        ("exceed_context_size_error", _) => ModelFailureKind::ContextTooLong {
+            limit: None,
+            requested: None,
+        },
         ("authentication_error", _) => ModelFailureKind::Unauthenticated,
         ("billing_error" | "permission_error", _) => ModelFailureKind::Forbidden,
         ("not_found_error", _) => ModelFailureKind::ModelNotFound,
-        ("timeout_error", _) => ModelFailureKind::Timeout,
+        ("overloaded_error", _) => ModelFailureKind::Overloaded,
         ("rate_limit_error", _) => ModelFailureKind::RateLimited,
-        ("api_error" | "conflict_error" | "overloaded_error", _) => ModelFailureKind::Overloaded,
+        ("request_too_large", _) => ModelFailureKind::TooLarge,
+        ("timeout_error", _) => ModelFailureKind::Timeout,
         (_, Some(status)) => failure::by_status(status),
-        (_, None) => ModelFailureKind::Overloaded,
+        ("invalid_request_error", None) => ModelFailureKind::InvalidRequest,
+        (_, None) => ModelFailureKind::ServerError,
+    };
+    // An error with a code of its own has that for its cause.
+    let kind = match code(detail) {
+        Some(_) => kind,
+        // The vendor has no code for a prompt that is too long and asks not to match on the message. So this is a
+        // hint and no more: where the words change, it is an invalid request, which is treated alike but for what
+        // people are told.
+        None => error_words::kind(kind, &detail.message),
+    };
+    match kind {
+        ModelFailureKind::ContextTooLong { limit, requested } => ModelFailureKind::ContextTooLong {
+            limit: detail.n_ctx.or(limit),
+            requested: detail.n_prompt_tokens.or(requested),
+        },
+        kind => kind,
     }
 }
 
@@ -102,18 +112,6 @@ fn is_spend_limit(detail: &ErrorDetail) -> bool {
 
 fn code(detail: &ErrorDetail) -> Option<&str> {
     detail.details.as_ref()?.get("error_code")?.as_str()
-}
-
-/// How many tokens a prompt has and how many fit, where the words say that it is too long.
-///
-/// The vendor has no code for a prompt that is too long and asks not to match on the message. So this is a hint and
-/// no more: where the words change, the failure is an invalid request, which is treated alike but for what people
-/// are told.
-fn counts(detail: &ErrorDetail) -> Option<Counts> {
-    if code(detail).is_some() {
-        return None;
-    }
-    error_words::too_long(&detail.message)
 }
 
 /// The server's own word on whether and when, then the default of the kind.
@@ -135,10 +133,4 @@ fn message(status: Option<u16>, detail: &ErrorDetail) -> String {
     let status = status.map(|status| status.to_string()).unwrap_or_default();
     let code = code(detail).unwrap_or_default();
     failure::message(&detail.message, &[&status, &detail.kind, code])
-}
-
-/// The `retry-after` that a served error carries, in seconds.
-#[must_use]
-pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
-    failure::retry_after(failure)
 }

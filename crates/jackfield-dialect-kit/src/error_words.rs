@@ -3,6 +3,8 @@
 //! Servers that speak a vendor's language have no code for most errors, and one server speaks the languages of
 //! several vendors. So what they say is read here, for every dialect.
 
+use jackfield_domain::failure::ModelFailureKind;
+
 /// How many tokens a request has and how many fit, as far as an error says so.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub struct Counts {
@@ -48,6 +50,34 @@ pub fn too_long(message: &str) -> Option<Counts> {
     let message = normal(message);
     let mut words = all().filter(|words| words.means == Means::TooLong);
     words.find_map(|words| read(words.says, &message))
+}
+
+/// The kind of a failure with these words: where they say that the request is too long, that it is. Servers say so
+/// with any status; an account's limit of tokens is told in similar words, and by its name.
+#[must_use]
+pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
+    match known {
+        ModelFailureKind::Forbidden
+        | ModelFailureKind::RateLimited
+        | ModelFailureKind::Unauthenticated
+        | ModelFailureKind::UnusableReply => known,
+        ModelFailureKind::ContextTooLong { .. }
+        | ModelFailureKind::Interrupted
+        | ModelFailureKind::InvalidRequest
+        | ModelFailureKind::ModelNotFound
+        | ModelFailureKind::Overloaded
+        | ModelFailureKind::ProtocolViolation
+        | ModelFailureKind::ServerError
+        | ModelFailureKind::Timeout
+        | ModelFailureKind::TooLarge
+        | ModelFailureKind::Transport
+        | ModelFailureKind::Unsupported => match too_long(message) {
+            Some(Counts { limit, requested }) => {
+                ModelFailureKind::ContextTooLong { limit, requested }
+            }
+            None => known,
+        },
+    }
 }
 
 /// What can be done about an error, where its words do not say so.

@@ -45,12 +45,10 @@ pub const fn by_status(status: u16) -> ModelFailureKind {
         402 | 403 => ModelFailureKind::Forbidden,
         404 => ModelFailureKind::ModelNotFound,
         408 | 504 => ModelFailureKind::Timeout,
-        409 | 500..=503 | 505..=599 => ModelFailureKind::Overloaded,
-        413 => ModelFailureKind::ContextTooLong {
-            limit: None,
-            requested: None,
-        },
+        409 | 500..=503 | 505..=528 | 530..=599 => ModelFailureKind::ServerError,
+        413 => ModelFailureKind::TooLarge,
         429 => ModelFailureKind::RateLimited,
+        529 => ModelFailureKind::Overloaded,
         400..=499 => ModelFailureKind::InvalidRequest,
         _ => ModelFailureKind::ProtocolViolation,
     }
@@ -76,11 +74,11 @@ pub fn message(words: &str, tags: &[&str]) -> String {
     text
 }
 
-/// The `retry-after` that a served error carries, in seconds.
+/// When to come again, as a served error says it.
 #[must_use]
-pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
+pub const fn retry_after(failure: &ModelFailure) -> Option<Duration> {
     match failure.advice {
-        RetryAdvice::After(after) => Some(after.as_secs().max(1)),
+        RetryAdvice::After(after) => Some(after),
         RetryAdvice::Backoff | RetryAdvice::Never => None,
     }
 }

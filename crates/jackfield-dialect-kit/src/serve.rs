@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use jackfield_domain::delta::Delta;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, RetryAdvice};
@@ -101,8 +102,8 @@ pub struct About {
 pub struct Refused {
     /// The body, JSON.
     pub body: Vec<u8>,
-    /// The seconds of a `retry-after` header, where there is advice.
-    pub retry_after: Option<u64>,
+    /// When to come again, where that is known.
+    pub retry_after: Option<Duration>,
     /// The HTTP status.
     pub status: u16,
 }
@@ -180,6 +181,8 @@ pub enum ServeErrorKind {
     ResultsMissing,
     /// What the request says cannot be said to the provider, and `strict` refuses that.
     Strict,
+    /// It would have the server keep the conversation as a thread; the client can send all of it instead.
+    ThreadUnsupported,
     /// There are too many requests; the advice is in seconds.
     TooMany {
         /// When to come again.
@@ -236,6 +239,8 @@ impl ServeErrorKind {
             Self::NoSuchSession => "session_not_found",
             Self::ResultsMissing => "results_missing",
             Self::Strict => "lost_in_translation",
+            // The vendor's own code for it, by which its SDKs go on without a thread.
+            Self::ThreadUnsupported => "thread_unsupported_request",
             Self::TooLarge => "request_too_large",
             Self::TooMany { .. } => "too_many_requests",
             Self::TooSlow => "request_timeout",
@@ -270,6 +275,7 @@ impl ServeErrorKind {
             | Self::NoSuchSession
             | Self::ResultsMissing
             | Self::Strict
+            | Self::ThreadUnsupported
             | Self::TooLarge
             | Self::Unauthenticated
             | Self::Unsupported
@@ -277,12 +283,12 @@ impl ServeErrorKind {
         }
     }
 
-    /// When to come again, in seconds, where that is known.
+    /// When to come again, where that is known.
     #[must_use]
-    pub fn retry_after(&self) -> Option<u64> {
+    pub const fn retry_after(&self) -> Option<Duration> {
         match self {
             Self::Model(failure) => crate::failure::retry_after(failure),
-            Self::TooMany { retry_after } => Some(*retry_after),
+            Self::TooMany { retry_after } => Some(Duration::from_secs(*retry_after)),
             Self::Unavailable => Some(SOON),
             Self::Busy
             | Self::Cancelled
@@ -299,6 +305,7 @@ impl ServeErrorKind {
             | Self::NoSuchSession
             | Self::ResultsMissing
             | Self::Strict
+            | Self::ThreadUnsupported
             | Self::TooLarge
             | Self::TooSlow
             | Self::Unauthenticated
@@ -308,5 +315,5 @@ impl ServeErrorKind {
     }
 }
 
-/// When to come again to what cannot be served now, in seconds: nobody knows how long that will be.
-const SOON: u64 = 1;
+/// When to come again to what cannot be served now: nobody knows how long that will be.
+const SOON: Duration = Duration::from_secs(1);

@@ -74,12 +74,6 @@ pub fn to_wire(failure: &ModelFailure) -> (u16, ErrorBody) {
     (status, ErrorBody { error })
 }
 
-/// The `retry-after` that a served error carries, in seconds.
-#[must_use]
-pub fn retry_after(failure: &ModelFailure) -> Option<u64> {
-    failure::retry_after(failure)
-}
-
 fn told<'h>(
     kind: ModelFailureKind,
     status: Option<u16>,

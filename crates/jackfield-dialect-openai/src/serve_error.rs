@@ -51,7 +51,8 @@ fn row(error: &ServeError) -> (u16, &'static str, &'static str) {
         | ServeErrorKind::LimitReached
         | ServeErrorKind::NoSuchCall
         | ServeErrorKind::ResultsMissing
-        | ServeErrorKind::Strict => (400, REQUEST, own),
+        | ServeErrorKind::Strict
+        | ServeErrorKind::ThreadUnsupported => (400, REQUEST, own),
         ServeErrorKind::Model(failure) => model(failure.kind, own),
         ServeErrorKind::NoSuchAddress => (404, REQUEST, "unknown_url"),
         ServeErrorKind::NoSuchModel => (404, REQUEST, "model_not_found"),

@@ -33,6 +33,7 @@ mod log;
 mod models;
 mod notes;
 mod receipt;
+mod retrying;
 mod router;
 mod run;
 mod server;

@@ -5,14 +5,14 @@ use axum::body::Body;
 use axum::extract::{FromRequestParts, Path, State};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::request::Parts;
 use http::{HeaderValue, Method, Request, StatusCode, Uri};
 use jackfield_dialect_kit::serve::{ServeDialect, ServeError, ServeErrorKind};
 
 use crate::access::Code;
 use crate::gateway::Gateway;
-use crate::{api, counting, dialects, flow, listing, stored};
+use crate::{api, counting, dialects, flow, listing, retrying, stored};
 
 /// Everything that the gateway answers.
 pub fn router(gateway: &Gateway) -> Router {
@@ -168,12 +168,17 @@ impl Refusal {
         headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         response.extensions_mut().insert(Code(error.kind.code()));
         let headers = response.headers_mut();
-        if let Some(seconds) = refused.retry_after {
-            headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        if let Some(wait) = refused.retry_after {
+            retrying::insert(headers, wait);
         }
-        if !error.kind.may_pass_later() {
-            // SDKs go by the status otherwise, and send again what would only fail again.
-            headers.insert("x-should-retry", HeaderValue::from_static("false"));
+        if let Some(should) = retrying::should(error.kind.may_pass_later(), own) {
+            headers.insert("x-should-retry", HeaderValue::from_static(should));
+        }
+        if let ServeErrorKind::Model(failure) = &error.kind
+            && let Some(id) = &failure.request_id
+            && let Ok(id) = HeaderValue::try_from(&**id)
+        {
+            headers.insert(PROVIDER_REQUEST, id);
         }
         if own == StatusCode::REQUEST_TIMEOUT || own == StatusCode::PAYLOAD_TOO_LARGE {
             // What is still to come of the body is not read.
@@ -182,3 +187,6 @@ impl Refusal {
         response
     }
 }
+
+/// The header that has the provider's id of the request that failed.
+const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

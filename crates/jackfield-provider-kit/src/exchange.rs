@@ -13,6 +13,7 @@
 mod adapter;
 mod coming;
 mod refusal;
+mod request_id;
 mod span;
 
 pub use self::adapter::{Adapter, Answer, Asked, unsupported};
@@ -20,6 +21,7 @@ pub use self::adapter::{Adapter, Answer, Asked, unsupported};
 pub use self::span::tracing;
 pub use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use ::tracing::{Instrument as _, Span};
@@ -53,11 +55,12 @@ pub async fn reply<A: Adapter>(
     let span = adapter.span(&request.model.model);
     let mut pieces = Pieces {
         pushed: false,
+        request_id: None,
         sink,
     };
     async {
         let end = exchange(adapter, transport, request, &mut pieces).await;
-        end.map_err(|error| told(adapter, error, pieces.pushed))
+        end.map_err(|error| told(adapter, error, pieces.pushed, pieces.request_id.take()))
     }
     .instrument(span)
     .await
@@ -76,7 +79,7 @@ pub async fn read<A: Adapter>(
     headers: HeaderMap,
 ) -> Result<Bytes, ModelError> {
     let read = document(adapter, transport, url, headers).await;
-    read.map_err(|error| told(adapter, error, false))
+    read.map_err(|error| told(adapter, error, false, None))
 }
 
 async fn document<A: Adapter>(
@@ -141,8 +144,9 @@ async fn exchange<A: Adapter>(
     // What is over when a reply begins stands apart, so that its room goes with it: a stream may take minutes.
     let mut incoming = Box::pin(transport.send(asked)).await?;
     let span = Span::current();
-    if let Some(id) = incoming.header(A::REQUEST_ID.0) {
-        span.record(A::REQUEST_ID.1, id);
+    pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
+    if let Some(id) = &pieces.request_id {
+        span.record(A::REQUEST_ID.1, &**id);
     }
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
@@ -251,9 +255,19 @@ async fn whole(
     Ok(end)
 }
 
-/// The failure as it may be told: with its phase, on one line, and without the key.
-fn told(adapter: &impl Adapter, mut error: ModelError, pushed: bool) -> ModelError {
+/// The failure as it may be told: with its phase and the provider's id of the request, on one line, and without the
+/// key.
+fn told(
+    adapter: &impl Adapter,
+    mut error: ModelError,
+    pushed: bool,
+    request_id: Option<Arc<str>>,
+) -> ModelError {
     let failure = &mut error.failure;
+    failure.request_id = failure.request_id.take().or(request_id);
+    if let Some(id) = &failure.request_id {
+        failure.message.push_str(&format!(" [request {id}]"));
+    }
     if pushed {
         failure.phase = Phase::MidReply;
     }
@@ -273,9 +287,10 @@ fn undecodable(error: DecodeError) -> ModelFailure {
     error.failure()
 }
 
-/// Where the pieces go, and whether any went there.
+/// Where the pieces go, whether any went there, and the provider's id of the request.
 struct Pieces<'a> {
     pushed: bool,
+    request_id: Option<Arc<str>>,
     sink: &'a mut dyn DeltaSink,
 }
 

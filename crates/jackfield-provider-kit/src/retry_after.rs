@@ -23,7 +23,8 @@ pub fn retry_after(headers: &HeaderMap, now: WallTime) -> Option<Duration> {
 /// Puts the server's own words about trying again into a failure.
 ///
 /// A server's delay says when, but never makes a failure worth repeating that is not;
-/// `x-should-retry` decides whether, but for a missing or wrong key, which stays wrong.
+/// `x-should-retry` decides whether, but for a missing or wrong key, which stays wrong, and for a reply that was
+/// unusable.
 pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
     let delay = retry_after(headers, now);
     let should = headers
@@ -34,6 +35,8 @@ pub fn apply(failure: &mut ModelFailure, headers: &HeaderMap, now: WallTime) {
         ModelFailureKind::Forbidden | ModelFailureKind::Unauthenticated
     );
     let retry = match (should, failure.advice) {
+        // That is about the request; the reply comes out another way.
+        _ if failure.kind == ModelFailureKind::UnusableReply => true,
         (Some("false"), _) => false,
         (Some("true"), _) => !hopeless,
         (_, advice) => advice != RetryAdvice::Never,

@@ -1,23 +1,8 @@
 //! Failures from HTTP statuses, where the body says nothing better.
 
 use http::StatusCode;
+use jackfield_dialect_kit::failure::by_status;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
-
-/// What a status means where nothing else is known.
-#[must_use]
-pub fn kind(status: StatusCode) -> ModelFailureKind {
-    match status.as_u16() {
-        401 => ModelFailureKind::Unauthenticated,
-        402 | 403 => ModelFailureKind::Forbidden,
-        404 => ModelFailureKind::ModelNotFound,
-        408 | 504 => ModelFailureKind::Timeout,
-        429 => ModelFailureKind::RateLimited,
-        500.. => ModelFailureKind::Overloaded,
-        400..=499 => ModelFailureKind::InvalidRequest,
-        // Neither a reply nor an error: a redirect, or something that is not HTTP as we know it.
-        _ => ModelFailureKind::ProtocolViolation,
-    }
-}
 
 /// A failure for a response that is not in the provider's language.
 ///
@@ -36,7 +21,7 @@ pub fn unreadable(
         // Such an answer says nothing about models.
         ModelFailureKind::InvalidRequest
     } else {
-        kind(status)
+        by_status(number)
     };
     let message = if status.is_redirection() {
         format!(

@@ -14,6 +14,10 @@ use crate::wire::{Block, Content, InputMessage, Request, Source, Tool};
 /// nothing.
 pub(super) fn check(body: &mut Request) -> Result<(), ServeError> {
     body.extra.retain(|_, json| !says_nothing(json));
+    if body.extra.contains_key("thread") {
+        let message = format!("`thread` is not served: {THREAD}");
+        return Err(ServeError::new(ServeErrorKind::ThreadUnsupported, message).at("thread"));
+    }
     for (field, why) in ACTING {
         if body.extra.contains_key(field) {
             return Err(unsupported(
@@ -165,7 +169,7 @@ const HOSTED: [&str; 5] = [
 ];
 
 /// Fields that would make a server act or keep something.
-const ACTING: [(&str, &str); 7] = [
+const ACTING: [(&str, &str); 6] = [
     (
         "compaction",
         "the conversation is not summarized for a client",
@@ -174,7 +178,6 @@ const ACTING: [(&str, &str); 7] = [
     ("fallback_credit_token", FALLBACKS),
     ("fallbacks", FALLBACKS),
     ("mcp_servers", SERVERS),
-    ("thread", THREAD),
     ("user_profile_id", "there are no profiles here"),
 ];
 

@@ -33,6 +33,10 @@ pub(super) fn read(header: Option<&str>, pass: bool) -> Result<Betas, ServeError
             let message = format!("`{beta}` is not served: {why}");
             return Err(ServeError::new(ServeErrorKind::Unsupported, message).at(HEADER));
         }
+        if stem == THREADS {
+            // Asks for nothing by itself: the field `thread` does. SDKs that go on without that field may send it.
+            continue;
+        }
         if pass && !HOSTED.contains(&stem) {
             sent.push(beta.into());
         } else if !PASSED.contains(&stem) {
@@ -81,6 +85,7 @@ const fn is_usual(byte: u8) -> bool {
 
 const HEADER: &str = "anthropic-beta";
 const LONGEST: usize = 100;
+const THREADS: &str = "message-threads";
 const MOST: usize = 64;
 
 /// What every request has, or what changes nothing in an answer of ours.
@@ -97,14 +102,13 @@ const PASSED: [&str; 9] = [
 ];
 
 /// What would make a server act or keep something, and what to do without it.
-const REFUSED: [(&str, &str); 9] = [
+const REFUSED: [(&str, &str); 8] = [
     ("agent-memory", STATE),
     ("compact", "the conversation is not summarized for a client"),
     ("fallback-credit", FALLBACKS),
     ("files-api", FILES),
     ("managed-agents", STATE),
     ("mcp-tunnels", TOOLS),
-    ("message-threads", STATE),
     ("server-side-fallback", FALLBACKS),
     ("skills", TOOLS),
 ];

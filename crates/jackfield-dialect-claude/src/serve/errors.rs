@@ -42,13 +42,14 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
         | ServeErrorKind::NoSuchCall
         | ServeErrorKind::ResultsMissing
         | ServeErrorKind::Strict
+        | ServeErrorKind::ThreadUnsupported
         | ServeErrorKind::Unsupported => (400, "invalid_request_error"),
         ServeErrorKind::Model(failure) => of_model(failure.kind),
         ServeErrorKind::NoSuchAddress
         | ServeErrorKind::NoSuchModel
         | ServeErrorKind::NoSuchReply
         | ServeErrorKind::NoSuchSession => (404, "not_found_error"),
-        ServeErrorKind::TooLarge => (413, "invalid_request_error"),
+        ServeErrorKind::TooLarge => (413, "request_too_large"),
         ServeErrorKind::TooMany { .. } => (429, "rate_limit_error"),
         ServeErrorKind::Unauthenticated => (401, "authentication_error"),
         ServeErrorKind::Unavailable => (503, "api_error"),

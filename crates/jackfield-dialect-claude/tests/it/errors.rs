@@ -60,26 +60,24 @@ fn every_documented_error_has_its_kind_and_advice() {
         (
             409,
             "conflict_error",
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Backoff,
         ),
         (
             413,
             "invalid_request_error",
-            Kind::ContextTooLong {
-                limit: None,
-                requested: None,
-            },
+            Kind::TooLarge,
             RetryAdvice::Never,
         ),
+        (413, "request_too_large", Kind::TooLarge, RetryAdvice::Never),
         (
             429,
             "rate_limit_error",
             Kind::RateLimited,
             RetryAdvice::Backoff,
         ),
-        (500, "api_error", Kind::Overloaded, RetryAdvice::Backoff),
-        (503, "api_error", Kind::Overloaded, RetryAdvice::Backoff),
+        (500, "api_error", Kind::ServerError, RetryAdvice::Backoff),
+        (503, "api_error", Kind::ServerError, RetryAdvice::Backoff),
         (504, "timeout_error", Kind::Timeout, RetryAdvice::Backoff),
         (
             529,
@@ -143,6 +141,31 @@ fn the_servers_word_on_when_counts_most() {
         None,
     );
     assert_eq!(told.advice, RetryAdvice::Backoff);
+}
+
+/// What stands before a server, and servers that only speak its language, call any error so.
+#[test]
+fn a_type_that_is_used_for_anything_does_not_beat_the_status() {
+    for (status, kind) in [
+        (400, Kind::InvalidRequest),
+        (401, Kind::Unauthenticated),
+        (422, Kind::InvalidRequest),
+        (429, Kind::RateLimited),
+        (500, Kind::ServerError),
+        (502, Kind::ServerError),
+        (503, Kind::ServerError),
+        (504, Kind::Timeout),
+        (529, Kind::Overloaded),
+    ] {
+        for name in ["invalid_request_error", "api_error"] {
+            let failure = classified(status, &[], name, "why", None);
+            assert_eq!(failure.kind, kind, "{status} {name}");
+            assert_eq!(failure.advice, kind.default_advice(), "{status} {name}");
+        }
+    }
+    let headers = [("retry-after", "3")];
+    let failure = classified(503, &headers, "invalid_request_error", "later", None);
+    assert_eq!(failure.advice, RetryAdvice::After(Duration::from_secs(3)));
 }
 
 #[test]
@@ -247,7 +270,7 @@ fn an_answer_that_is_no_json_is_judged_by_its_status_and_not_repeated() {
         b"<html>secret</html>",
         Phase::BeforeFirstDelta,
     );
-    assert_eq!(failure.kind, Kind::Overloaded);
+    assert_eq!(failure.kind, Kind::ServerError);
     assert_eq!(failure.message, "the provider gave no reason (502)");
 }
 
@@ -265,7 +288,9 @@ proptest! {
         let back = error::classify(status, |_| None, &bytes, failure.phase);
         let kind = match failure.kind {
             Kind::ContextTooLong { .. } | Kind::Unsupported => Kind::InvalidRequest,
-            Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport => Kind::Overloaded,
+            Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
+                Kind::ServerError
+            }
             same => same,
         };
         prop_assert_eq!(back.kind, kind);

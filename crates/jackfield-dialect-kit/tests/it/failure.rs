@@ -57,10 +57,15 @@ fn a_status_alone_says_what_it_can() {
         (401, Kind::Unauthenticated),
         (402, Kind::Forbidden),
         (404, Kind::ModelNotFound),
-        (409, Kind::Overloaded),
+        (409, Kind::ServerError),
+        (413, Kind::TooLarge),
         (418, Kind::InvalidRequest),
         (429, Kind::RateLimited),
+        (500, Kind::ServerError),
+        (502, Kind::ServerError),
+        (503, Kind::ServerError),
         (504, Kind::Timeout),
+        (599, Kind::ServerError),
         (529, Kind::Overloaded),
         (302, Kind::ProtocolViolation),
     ] {
@@ -77,9 +82,9 @@ fn a_message_is_bounded_and_leaves_out_what_is_empty() {
 }
 
 #[test]
-fn a_served_error_asks_for_a_second_at_least() {
+fn a_served_error_says_when_to_come_again_as_the_provider_said_it() {
     let mut failure = ModelFailure::new(Kind::RateLimited, Phase::BeforeSend, "slow");
     assert_eq!(retry_after(&failure), None);
-    failure.advice = RetryAdvice::After(Duration::from_millis(10));
-    assert_eq!(retry_after(&failure), Some(1));
+    failure.advice = RetryAdvice::After(Duration::from_millis(1500));
+    assert_eq!(retry_after(&failure), Some(Duration::from_millis(1500)));
 }

@@ -6,6 +6,9 @@ use serde_json::{Map, Value};
 /// How many complaints about a body are repeated.
 const COMPLAINTS: usize = 5;
 
+/// How much of a reply that could not be read is repeated, in characters.
+const WRITTEN: usize = 200;
+
 /// The body of an error: `{"error": {…}}`.
 ///
 /// Any JSON is read as one: `{"error": "text"}` and `{"message": …}` of proxies, `{"object": "error", …}`
@@ -98,6 +101,11 @@ fn plain(fields: &Map<String, Value>) -> ErrorDetail {
     let code = fields.get("code").map(scalar).unwrap_or_default();
     let param = fields.get("param").map(scalar).unwrap_or_default();
     let mut message = first([text("message"), text("detail"), text("msg")]);
+    // Groq: what the model wrote, which it could not read.
+    if let Some(written) = fields.get("failed_generation").and_then(Value::as_str) {
+        let written: String = written.chars().take(WRITTEN).collect();
+        message = format!("{message} The model wrote: {written}");
+    }
     // OpenRouter says itself that a provider failed, and repeats what that one said.
     let raw = fields.get("metadata").and_then(|meta| meta.get("raw"));
     if let Some(raw) = raw.and_then(Value::as_str) {

@@ -1,6 +1,6 @@
 //! What happened, by what an error is called.
 
-use jackfield_dialect_kit::error_words::{self, Counts};
+use jackfield_dialect_kit::error_words;
 use jackfield_dialect_kit::failure::by_status;
 use jackfield_domain::failure::ModelFailureKind as Kind;
 
@@ -13,19 +13,23 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
     }
     let code = detail.code.as_deref().unwrap_or_default();
     let named = by_name(code).or_else(|| by_name(&detail.kind));
-    let kind = match named {
-        Some(kind) => kind,
-        None => match status.or_else(|| status_in(code)) {
-            Some(status) => by_status(status),
-            None if is_about_the_request(&detail.kind) || is_about_the_request(code) => {
-                Kind::InvalidRequest
-            }
-            None => Kind::Overloaded,
-        },
+    let status = status.or_else(|| status_in(code));
+    let kind = match (named, status) {
+        // A name that says no more than that the server is at fault.
+        (Some(Kind::ServerError), Some(status)) if status >= 500 => by_status(status),
+        (Some(kind), _) => kind,
+        (None, Some(status)) => by_status(status),
+        (None, None) if is_about_the_request(&detail.kind) || is_about_the_request(code) => {
+            Kind::InvalidRequest
+        }
+        (None, None) => Kind::ServerError,
     };
-    match counts(kind, detail) {
-        Some(Counts { limit, requested }) => Kind::ContextTooLong { limit, requested },
-        None => kind,
+    match error_words::kind(kind, &detail.message) {
+        Kind::ContextTooLong { limit, requested } => Kind::ContextTooLong {
+            limit: detail.n_ctx.or(limit),
+            requested: detail.n_prompt_tokens.or(requested),
+        },
+        kind => kind,
     }
 }
 
@@ -75,17 +79,21 @@ fn by_name(name: &str) -> Option<Kind> {
         | "image_too_small"
         | "misalignment_policy_violation"
         | "unsupported_image_media_type" => Kind::InvalidRequest,
-        "InternalServerError"
-        | "engine_overloaded"
+        "engine_overloaded"
         | "insufficient_system_resource"
         | "overloaded"
         | "overloaded_error"
-        | "server_error"
         | "server_is_overloaded"
+        | "slow_down" => Kind::Overloaded,
+        "InternalServerError"
+        | "api_error"
+        | "server_error"
         | "service_unavailable"
-        | "slow_down"
         | "unavailable_error"
-        | "vector_store_timeout" => Kind::Overloaded,
+        | "vector_store_timeout" => Kind::ServerError,
+        "request_too_large" => Kind::TooLarge,
+        // Groq: the model wrote a call that is none (console.groq.com, tool use, 2026-11).
+        "tool_use_failed" => Kind::UnusableReply,
         "request_timeout" | "timeout" | "timeout_error" => Kind::Timeout,
         _ => return None,
     };
@@ -101,24 +109,4 @@ fn is_about_the_request(name: &str) -> bool {
 fn status_in(code: &str) -> Option<u16> {
     let status = code.parse().ok()?;
     (400..600).contains(&status).then_some(status)
-}
-
-/// The counts of a request that is too long, if it is: by its name, or by the words of its server. Servers say so
-/// with any status; an account's limit of tokens is told in similar words, and by its name.
-fn counts(kind: Kind, detail: &ErrorDetail) -> Option<Counts> {
-    let named = matches!(kind, Kind::ContextTooLong { .. });
-    let settled = matches!(
-        kind,
-        Kind::Forbidden | Kind::RateLimited | Kind::Unauthenticated
-    );
-    let said = if settled {
-        None
-    } else {
-        error_words::too_long(&detail.message)
-    };
-    let said = said.or(named.then(Counts::default))?;
-    Some(Counts {
-        limit: detail.n_ctx.or(said.limit),
-        requested: detail.n_prompt_tokens.or(said.requested),
-    })
 }

@@ -112,6 +112,7 @@ pub fn failed(error: &ServeError) -> ResponseError {
         | ServeErrorKind::NoSuchSession
         | ServeErrorKind::ResultsMissing
         | ServeErrorKind::Strict
+        | ServeErrorKind::ThreadUnsupported
         | ServeErrorKind::TooLarge
         | ServeErrorKind::Unsupported
         | ServeErrorKind::UnsupportedEncoding => "invalid_prompt",

@@ -67,10 +67,10 @@ fn every_documented_error_has_its_kind_and_advice() {
             409,
             "conflict",
             None,
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Backoff,
         ),
-        (413, "", None, TOO_LONG, RetryAdvice::Never),
+        (413, "", None, Kind::TooLarge, RetryAdvice::Never),
         (422, "", None, Kind::InvalidRequest, RetryAdvice::Never),
         (
             429,
@@ -95,6 +95,20 @@ fn every_documented_error_has_its_kind_and_advice() {
         ),
         (
             500,
+            "server_error",
+            None,
+            Kind::ServerError,
+            RetryAdvice::Backoff,
+        ),
+        (
+            503,
+            "server_error",
+            None,
+            Kind::ServerError,
+            RetryAdvice::Backoff,
+        ),
+        (
+            529,
             "server_error",
             None,
             Kind::Overloaded,
@@ -210,7 +224,7 @@ fn what_is_no_json_is_judged_by_its_status_and_not_repeated() {
             Phase::BeforeFirstDelta,
         )
     };
-    assert_eq!(html(502).kind, Kind::Overloaded);
+    assert_eq!(html(502).kind, Kind::ServerError);
     assert_eq!(html(502).message, "the provider gave no reason (502)");
     assert_eq!(html(200).kind, Kind::ProtocolViolation);
 }
@@ -226,7 +240,7 @@ fn an_error_with_status_200_is_judged_by_what_it_says() {
         told(json!({ "message": "m", "type": "invalid_request_error" })).kind,
         Kind::InvalidRequest
     );
-    assert_eq!(told(json!("broken")).kind, Kind::Overloaded);
+    assert_eq!(told(json!("broken")).kind, Kind::ServerError);
     assert_eq!(
         told(json!({ "message": "m", "code": 429 })).message,
         "m (429)"
@@ -333,13 +347,36 @@ fn a_server_without_a_code_says_in_words_that_a_request_is_too_long() {
     }
 }
 
+/// Groq's answer where the model wrote a call that is none (console.groq.com/docs/tool-use, 2026-11).
+#[test]
+fn a_reply_that_the_server_could_not_read_may_be_asked_for_again() {
+    let body = json!({ "error": {
+        "message": "Failed to call a function. Please adjust your prompt.",
+        "type": "invalid_request_error",
+        "code": "tool_use_failed",
+        "failed_generation": "<function=read{\"path\": 1",
+    } });
+    let failure = classified(400, &[], &body);
+    assert_eq!(
+        (failure.kind, failure.advice),
+        (Kind::UnusableReply, RetryAdvice::Backoff)
+    );
+    assert_eq!(
+        failure.message,
+        "Failed to call a function. Please adjust your prompt. The model wrote: <function=read{\"path\": 1 \
+         (400, invalid_request_error, tool_use_failed)"
+    );
+    let in_stream = error::from_detail(&ErrorDetail::from(body), Phase::MidReply);
+    assert_eq!(in_stream.kind, Kind::UnusableReply);
+}
+
 #[test]
 fn a_server_that_still_loads_its_model_is_asked_again() {
     let body = json!({ "error": { "code": 503, "message": "Loading model", "type": "unavailable_error" } });
     let failure = classified(503, &[], &body);
     assert_eq!(
         (failure.kind, failure.advice),
-        (Kind::Overloaded, RetryAdvice::Backoff)
+        (Kind::ServerError, RetryAdvice::Backoff)
     );
     assert_eq!(failure.message, "Loading model (503, unavailable_error)");
 }
@@ -387,13 +424,14 @@ fn errors_in_streams_are_judged_by_their_names() {
     assert_eq!(told(event.clone()).kind, Kind::RateLimited);
     assert_eq!(told(event).message, "slow (rate_limit_exceeded)");
     for (code, kind) in [
-        ("server_error", Kind::Overloaded),
+        ("server_error", Kind::ServerError),
         ("invalid_prompt", Kind::InvalidRequest),
         ("invalid_image_url", Kind::InvalidRequest),
         ("unsupported_image_media_type", Kind::InvalidRequest),
-        ("vector_store_timeout", Kind::Overloaded),
+        ("vector_store_timeout", Kind::ServerError),
         ("insufficient_quota", Kind::Forbidden),
-        ("something_new", Kind::Overloaded),
+        ("server_is_overloaded", Kind::Overloaded),
+        ("something_new", Kind::ServerError),
     ] {
         let failure = told(json!({ "code": code, "message": "m" }));
         assert_eq!(
@@ -405,7 +443,7 @@ fn errors_in_streams_are_judged_by_their_names() {
     // A chunk of OpenRouter's or llama.cpp's.
     assert_eq!(
         told(json!({ "code": 502, "message": "m" })).kind,
-        Kind::Overloaded
+        Kind::ServerError
     );
     assert_eq!(told(json!("broken")).message, "broken");
 }
@@ -417,12 +455,6 @@ fn a_failure_is_told_in_the_vendors_form() {
     let body = serde_json::to_value(body).expect("JSON");
     let expected = json!({ "error": { "code": "rate_limit_exceeded", "type": "rate_limit_error", "message": "slow", "param": null } });
     assert_eq!((status, body), (429, expected));
-    assert_eq!(error::retry_after(&failure), None);
-    let failure = ModelFailure {
-        advice: RetryAdvice::After(Duration::from_millis(10)),
-        ..failure
-    };
-    assert_eq!(error::retry_after(&failure), Some(1));
 }
 
 proptest! {
@@ -440,7 +472,9 @@ proptest! {
         let kind = match failure.kind {
             Kind::ContextTooLong { .. } => TOO_LONG,
             Kind::Unsupported => Kind::InvalidRequest,
-            Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport => Kind::Overloaded,
+            Kind::Interrupted | Kind::ProtocolViolation | Kind::Transport | Kind::UnusableReply => {
+                Kind::ServerError
+            }
             same => same,
         };
         prop_assert_eq!(back.kind, kind);

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use http::header::{CONNECTION, CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONNECTION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::ids::{SessionId, ToolCallId, TurnId};
@@ -18,6 +18,7 @@ use utoipa::{IntoResponses, ToSchema};
 
 use crate::access::Code;
 use crate::failures::log;
+use crate::retrying;
 
 /// Why a request is not done.
 #[derive(Clone, Debug, PartialEq)]
@@ -259,10 +260,7 @@ impl IntoResponse for Problem {
             headers.insert(CONNECTION, HeaderValue::from_static("close"));
         }
         if let Some(wait) = retry_after {
-            // Whole seconds, and never too early.
-            let seconds = wait.as_millis().div_ceil(1_000);
-            let seconds = u64::try_from(seconds).unwrap_or(u64::MAX).max(1);
-            headers.insert(RETRY_AFTER, seconds.into());
+            retrying::insert(headers, wait);
         }
         response
     }
@@ -284,9 +282,10 @@ impl From<ServeError> for Problem {
             ServeErrorKind::Conflict => Kind::Conflict,
             ServeErrorKind::Forbidden => Kind::Forbidden,
             ServeErrorKind::Internal => Kind::Internal,
-            ServeErrorKind::Invalid | ServeErrorKind::Strict | ServeErrorKind::Unsupported => {
-                Kind::Invalid
-            }
+            ServeErrorKind::Invalid
+            | ServeErrorKind::Strict
+            | ServeErrorKind::ThreadUnsupported
+            | ServeErrorKind::Unsupported => Kind::Invalid,
             ServeErrorKind::Model(_) | ServeErrorKind::Unavailable => Kind::Unavailable,
             ServeErrorKind::NoSuchAddress
             | ServeErrorKind::NoSuchCall
@@ -305,7 +304,7 @@ impl From<ServeError> for Problem {
             problem = problem.with("pointer", format!("/{}", place.replace('.', "/")));
         }
         match wait {
-            Some(seconds) => problem.after(Duration::from_secs(seconds)),
+            Some(wait) => problem.after(wait),
             None => problem,
         }
     }

@@ -207,7 +207,7 @@ async fn statuses_and_headers_become_kinds_and_advice() {
             Kind::RateLimited,
             Never,
         ),
-        (500, "api_error", None, Kind::Overloaded, Backoff),
+        (500, "api_error", None, Kind::ServerError, Backoff),
         (504, "timeout_error", None, Kind::Timeout, Backoff),
         (529, "overloaded_error", None, Kind::Overloaded, Backoff),
     ];
@@ -227,7 +227,7 @@ async fn statuses_and_headers_become_kinds_and_advice() {
                 kind: expected,
                 message,
                 phase: Phase::BeforeFirstDelta,
-                request_id: None,
+                request_id: Some("req_7".into()),
             },
             "{header:?}"
         );

@@ -6,6 +6,7 @@ use jackfield_domain::time::WallTime;
 use jackfield_ports::chat_model::ModelError;
 
 use super::adapter::{Adapter, Answer};
+use super::request_id;
 use crate::transport::Incoming;
 use crate::{retry_after, status};
 
@@ -27,9 +28,7 @@ pub(super) async fn refused<A: Adapter>(adapter: &A, incoming: Incoming, url: &s
     let mut failure =
         read.unwrap_or_else(|| status::unreadable(status, media_type.as_deref(), &body, url));
     retry_after::apply(&mut failure, &headers, now());
-    if let Some(id) = answer.header(A::REQUEST_ID.0) {
-        failure.message.push_str(&format!(" [request {id}]"));
-    }
+    failure.request_id = request_id::of(&headers, A::REQUEST_ID.0);
     failure.into()
 }
 

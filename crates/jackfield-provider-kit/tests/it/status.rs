@@ -2,34 +2,7 @@
 
 use http::StatusCode;
 use jackfield_domain::failure::{ModelFailureKind as Kind, RetryAdvice};
-use jackfield_provider_kit::status::{is_html, kind, unreadable};
-
-#[test]
-fn statuses_mean_what_they_mean_everywhere() {
-    for (status, expected) in [
-        (302, Kind::ProtocolViolation),
-        (400, Kind::InvalidRequest),
-        (401, Kind::Unauthenticated),
-        (402, Kind::Forbidden),
-        (403, Kind::Forbidden),
-        (404, Kind::ModelNotFound),
-        (408, Kind::Timeout),
-        (409, Kind::InvalidRequest),
-        (413, Kind::InvalidRequest),
-        (429, Kind::RateLimited),
-        (500, Kind::Overloaded),
-        (502, Kind::Overloaded),
-        (503, Kind::Overloaded),
-        (504, Kind::Timeout),
-        (529, Kind::Overloaded),
-    ] {
-        assert_eq!(
-            kind(StatusCode::from_u16(status).unwrap()),
-            expected,
-            "{status}"
-        );
-    }
-}
+use jackfield_provider_kit::status::{is_html, unreadable};
 
 #[test]
 fn an_answer_that_nobody_can_read_says_what_it_is() {
@@ -88,7 +61,7 @@ fn an_answer_that_nobody_can_read_says_what_it_is() {
             Some("text/html"),
             html,
             "http://h/x answered with a web page (502), not with the API: is base_url right?",
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Backoff,
         ),
         (
@@ -96,7 +69,7 @@ fn an_answer_that_nobody_can_read_says_what_it_is() {
             Some("text/plain"),
             "no\n  healthy upstream\n",
             "http://h/x answered 503: no healthy upstream",
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Backoff,
         ),
         (
@@ -104,7 +77,7 @@ fn an_answer_that_nobody_can_read_says_what_it_is() {
             None,
             "",
             "http://h/x answered 500",
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Backoff,
         ),
         (
@@ -112,7 +85,7 @@ fn an_answer_that_nobody_can_read_says_what_it_is() {
             None,
             "",
             "http://h/x answered 501",
-            Kind::Overloaded,
+            Kind::ServerError,
             RetryAdvice::Never,
         ),
     ] {

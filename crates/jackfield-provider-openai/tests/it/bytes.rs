@@ -79,9 +79,9 @@ async fn a_reply_in_one_piece_is_told_like_a_stream() {
 async fn an_error_with_a_status_of_success_is_an_error() {
     for api in BOTH {
         let bench = Bench::new(api).await;
-        let body = error("server_error", None, "Overloaded").to_string();
+        let body = error("server_error", None, "It broke").to_string();
         let (_, failure) = bench.failure(Response::json(200, body)).await;
-        assert_eq!(failure.kind, Kind::Overloaded);
+        assert_eq!(failure.kind, Kind::ServerError);
         assert_eq!(failure.phase, Phase::BeforeFirstDelta);
     }
 }
@@ -134,7 +134,13 @@ async fn statuses_and_headers_become_kinds_and_advice() {
             Kind::Forbidden,
             Never,
         ),
-        (503, ("server_error", None), None, Kind::Overloaded, Backoff),
+        (
+            503,
+            ("server_error", None),
+            None,
+            Kind::ServerError,
+            Backoff,
+        ),
     ];
     let bench = Bench::new(Api::Responses).await;
     for (status, (kind, code), header, expected, advice) in cases {

@@ -56,7 +56,7 @@ pub(crate) fn failed(failure: &ScriptedFailure) -> WireReply {
         ScriptedFailureKind::ModelNotFound => {
             (404, "invalid_request_error", Some("model_not_found"))
         }
-        ScriptedFailureKind::Overloaded => (503, "server_error", None),
+        ScriptedFailureKind::Overloaded => (503, "server_error", Some("server_is_overloaded")),
         ScriptedFailureKind::RateLimited(_) => (429, "requests", Some("rate_limit_exceeded")),
         ScriptedFailureKind::ServerError => (500, "server_error", None),
         ScriptedFailureKind::Unauthenticated => {

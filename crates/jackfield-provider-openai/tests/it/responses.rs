@@ -165,7 +165,8 @@ impl ChatModelHarness for ResponsesHarness {
             ScriptedFailureKind::Forbidden => "unsupported_country_region_territory",
             ScriptedFailureKind::InvalidRequest => "invalid_prompt",
             ScriptedFailureKind::ModelNotFound => "model_not_found",
-            ScriptedFailureKind::Overloaded | ScriptedFailureKind::ServerError => "server_error",
+            ScriptedFailureKind::Overloaded => "server_is_overloaded",
+            ScriptedFailureKind::ServerError => "server_error",
             ScriptedFailureKind::RateLimited(_) => "rate_limit_exceeded",
             ScriptedFailureKind::Unauthenticated => "invalid_api_key",
         };

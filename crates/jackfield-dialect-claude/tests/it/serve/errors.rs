@@ -23,10 +23,13 @@ pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
         ModelFailureKind::Overloaded,
         ModelFailureKind::ProtocolViolation,
         ModelFailureKind::RateLimited,
+        ModelFailureKind::ServerError,
         ModelFailureKind::Timeout,
+        ModelFailureKind::TooLarge,
         ModelFailureKind::Transport,
         ModelFailureKind::Unauthenticated,
         ModelFailureKind::Unsupported,
+        ModelFailureKind::UnusableReply,
     ];
     let failed = |kind| ModelFailure::new(kind, Phase::BeforeFirstDelta, "It failed.");
     let mut kinds: Vec<ServeErrorKind> = model
@@ -49,6 +52,7 @@ pub(crate) fn every_kind() -> Vec<ServeErrorKind> {
         ServeErrorKind::NoSuchSession,
         ServeErrorKind::ResultsMissing,
         ServeErrorKind::Strict,
+        ServeErrorKind::ThreadUnsupported,
         ServeErrorKind::TooLarge,
         ServeErrorKind::TooMany { retry_after: 7 },
         ServeErrorKind::TooSlow,
@@ -115,7 +119,8 @@ fn an_error_names_the_place_once_and_the_request() {
 fn advice_on_when_to_come_again_is_passed_on() {
     let error = |kind| ServeError::new(kind, "Later.");
     let many = ClaudeServer.error(&error(ServeErrorKind::TooMany { retry_after: 7 }), "r");
-    assert_eq!((many.status, many.retry_after), (429, Some(7)));
+    let millis = std::time::Duration::from_millis;
+    assert_eq!((many.status, many.retry_after), (429, Some(millis(7000))));
     let mut failure = ModelFailure::new(
         ModelFailureKind::Overloaded,
         Phase::BeforeFirstDelta,
@@ -125,5 +130,6 @@ fn advice_on_when_to_come_again_is_passed_on() {
         jackfield_domain::failure::RetryAdvice::After(std::time::Duration::from_millis(2500));
     let kind = ServeErrorKind::Model(Box::new(failure));
     assert!(kind.may_pass_later());
-    assert_eq!(ClaudeServer.error(&error(kind), "r").retry_after, Some(2));
+    let refused = ClaudeServer.error(&error(kind), "r");
+    assert_eq!(refused.retry_after, Some(millis(2500)));
 }

@@ -35,7 +35,6 @@ fn says(blocks: Value) -> Value {
 fn what_a_server_would_do_is_refused_and_named() {
     let file = json!({ "type": "file", "file_id": "file_1" });
     let cases = [
-        (body(json!({ "thread": { "id": "t" } })), "thread"),
         (body(json!({ "container": "c" })), "container"),
         (
             body(json!({ "mcp_servers": [{ "type": "url" }] })),
@@ -124,9 +123,8 @@ fn betas_pass_to_the_vendor_and_are_noted_elsewhere_or_are_refused() {
     );
     assert_eq!(noted.settings.extensions, []);
     for beta in [
-        "message-threads-2026-08-12",
-        "prompt-caching-2024-07-31,message-threads-2031-01-01",
-        "message-threads",
+        "prompt-caching-2024-07-31,agent-memory-2031-01-01",
+        "managed-agents",
         "files-api-2025-04-14",
     ] {
         let error = asked(beta).expect_err(beta);
@@ -149,6 +147,54 @@ fn betas_pass_to_the_vendor_and_are_noted_elsewhere_or_are_refused() {
             asked(&betas).expect_err("no beta").kind,
             ServeErrorKind::Invalid
         );
+    }
+}
+
+/// The tool runner of the official SDK (`anthropic` 2.13.0, `lib/threads`) asks for a thread first, and goes on
+/// without one where this code says so; a beta that its user set stays.
+#[test]
+fn a_thread_is_refused_by_the_vendors_own_code() {
+    let threads = "message-threads-2026-08-12";
+    for thread in [
+        json!({ "type": "create" }),
+        json!({ "type": "continue", "previous_message_id": "msg_1" }),
+    ] {
+        let body = body(json!({ "thread": thread }));
+        for error in [read(&body), with_header(&body, "anthropic-beta", threads)] {
+            let error = error.expect_err("no thread");
+            let refused = ClaudeServer.error(&error, "req_1");
+            assert_eq!(refused.status, 400);
+            let told: Value = serde_json::from_slice(&refused.body).expect("JSON");
+            assert_eq!(told["error"]["type"], "invalid_request_error");
+            let details = &told["error"]["details"];
+            assert_eq!(details["error_code"], "thread_unsupported_request");
+        }
+    }
+    let plain = read(&body(json!({}))).expect("a request");
+    for beta in [threads, "message-threads"] {
+        let alone = with_header(&body(json!({})), "anthropic-beta", beta);
+        assert_eq!(alone.expect("a request"), plain, "{beta}");
+    }
+}
+
+#[test]
+fn numbers_and_media_types_are_read_however_they_are_written() {
+    let image = |media_type: &str| {
+        let source = json!({ "type": "base64", "media_type": media_type, "data": "AAAA" });
+        read(&says(json!([{ "type": "image", "source": source }]))).expect("a request")
+    };
+    assert_eq!(image("image/jpg"), image("image/jpeg"));
+    assert_eq!(image("IMAGE/PNG"), image("image/png"));
+    let text = |most: &str| {
+        let body = body(json!({})).to_string();
+        let body = body.replace("\"max_tokens\":100", &format!("\"max_tokens\":{most}"));
+        ClaudeServer.request(&|_| None, body.as_bytes(), &|_| owner())
+    };
+    assert_eq!(text("1e2"), text("100"));
+    assert_eq!(text("100.0"), text("100"));
+    for most in ["1.5", "-1", "\"100\""] {
+        let error = text(most).expect_err(most);
+        assert_eq!(error.param.as_deref(), Some("max_tokens"), "{error}");
     }
 }
 

@@ -251,14 +251,19 @@ impl Decoder {
 
     /// Reasons that are failures.
     fn check_finish(&self, reason: &str) -> Result<(), Fault> {
-        let message = match reason {
+        let (kind, message) = match reason {
             // Mistral, OpenRouter
-            "error" => "the server ended the reply with an error",
+            "error" => (
+                ModelFailureKind::ServerError,
+                "the server ended the reply with an error",
+            ),
             // DeepSeek
-            "insufficient_system_resource" => "the server has not got the resources to go on",
+            "insufficient_system_resource" => (
+                ModelFailureKind::Overloaded,
+                "the server has not got the resources to go on",
+            ),
             _ => return Ok(()),
         };
-        let kind = ModelFailureKind::Overloaded;
         Err(Fault::Failed(ModelFailure::new(
             kind,
             self.phase(),

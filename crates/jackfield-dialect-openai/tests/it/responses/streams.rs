@@ -382,7 +382,7 @@ fn errors_come_in_either_form_and_whatever_they_are_called() {
     for error in [flat, nested, bare] {
         match read(&[created(), error.clone()]) {
             Err(DecodeError::Failed(failure)) => {
-                assert_eq!(failure.kind, ModelFailureKind::Overloaded, "{error}");
+                assert_eq!(failure.kind, ModelFailureKind::ServerError, "{error}");
                 assert!(failure.message.contains("oh"), "{}", failure.message);
             }
             other => panic!("{error}: {other:?}"),

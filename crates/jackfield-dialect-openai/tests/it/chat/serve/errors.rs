@@ -8,7 +8,7 @@ use jackfield_dialect_openai::error::classify;
 use jackfield_domain::failure::{ModelFailure, ModelFailureKind, Phase, RetryAdvice};
 use serde_json::Value;
 
-const KINDS: [ModelFailureKind; 12] = [
+const KINDS: [ModelFailureKind; 15] = [
     ModelFailureKind::ContextTooLong {
         limit: None,
         requested: None,
@@ -20,10 +20,13 @@ const KINDS: [ModelFailureKind; 12] = [
     ModelFailureKind::Overloaded,
     ModelFailureKind::ProtocolViolation,
     ModelFailureKind::RateLimited,
+    ModelFailureKind::ServerError,
     ModelFailureKind::Timeout,
+    ModelFailureKind::TooLarge,
     ModelFailureKind::Transport,
     ModelFailureKind::Unauthenticated,
     ModelFailureKind::Unsupported,
+    ModelFailureKind::UnusableReply,
 ];
 
 fn failed(kind: ModelFailureKind) -> ServeErrorKind {
@@ -48,6 +51,7 @@ pub(crate) fn all() -> Vec<ServeErrorKind> {
         ServeErrorKind::NoSuchSession,
         ServeErrorKind::ResultsMissing,
         ServeErrorKind::Strict,
+        ServeErrorKind::ThreadUnsupported,
         ServeErrorKind::TooLarge,
         ServeErrorKind::TooMany { retry_after: 7 },
         ServeErrorKind::TooSlow,
@@ -102,7 +106,10 @@ fn when_to_come_again_is_told_where_it_is_known() {
         (ServeErrorKind::Busy, None),
     ] {
         let refused = ChatCompletions::new().error(&ServeError::new(kind, "why"), "");
-        assert_eq!(refused.retry_after, expected);
+        assert_eq!(
+            refused.retry_after,
+            expected.map(std::time::Duration::from_secs)
+        );
     }
 }
 
@@ -117,7 +124,8 @@ fn a_client_of_ours_takes_it_for_what_it_is() {
             | ModelFailureKind::Interrupted
             | ModelFailureKind::ProtocolViolation
             | ModelFailureKind::Transport
-            | ModelFailureKind::Unauthenticated => ModelFailureKind::Overloaded,
+            | ModelFailureKind::Unauthenticated
+            | ModelFailureKind::UnusableReply => ModelFailureKind::ServerError,
             ModelFailureKind::Unsupported => ModelFailureKind::InvalidRequest,
             kind => kind,
         };

@@ -63,6 +63,7 @@ pub(in super::super) async fn overload_is_retryable<H: ChatModelHarness>(harness
 
 pub(in super::super) async fn server_errors_are_retryable<H: ChatModelHarness>(harness: &H) {
     let failure = failure(harness, ScriptedFailureKind::ServerError).await;
+    assert_eq!(failure.kind, ModelFailureKind::ServerError, "{failure:?}");
     assert_ne!(failure.advice, RetryAdvice::Never, "{failure:?}");
     // What gateways and load balancers answer in the provider's place.
     let bench = Bench::new(harness).await;
@@ -82,7 +83,7 @@ pub(in super::super) async fn server_errors_are_retryable<H: ChatModelHarness>(h
         assert!(
             matches!(
                 failure.kind,
-                ModelFailureKind::Overloaded | ModelFailureKind::Timeout
+                ModelFailureKind::ServerError | ModelFailureKind::Timeout
             ),
             "{failure:?}"
         );

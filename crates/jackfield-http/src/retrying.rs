@@ -1,0 +1,29 @@
+//! What a refusal says of sending the request again.
+
+use std::time::Duration;
+
+use http::header::RETRY_AFTER;
+use http::{HeaderMap, HeaderValue, StatusCode};
+
+/// Says when to come again: in whole seconds, never too early, and to the millisecond, as the vendors' SDKs read it
+/// first.
+pub(crate) fn insert(headers: &mut HeaderMap, wait: Duration) {
+    let millis = wait.as_millis();
+    let number = |number: u128| HeaderValue::from(u64::try_from(number).unwrap_or(u64::MAX));
+    headers.insert(RETRY_AFTER, number(millis.div_ceil(1_000).max(1)));
+    headers.insert("retry-after-ms", number(millis));
+}
+
+/// What `x-should-retry` says, where the status alone would say otherwise: SDKs go by it unless they are told.
+pub(crate) fn should(may_pass_later: bool, status: StatusCode) -> Option<&'static str> {
+    let again = status.is_server_error()
+        || matches!(
+            status,
+            StatusCode::CONFLICT | StatusCode::REQUEST_TIMEOUT | StatusCode::TOO_MANY_REQUESTS
+        );
+    match (may_pass_later, again) {
+        (false, _) => Some("false"),
+        (true, false) => Some("true"),
+        (true, true) => None,
+    }
+}
