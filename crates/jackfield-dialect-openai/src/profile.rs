@@ -3,6 +3,8 @@
 //! Facts about servers are of 2026-11: the vendors' documentation, the sources of Ollama and llama.cpp,
 //! and what their users report; see each field and constant.
 
+use jackfield_dialect_kit::notes::Notes;
+use jackfield_domain::note::NoteEffect;
 use jackfield_domain::settings::Effort;
 
 pub use jackfield_dialect_kit::ids::IdForm;
@@ -252,6 +254,14 @@ impl Profile {
         ..Self::OPENAI
     };
 
+    /// A model behind OpenAI's API whose name says nothing: nothing is added to its requests, and what a client sets
+    /// is sent. Requests with it have the note `unknown_model`.
+    pub const OPENAI_PLAIN: Self = Self {
+        efforts: EFFORTS,
+        verbosity: true,
+        ..Self::OPENAI_WITHOUT_REASONING
+    };
+
     /// Any server that says that it is compatible: what nearly all of them take.
     pub const COMPATIBLE: Self = Self {
         audio: false,
@@ -354,7 +364,15 @@ impl Profile {
         ..Self::COMPATIBLE
     };
 
-    /// The profile of one of OpenAI's own models, by its id; that of the current ones where it says nothing.
+    /// Notes that a model is not known, so that its profile is a guess.
+    pub(crate) fn note(&self, notes: &mut Notes) {
+        if *self == Self::OPENAI_PLAIN {
+            notes.approximated(NoteEffect::Cosmetic, "unknown_model", "model");
+        }
+    }
+
+    /// The profile of one of OpenAI's own models, by its id: that of the current ones where there is none, and the
+    /// plain one where it is none of the vendor's (names of its models page, 2026-11).
     #[must_use]
     pub fn openai(model: &str) -> Self {
         let old = ["gpt-4", "gpt-3.5", "chatgpt-4"];
@@ -363,6 +381,15 @@ impl Profile {
         if old.iter().any(|old| model.starts_with(old)) {
             return Self::OPENAI_WITHOUT_REASONING;
         }
-        Self::OPENAI
+        let current = ["gpt-", "codex-", "computer-use-"];
+        let is_current = current.iter().any(|current| model.starts_with(current));
+        // `o1`, `o3-mini`, `o4-mini` and their like.
+        let number = model.strip_prefix('o');
+        let is_numbered =
+            number.is_some_and(|number| number.starts_with(|c: char| c.is_ascii_digit()));
+        if model.is_empty() || is_current || is_numbered {
+            return Self::OPENAI;
+        }
+        Self::OPENAI_PLAIN
     }
 }

@@ -43,6 +43,7 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
+    profile.note(&mut notes);
     let mut messages = conversation::to_wire(request, owner, profile, &mut notes)?;
     let offered = tools::to_wire(request, profile, &mut notes);
     let settings = &request.settings;

@@ -79,6 +79,7 @@ pub fn to_wire(
     stream: bool,
 ) -> Result<(wire::Request, Vec<Note>), Unsupported> {
     let mut notes = Notes::default();
+    profile.note(&mut notes);
     let mut said = conversation::to_wire(request, owner, profile, &mut notes)?;
     let settings = settings::to_wire(&request.settings, profile, &mut notes);
     let format = settings.text.as_ref().and_then(|text| text.format.as_ref());
