@@ -1,7 +1,10 @@
 //! The list of models: from the vendor, and for a client.
 
+use jackfield_dialect_kit::listing;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
 use jackfield_domain::listing::ListedModel;
+use jackfield_domain::time::WallTime;
+use serde_json::Value;
 
 use crate::wire::{Model, ModelList, ServedModel, ServedModelList};
 
@@ -19,16 +22,25 @@ pub fn from_wire(body: &[u8]) -> Result<(Vec<ListedModel>, Option<String>), serd
     let last = last_id.or_else(|| data.last().map(|model| model.id.clone()));
     let models = data.into_iter().map(|model| {
         let Model {
+            created_at,
             display_name,
+            extra,
             id,
             max_input_tokens,
             max_tokens,
         } = model;
+        let created = created_at.as_deref().and_then(WallTime::from_rfc3339);
+        let created = created.map(|created| created.as_millis() / 1_000);
         ListedModel {
             context: max_input_tokens,
+            created: created
+                .and_then(|created| u64::try_from(created).ok())
+                .filter(|created| *created > 0),
             id: id.into(),
+            more: listing::more(&Value::Object(extra), &["type"]),
             name: display_name.map(Into::into),
             output: max_tokens,
+            owner: None,
         }
     });
     Ok((models.collect(), last.filter(|_| has_more)))
@@ -91,16 +103,24 @@ pub fn one(model: &ListedModel) -> Vec<u8> {
 fn served(model: &ListedModel) -> ServedModel {
     let id = (*model.id).to_owned();
     let name = model.name.as_deref().map(str::to_owned);
+    let lifecycle = model.more.get("lifecycle").and_then(Value::as_str);
     ServedModel {
         kind: "model".to_owned(),
         display_name: name.unwrap_or_else(|| id.clone()),
         id,
-        // The vendor's own word for a day that is not known.
-        created_at: "1970-01-01T00:00:00Z".to_owned(),
-        lifecycle: "active".to_owned(),
+        created_at: created_at(model.created),
+        lifecycle: lifecycle.unwrap_or("active").to_owned(),
         max_input_tokens: model.context,
         max_tokens: model.output,
     }
+}
+
+/// When a model was made; the vendor's own word for a day that is not known is the first of 1970.
+fn created_at(created: Option<u64>) -> String {
+    let seconds = created.and_then(|created| i64::try_from(created).ok());
+    let millis = seconds.and_then(|seconds| seconds.checked_mul(1_000));
+    let written = WallTime::from_millis(millis.unwrap_or(0)).to_rfc3339();
+    written.replace(".000Z", "Z")
 }
 
 /// How many models a page has unless it is asked for others, and the most that may be asked for.

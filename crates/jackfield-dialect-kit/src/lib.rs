@@ -17,6 +17,7 @@
 //! | numbers and data URLs, as clients write them | [`whole`], [`data_url`] |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
+//! | what a provider says of a model | [`more`](listing::more) |
 //! | an error's kind and advice, and what servers say in errors | [`failure`], [`error_words`] |
 //! | a client that is served, errors and streams included | [`ServeDialect`](serve::ServeDialect) |
 //! | a reply, whole or in pieces | [`DecodeReply`](decode::DecodeReply), [`SseEvent`](encode::SseEvent) |
@@ -32,6 +33,7 @@ pub mod form;
 pub mod ids;
 pub mod in_words;
 pub mod incoming;
+pub mod listing;
 pub mod metaschema;
 pub mod notes;
 pub mod outgoing;

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use jackfield_dialect_kit::listing;
 use jackfield_domain::listing::ListedModel;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,8 +27,7 @@ pub fn from_wire(body: &[u8]) -> Result<Vec<ListedModel>, serde_json::Error> {
     Ok(data.iter().filter_map(model).collect())
 }
 
-/// The list as a server answers it. All have the same `created`, in seconds since 1970: nobody tells
-/// when a model was made.
+/// The list as a server answers it. `created` is for models of which it is not known, in seconds since 1970.
 #[must_use]
 pub fn to_wire(models: &[ListedModel], created: u64) -> Value {
     let data: Vec<Value> = models.iter().map(|one| one_to_wire(one, created)).collect();
@@ -36,23 +36,30 @@ pub fn to_wire(models: &[ListedModel], created: u64) -> Value {
 
 /// One model as a server answers it (`GET /v1/models/{id}`).
 ///
-/// What the vendor's form has no place for stands where compatible servers tell it.
+/// What the vendor's form has no place for stands where compatible servers tell it, and what a provider says in words
+/// of its own stands as it says it.
 #[must_use]
 pub fn one_to_wire(model: &ListedModel, created: u64) -> Value {
     let mut told = json!({
         "id": &*model.id,
         "object": "model",
-        "created": created,
-        "owned_by": "jackfield",
+        "created": model.created.unwrap_or(created),
+        "owned_by": model.owner.as_deref().unwrap_or("jackfield"),
     });
-    let more = [
+    let known = [
         ("context_length", model.context.map(Value::from)),
         ("max_completion_tokens", model.output.map(Value::from)),
         ("name", model.name.as_deref().map(Value::from)),
     ];
-    for (field, known) in more {
-        if let (Some(known), Some(fields)) = (known, told.as_object_mut()) {
-            fields.insert(field.to_owned(), known);
+    let known = known
+        .into_iter()
+        .filter_map(|(field, known)| Some((field.to_owned(), known?)));
+    if let Some(fields) = told.as_object_mut() {
+        fields.extend(known);
+        for (field, json) in &model.more {
+            if !fields.contains_key(field) {
+                fields.insert(field.clone(), json.clone());
+            }
         }
     }
     told
@@ -64,9 +71,12 @@ fn model(listed: &Value) -> Option<ListedModel> {
     let id: Arc<str> = text("id").filter(|id| !id.is_empty())?.into();
     Some(ListedModel {
         context: CONTEXT.iter().find_map(number),
+        created: number(&"/created"),
+        more: listing::more(listed, &["created", "id", "name", "object", "owned_by"]),
         name: text("name").filter(|name| **name != *id).map(Into::into),
         id,
         output: OUTPUT.iter().find_map(number),
+        owner: text("owned_by").map(Into::into),
     })
 }
 

@@ -55,6 +55,37 @@ impl WallTime {
         format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{milli:03}Z")
     }
 
+    /// The instant that RFC 3339 writes so, in UTC and to the second; fractions of one are left out.
+    ///
+    /// ```
+    /// use jackfield_domain::time::WallTime;
+    ///
+    /// let leap = WallTime::from_rfc3339("2024-02-29T12:34:56.789Z");
+    /// assert_eq!(leap, Some(WallTime::from_millis(1_709_210_096_000)));
+    /// assert_eq!(WallTime::from_rfc3339("2024-02-29"), None);
+    /// ```
+    #[must_use]
+    pub fn from_rfc3339(text: &str) -> Option<Self> {
+        let (date, time) = text.strip_suffix(['Z', 'z'])?.split_once(['T', 't'])?;
+        let time = time.split('.').next()?;
+        let [year, month, day] = numbers(date, '-', [4, 2, 2])?;
+        let [hour, minute, second] = numbers(time, ':', [2, 2, 2])?;
+        let is_one = (1..=12).contains(&month)
+            && (1..=31).contains(&day)
+            && hour < 24
+            && minute < 60
+            && second <= 60;
+        if !is_one {
+            return None;
+        }
+        let year = if month > 2 { year } else { year - 1 };
+        let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+        let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+        let days = era * ERA + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
+        let of_day = (hour * 3_600 + minute * 60 + second) * 1_000;
+        Some(Self(days * DAY + of_day))
+    }
+
     /// How long after `earlier` this is; zero if it is not.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
@@ -90,6 +121,18 @@ impl MonoTime {
     pub fn since(self, earlier: Self) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
+}
+
+/// Three numbers of so many digits each.
+fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[i64; 3]> {
+    let mut parts = text.split(between);
+    let mut found = [0; 3];
+    for (number, digits) in found.iter_mut().zip(digits) {
+        let part = parts.next()?;
+        let is_one = part.len() == digits && part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = is_one.then(|| part.parse().ok())??;
+    }
+    parts.next().is_none().then_some(found)
 }
 
 /// The present, on both clocks.

@@ -1,6 +1,7 @@
 //! The list of models.
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
 /// One page of the list (`GET /v1/models`).
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
@@ -18,6 +19,9 @@ pub struct ModelList {
 /// One model of the list.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Model {
+    /// When it came out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub created_at: Option<String>,
     /// Its name in words.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub display_name: Option<String>,
@@ -29,6 +33,9 @@ pub struct Model {
     /// How many tokens it writes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_tokens: Option<u64>,
+    /// Everything else.
+    #[serde(flatten)]
+    pub extra: Map<String, Value>,
 }
 
 /// A page of the list, for a client.

@@ -220,9 +220,9 @@ fn served() -> Vec<Value> {
     bodies.extend(errors);
     let known = ListedModel {
         context: Some(1000),
-        id: "m".into(),
         name: Some("Model M".into()),
         output: Some(100),
+        ..ListedModel::new("m")
     };
     let models = [known, ListedModel::new("n")];
     bodies.push(json(&models::page(&models, &|_| None).expect("a page")));

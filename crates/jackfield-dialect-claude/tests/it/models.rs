@@ -9,9 +9,11 @@ fn a_page_says_what_the_next_one_comes_after() {
     let (models, more) = from_wire(page).unwrap();
     let known = ListedModel {
         context: Some(1_000_000),
-        id: "claude-opus-5-5".into(),
+        // 2026-08-01
+        created: Some(1_785_542_400),
         name: Some("Claude Opus 5.5".into()),
         output: Some(128_000),
+        ..ListedModel::new("claude-opus-5-5")
     };
     assert_eq!(
         (models, more.as_deref()),

@@ -1,8 +1,8 @@
 //! The list of models, as different servers tell it.
 
-use jackfield_dialect_openai::models::from_wire;
+use jackfield_dialect_openai::models::{from_wire, one_to_wire};
 use jackfield_domain::listing::ListedModel;
-use serde_json::json;
+use serde_json::{Map, json};
 
 #[test]
 fn what_servers_tell_besides_the_name_is_understood() {
@@ -20,12 +20,18 @@ fn what_servers_tell_besides_the_name_is_understood() {
     let listed = from_wire(list.to_string().as_bytes()).unwrap();
     let model = |id: &str, name: Option<&str>, context, output| ListedModel {
         context,
-        id: id.into(),
         name: name.map(Into::into),
         output,
+        ..ListedModel::new(id)
     };
+    let briefly = listed.into_iter().map(|listed| ListedModel {
+        created: None,
+        more: Map::new(),
+        owner: None,
+        ..listed
+    });
     assert_eq!(
-        listed,
+        briefly.collect::<Vec<_>>(),
         [
             model("gpt", None, None, None),
             model("vllm", None, Some(32_768), None),
@@ -35,6 +41,35 @@ fn what_servers_tell_besides_the_name_is_understood() {
             model("groq", None, Some(5), Some(6)),
         ]
     );
+}
+
+#[test]
+fn what_a_provider_says_of_a_model_is_told_to_clients() {
+    let said = json!({ "data": [{
+        "id": "org/model", "object": "model", "created": 1_780_000_000, "owned_by": "org", "max_model_len": 32_768,
+        "root": "/models/x", "permission": [{ "id": "p" }], "context_length": "long",
+    }] });
+    let listed = from_wire(said.to_string().as_bytes()).unwrap();
+    let told = one_to_wire(
+        &ListedModel {
+            id: "fast".into(),
+            ..listed[0].clone()
+        },
+        0,
+    );
+    assert_eq!(
+        told,
+        json!({
+            "id": "fast", "object": "model", "created": 1_780_000_000, "owned_by": "org", "max_model_len": 32_768,
+            "root": "/models/x", "permission": [{ "id": "p" }], "context_length": 32_768,
+        })
+    );
+    // Nobody needs a list that is all of one entry.
+    let long =
+        json!({ "data": [{ "id": "m", "description": "x".repeat(20_000), "owned_by": "org" }] });
+    let listed = from_wire(long.to_string().as_bytes()).unwrap();
+    assert_eq!(listed[0].more, Map::new());
+    assert_eq!(listed[0].owner.as_deref(), Some("org"));
 }
 
 #[test]

@@ -76,9 +76,9 @@ fn a_parameter_that_is_none_is_refused_by_name() {
 fn a_model_is_told_with_what_is_known_of_it() {
     let known = ListedModel {
         context: Some(1000),
-        id: "m".into(),
         name: Some("Model M".into()),
         output: Some(100),
+        ..ListedModel::new("m")
     };
     let told: Value = serde_json::from_slice(&one(&known)).expect("JSON");
     let expected = json!({
@@ -87,7 +87,24 @@ fn a_model_is_told_with_what_is_known_of_it() {
     });
     assert_eq!(told, expected);
     let listed = page(std::slice::from_ref(&known), &|_| None).expect("a page");
-    assert_eq!(from_wire(&listed).expect("a list"), (vec![known], None));
+    let (back, next) = from_wire(&listed).expect("a list");
+    let back: Vec<_> = back
+        .into_iter()
+        .map(|model| ListedModel {
+            more: serde_json::Map::new(),
+            ..model
+        })
+        .collect();
+    assert_eq!((back, next), (vec![known], None));
     let bare: Value = serde_json::from_slice(&one(&ListedModel::new("b"))).expect("JSON");
     assert_eq!(bare["display_name"], "b");
+    let said = br#"{"data":[{"type":"model","id":"claude-opus-5-5","created_at":"2026-08-01T10:00:00Z","lifecycle":"deprecated"}]}"#;
+    let (models, _) = from_wire(said).expect("a list");
+    let alias = ListedModel {
+        id: "opus".into(),
+        ..models[0].clone()
+    };
+    let told: Value = serde_json::from_slice(&one(&alias)).expect("JSON");
+    assert_eq!(told["created_at"], "2026-08-01T10:00:00Z");
+    assert_eq!(told["lifecycle"], "deprecated");
 }
