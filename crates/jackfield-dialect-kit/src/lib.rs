@@ -15,6 +15,7 @@
 //! | the rules of schemas themselves, for validators | [`faults`](metaschema::faults) |
 //! | media where there is no place for them | [`source`](in_words::source) |
 //! | numbers and data URLs, as clients write them | [`whole`], [`data_url`] |
+//! | a body that is compressed | [`Encoding`](encoding::Encoding) |
 //! | a client's request, and where it is broken | [`Incoming`](incoming::Incoming), [`parse`](body::parse) |
 //! | an object, and no array in its place | [`objects!`], [`text_or_list`](form::text_or_list) |
 //! | what a provider says of a model | [`more`](listing::more) |
@@ -27,6 +28,7 @@ pub mod client_ids;
 pub mod data_url;
 pub mod decode;
 pub mod encode;
+pub mod encoding;
 pub mod error_words;
 pub mod failure;
 pub mod form;

@@ -1,17 +1,14 @@
 //! Bodies: read whole, within bounds of size and time, and decompressed.
 
-use std::io::{self, Read as _};
-
 use axum::body::Body;
 use bytes::Bytes;
-use flate2::read::{MultiGzDecoder, ZlibDecoder};
 use http::HeaderMap;
 use http::header::CONTENT_ENCODING;
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use hyper::body::Body as _;
 use jackfield_assembly::ServeLimits;
+use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_dialect_kit::serve::{ServeError, ServeErrorKind};
-use ruzstd::decoding::StreamingDecoder;
 
 /// Reads a body, and decompresses it by its `content-encoding` (`gzip`, `deflate` or `zstd`). The limit of its
 /// size holds before and after that.
@@ -24,7 +21,7 @@ pub(crate) async fn read(
     body: Body,
     limits: &ServeLimits,
 ) -> Result<Bytes, ServeError> {
-    let encoding = Encoding::of(headers)?;
+    let encoding = encoding(headers)?;
     // Said before anything of it is read.
     if body.size_hint().lower() > limits.body as u64 {
         return Err(too_large(limits));
@@ -45,7 +42,7 @@ pub(crate) async fn read(
     };
     let bytes = match encoding {
         None => bytes,
-        Some(encoding) => encoding.decode(&bytes, limits)?,
+        Some(encoding) => decoded(encoding, &bytes, limits)?,
     };
     if has_too_many_values(&bytes) {
         let message = format!("the body holds more than {MOST_VALUES} JSON values");
@@ -64,60 +61,27 @@ fn is_about_length(error: &(dyn std::error::Error + 'static)) -> bool {
         .any(|error| error.is::<LengthLimitError>())
 }
 
-/// How a body is compressed.
-#[derive(Clone, Copy, Debug)]
-enum Encoding {
-    Deflate,
-    Gzip,
-    Zstd,
+/// How a body is compressed; `None` if it is not.
+fn encoding(headers: &HeaderMap) -> Result<Option<Encoding>, ServeError> {
+    let named = headers.get(CONTENT_ENCODING);
+    let named = named.map_or("", |named| named.to_str().unwrap_or("?"));
+    Encoding::named(named).map_err(|named| {
+        let message = format!(
+            "the content encoding `{named}` is not read: send the body as it is, or with `gzip`, \
+             `deflate` or `zstd`"
+        );
+        ServeError::new(ServeErrorKind::UnsupportedEncoding, message)
+    })
 }
 
-impl Encoding {
-    /// What the headers say; `None` if the body is not compressed.
-    fn of(headers: &HeaderMap) -> Result<Option<Self>, ServeError> {
-        let Some(named) = headers.get(CONTENT_ENCODING) else {
-            return Ok(None);
-        };
-        let named = named.to_str().unwrap_or("?").trim().to_ascii_lowercase();
-        match named.as_str() {
-            "" | "identity" => Ok(None),
-            "deflate" => Ok(Some(Self::Deflate)),
-            "gzip" | "x-gzip" => Ok(Some(Self::Gzip)),
-            "zstd" => Ok(Some(Self::Zstd)),
-            _ => {
-                let named: String = named.chars().take(32).collect();
-                let message = format!(
-                    "the content encoding `{named}` is not read: send the body as it is, or with `gzip`, \
-                     `deflate` or `zstd`"
-                );
-                Err(ServeError::new(
-                    ServeErrorKind::UnsupportedEncoding,
-                    message,
-                ))
-            }
-        }
-    }
-
-    fn decode(self, bytes: &[u8], limits: &ServeLimits) -> Result<Bytes, ServeError> {
-        let most = limits.body as u64 + 1;
-        let mut decoded = Vec::new();
-        let read = match self {
-            Self::Deflate => ZlibDecoder::new(bytes).take(most).read_to_end(&mut decoded),
-            Self::Gzip => MultiGzDecoder::new(bytes)
-                .take(most)
-                .read_to_end(&mut decoded),
-            Self::Zstd => StreamingDecoder::new(bytes)
-                .map_err(|error| io::Error::other(error.to_string()))
-                .and_then(|decoder| decoder.take(most).read_to_end(&mut decoded)),
-        };
-        if let Err(error) = read {
+fn decoded(encoding: Encoding, bytes: &[u8], limits: &ServeLimits) -> Result<Bytes, ServeError> {
+    match encoding.decode(bytes, limits.body) {
+        Ok(decoded) if decoded.len() > limits.body => Err(too_large(limits)),
+        Ok(decoded) => Ok(decoded.into()),
+        Err(error) => {
             let message = format!("the body cannot be decompressed: {error}");
-            return Err(ServeError::new(ServeErrorKind::Invalid, message));
+            Err(ServeError::new(ServeErrorKind::Invalid, message))
         }
-        if decoded.len() > limits.body {
-            return Err(too_large(limits));
-        }
-        Ok(decoded.into())
     }
 }
 

@@ -12,6 +12,7 @@
 
 mod adapter;
 mod coming;
+mod halves;
 mod refusal;
 mod request_id;
 mod span;
@@ -103,7 +104,7 @@ async fn document<A: Adapter>(
     if !(incoming.status().is_success() && is_json) {
         return Err(refusal::refused(adapter, incoming, url).await);
     }
-    incoming.into_body().await
+    incoming.decoded().await?.into_body().await
 }
 
 /// The failure of a document that is not what was asked for.
@@ -142,25 +143,26 @@ async fn exchange<A: Adapter>(
     strict::check(&notes, request.strict)?;
     let url = asked.uri().to_string();
     // What is over when a reply begins stands apart, so that its room goes with it: a stream may take minutes.
-    let mut incoming = Box::pin(transport.send(asked)).await?;
+    let incoming = Box::pin(transport.send(asked)).await?;
     let span = Span::current();
     pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
     if let Some(id) = &pieces.request_id {
         span.record(A::REQUEST_ID.1, &**id);
     }
+    if !incoming.status().is_success() {
+        return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
+    }
+    let mut incoming = Box::pin(incoming.decoded()).await?;
     let media_type = incoming.media_type();
     let mut end = match media_type.as_deref() {
-        _ if !incoming.status().is_success() => {
-            return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);
-        }
         Some(media_type) if A::LINES.contains(&media_type) => {
-            let mut lines = Coming::Lines(incoming.into_lines());
+            let mut lines = Coming::lines(incoming.into_lines());
             stream(&mut lines, &mut decoder, pieces).await?;
             decoder.finish().map_err(undecodable)?
         }
         media_type @ (Some(_) | None) => match form(media_type, &mut incoming).await? {
             Form::Events => {
-                let mut events = Coming::Events(incoming.into_events());
+                let mut events = Coming::events(incoming.into_events());
                 stream(&mut events, &mut decoder, pieces).await?;
                 decoder.finish().map_err(undecodable)?
             }
@@ -249,7 +251,12 @@ async fn whole(
     decoder: impl DecodeReply,
     pieces: &mut Pieces<'_>,
 ) -> Result<ReplyEnd, ModelError> {
-    let body = incoming.into_body().await?;
+    let mut body = incoming.into_body().await?;
+    if halves::may_have_some(&body)
+        && let Some(whole) = halves::whole(&body)
+    {
+        body = whole.into();
+    }
     let (deltas, end) = decoder.read_whole(&body).map_err(undecodable)?;
     pieces.push(deltas).await;
     Ok(end)

@@ -106,6 +106,22 @@ impl Peer {
         )
     }
 
+    /// The response has a content encoding that was not asked for, and that cannot be undone.
+    pub(super) fn encoded(&self, named: &str, fault: Option<&std::io::Error>) -> ModelFailure {
+        let host = &self.host;
+        let message = match fault {
+            None => format!(
+                "the answer of {host} has the content encoding `{named}`, which was not asked for and is not read: \
+                 does a proxy in between compress it?"
+            ),
+            Some(fault) => format!(
+                "the answer of {host} says that it has the content encoding `{named}`, and has not: {fault}"
+            ),
+        };
+        let kind = ModelFailureKind::ProtocolViolation;
+        ModelFailure::new(kind, Phase::BeforeFirstDelta, message)
+    }
+
     /// How long it may be silent.
     pub(super) const fn read_idle(&self) -> Duration {
         self.read_idle

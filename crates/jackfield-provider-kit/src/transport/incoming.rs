@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::{Bytes, BytesMut};
 use futures_util::StreamExt as _;
 use http::{HeaderMap, StatusCode};
+use jackfield_dialect_kit::encoding::Encoding;
 use jackfield_ports::chat_model::ModelError;
 
 use super::fault::Peer;
@@ -63,16 +64,16 @@ impl Incoming {
     /// [`ModelError`] if it breaks off before, or the server falls silent.
     pub(crate) async fn begins(&mut self, least: usize) -> Result<Vec<u8>, ModelError> {
         let mut begins = Vec::new();
+        let mut looked_at = 0;
         loop {
-            let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
-            let piece = match next.await {
-                Ok(Ok(piece)) => piece,
-                Ok(Err(error)) => return Err(self.peer.broken_off(error)),
-                Err(_) => return Err(self.peer.silent().into()),
-            };
-            let Some(piece) = piece else {
-                return Ok(begins);
-            };
+            if looked_at == self.ahead.len() {
+                let Some(piece) = self.piece().await? else {
+                    return Ok(begins);
+                };
+                self.ahead.push(piece);
+            }
+            let piece = self.ahead.get(looked_at).map_or(&[][..], |piece| piece);
+            looked_at += 1;
             let blanks = if begins.is_empty() {
                 piece
                     .iter()
@@ -82,10 +83,51 @@ impl Incoming {
                 0
             };
             begins.extend(piece.iter().skip(blanks).take(least));
-            self.ahead.push(piece);
             if begins.len() >= least {
                 return Ok(begins);
             }
+        }
+    }
+
+    /// The same with a body that is not compressed. No answer is asked for in a content encoding, but proxies and some
+    /// servers use one all the same; it is read whole then, before any of it is told.
+    ///
+    /// # Errors
+    ///
+    /// [`ModelError`] if it is compressed in a way that is not read, if it is not what it says, or as
+    /// [`into_body`](Self::into_body).
+    pub(crate) async fn decoded(mut self) -> Result<Self, ModelError> {
+        let named = self.header("content-encoding").unwrap_or_default();
+        let named = named.to_owned();
+        let encoding = match Encoding::named(&named) {
+            Ok(None) => return Ok(self),
+            Ok(Some(encoding)) => encoding,
+            Err(named) => return Err(self.peer.encoded(&named, None).into()),
+        };
+        let mut body = BytesMut::new();
+        while let Some(piece) = self.piece().await? {
+            if body.len() + piece.len() > MAX_REPLY {
+                return Err(self.peer.too_long(MAX_REPLY).into());
+            }
+            body.extend_from_slice(&piece);
+        }
+        match encoding.decode(&body, MAX_REPLY) {
+            Ok(decoded) if decoded.len() > MAX_REPLY => Err(self.peer.too_long(MAX_REPLY).into()),
+            Ok(decoded) => {
+                self.ahead.push(decoded.into());
+                Ok(self)
+            }
+            Err(error) => Err(self.peer.encoded(&named, Some(&error)).into()),
+        }
+    }
+
+    /// The next piece of the body; none at its end.
+    async fn piece(&mut self) -> Result<Option<Bytes>, ModelError> {
+        let next = tokio::time::timeout(self.peer.read_idle(), self.response.chunk());
+        match next.await {
+            Ok(Ok(piece)) => Ok(piece),
+            Ok(Err(error)) => Err(self.peer.broken_off(error)),
+            Err(_) => Err(self.peer.silent().into()),
         }
     }
 
@@ -123,10 +165,12 @@ impl Incoming {
         Ok(body.freeze())
     }
 
-    /// The body of an error: what comes of it within 10 s, at most 64 KiB.
+    /// The body of an error: what comes of it within 10 s, at most 64 KiB, and without its content encoding.
     ///
-    /// The status is the failure; a body that breaks off or does not end only tells less about it.
+    /// The status is the failure; a body that breaks off, does not end or cannot be decompressed only tells less about
+    /// it.
     pub async fn into_error_body(self) -> Bytes {
+        let encoding = Encoding::named(self.header("content-encoding").unwrap_or_default());
         let (mut pieces, mut body) = (self.into_pieces(), BytesMut::new());
         let read = async {
             while body.len() < MAX_ERROR {
@@ -138,7 +182,15 @@ impl Incoming {
         };
         let _in_time = tokio::time::timeout(ERROR_TIME, read).await.is_ok();
         body.truncate(MAX_ERROR);
-        body.freeze()
+        match encoding {
+            Ok(None) => body.freeze(),
+            Ok(Some(encoding)) => {
+                let mut decoded = encoding.decode(&body, MAX_ERROR).unwrap_or_default();
+                decoded.truncate(MAX_ERROR);
+                decoded.into()
+            }
+            Err(named) => format!("an answer with the content encoding `{named}`").into(),
+        }
     }
 }
 

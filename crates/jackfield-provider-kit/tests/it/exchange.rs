@@ -1,5 +1,9 @@
 //! A whole exchange, where the provider streams a document a line.
 
+use std::io::Write as _;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
 use http::HeaderMap;
 use jackfield_dialect_kit::decode::{DecodeError, DecodeReply};
 use jackfield_domain::delta::Delta;
@@ -63,14 +67,146 @@ async fn what_an_answer_is_its_first_bytes_say() {
     }
 }
 
+#[tokio::test]
+async fn a_compressed_answer_is_read_or_names_its_encoding() {
+    let events = "data: {\"text\":\"a\"}\n\ndata: {\"end\":true}\n\n";
+    let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+    gzip.write_all(events.as_bytes()).unwrap();
+    let gzip = gzip.finish().unwrap();
+    let answer = |status: u16, encoding: &str, body: &[u8]| {
+        Response::new(status)
+            .header("content-type", "text/event-stream")
+            .header("content-encoding", encoding)
+            .framed(Framing::Chunked)
+            .send(body.to_vec())
+    };
+    for encoding in ["gzip", "GZIP", "x-gzip"] {
+        let (told, end) = answered(answer(200, encoding, &gzip)).await;
+        assert!(end.is_ok(), "{encoding}: {end:?}");
+        assert_eq!(told, ["{\"text\":\"a\"}", "{\"end\":true}"], "{encoding}");
+    }
+    let (told, end) = answered(answer(200, "identity", events.as_bytes())).await;
+    assert!(end.is_ok() && told.len() == 2, "{end:?}");
+    for (encoding, body) in [
+        ("br", &b"\x0b\x02\x80"[..]),
+        ("gzip", b"not it"),
+        ("zstd", b""),
+    ] {
+        let failure = answered(answer(200, encoding, body))
+            .await
+            .1
+            .unwrap_err()
+            .failure;
+        assert_eq!(failure.kind, ModelFailureKind::ProtocolViolation);
+        let named = format!("`{encoding}`");
+        assert!(failure.message.contains(&named), "{}", failure.message);
+    }
+    // The status is the failure, whatever the body is.
+    for (encoding, body, says) in [
+        ("gzip", &gzip[..], "answered 503: data:"),
+        ("br", b"\x0b\x02\x80", "content encoding `br`"),
+    ] {
+        let failure = answered(answer(503, encoding, body))
+            .await
+            .1
+            .unwrap_err()
+            .failure;
+        assert_eq!(failure.kind, ModelFailureKind::ServerError);
+        assert!(failure.message.contains(says), "{}", failure.message);
+    }
+}
+
+/// Servers that escape each token by itself part a pair (`"\ud83d"`, then `"\ude00"`).
+#[tokio::test]
+async fn a_pair_that_is_parted_over_two_events_is_joined() {
+    let body = |events: &[&str]| {
+        let events = events.iter().map(|data| format!("data: {data}\n\n"));
+        events
+            .chain(["data: {\"end\":true}\n\n".to_owned()])
+            .collect::<String>()
+    };
+    for (events, expected) in [
+        (
+            &[r#"{"text":"a \ud83d"}"#, r#"{"text":"\ude00 b"}"#][..],
+            &[r#"{"text":"a \ud83d\ude00"}"#, r#"{"text":" b"}"#][..],
+        ),
+        // Each under its own key.
+        (
+            &[
+                r#"{"text":"\uD83D","more": "\ud83c"}"#,
+                r#"{"more":"\udf0d","text":"\uDE00!"}"#,
+            ],
+            &[
+                r#"{"text":"\uD83D\uDE00","more": "\ud83c\udf0d"}"#,
+                r#"{"more":"","text":"!"}"#,
+            ],
+        ),
+        // Pairs that are whole, and what only looks like a half.
+        (
+            &[
+                r#"{"text":"\ud83d\ude00 \\ud83d"}"#,
+                r#"{"text":"\\ude00"}"#,
+            ],
+            &[
+                r#"{"text":"\ud83d\ude00 \\ud83d"}"#,
+                r#"{"text":"\\ude00"}"#,
+            ],
+        ),
+        // Halves that stay alone: within a text, under another key, at the end.
+        (
+            &[r#"{"text":"\ud83d a \ude00"}"#],
+            &[r#"{"text":"\ufffd a \ufffd"}"#],
+        ),
+        (
+            &[
+                r#"{"text":"\ud83d"}"#,
+                r#"{"more":"\ude00"}"#,
+                r#"{"text":"b"}"#,
+            ],
+            &[
+                r#"{"text":"\ufffd"}"#,
+                r#"{"more":"\ufffd"}"#,
+                r#"{"text":"b"}"#,
+            ],
+        ),
+        (&[r#"{"text":"\ud83d"}"#], &[r#"{"text":"\ufffd"}"#]),
+        // One pair over the next, as one event each.
+        (
+            &[
+                r#"{"text":"\ud83d"}"#,
+                r#"{"text":"\ude00\ud83d"}"#,
+                r#"{"text":"\ude01"}"#,
+            ],
+            &[
+                r#"{"text":"\ud83d\ude00"}"#,
+                r#"{"text":"\ud83d\ude01"}"#,
+                r#"{"text":""}"#,
+            ],
+        ),
+    ] {
+        let (told, end) = asked("text/event-stream", &body(events)).await;
+        assert!(end.is_ok(), "{end:?}");
+        assert_eq!(told[..told.len() - 1], *expected);
+    }
+    // What is held when the body breaks off is told.
+    let (told, end) = asked("text/event-stream", "data: {\"text\":\"\\ud83d\"}\n\n").await;
+    assert_eq!(told, [r#"{"text":"\ufffd"}"#]);
+    assert_eq!(end.unwrap_err().failure.kind, ModelFailureKind::Interrupted);
+}
+
 /// The events of an answer of this type, and how it ended.
 async fn asked(media_type: &str, body: &str) -> (Vec<String>, Result<ReplyEnd, ModelError>) {
-    let server = Server::start().await;
     let mut response = Response::new(200);
     if !media_type.is_empty() {
         response = response.header("content-type", media_type);
     }
-    server.answer(response.framed(Framing::Chunked).send(body.to_owned()));
+    answered(response.framed(Framing::Chunked).send(body.to_owned())).await
+}
+
+/// The events of an answer, and how it ended.
+async fn answered(response: Response) -> (Vec<String>, Result<ReplyEnd, ModelError>) {
+    let server = Server::start().await;
+    server.answer(response);
     let transport = Transport::new(TransportSettings::default()).unwrap();
     let mut request = arb::model_request()
         .new_tree(&mut TestRunner::deterministic())
