@@ -96,13 +96,13 @@ fn kind(status: Option<u16>, detail: &ErrorDetail) -> ModelFailureKind {
         // people are told.
         None => error_words::kind(kind, &detail.message),
     };
-    match kind {
-        ModelFailureKind::ContextTooLong { limit, requested } => ModelFailureKind::ContextTooLong {
+    if let ModelFailureKind::ContextTooLong { limit, requested } = kind {
+        return ModelFailureKind::ContextTooLong {
             limit: detail.n_ctx.or(limit),
             requested: detail.n_prompt_tokens.or(requested),
-        },
-        kind => kind,
+        };
     }
+    kind
 }
 
 /// A limit of money: it is reset on a day, not in a while.

@@ -24,13 +24,14 @@ pub(super) fn of(status: Option<u16>, detail: &ErrorDetail) -> Kind {
         }
         (None, None) => Kind::ServerError,
     };
-    match error_words::kind(kind, &detail.message) {
-        Kind::ContextTooLong { limit, requested } => Kind::ContextTooLong {
+    let kind = error_words::kind(kind, &detail.message);
+    if let Kind::ContextTooLong { limit, requested } = kind {
+        return Kind::ContextTooLong {
             limit: detail.n_ctx.or(limit),
             requested: detail.n_prompt_tokens.or(requested),
-        },
-        kind => kind,
+        };
     }
+    kind
 }
 
 /// A limit of money: it is told as a rate limit, but does not pass with time.
