@@ -349,7 +349,7 @@ fn huge_outcomes_are_cut_for_the_model_and_for_storage() {
         .facts
         .iter()
         .find_map(|fact| match fact {
-            Fact::CallClosed { result, shown, .. } => Some((std::sync::Arc::clone(result), *shown)),
+            Fact::CallClosed { result, shown, .. } => Some((Arc::clone(result), *shown)),
             _ => None,
         })
         .expect("a closed call");

@@ -107,7 +107,7 @@ impl Peer {
     }
 
     /// The response has a content encoding that was not asked for, and that cannot be undone.
-    pub(super) fn encoded(&self, named: &str, fault: Option<&std::io::Error>) -> ModelFailure {
+    pub(super) fn encoded(&self, named: &str, fault: Option<&io::Error>) -> ModelFailure {
         let host = &self.host;
         let message = match fault {
             None => format!(
