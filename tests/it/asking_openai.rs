@@ -245,3 +245,30 @@ async fn mistral_gets_ids_of_nine_characters_whoever_gave_them() {
     assert_eq!(outcomes(&server.requests()[2]), ["42", "2"]);
     kept(&server);
 }
+
+/// Groq refuses the model's own words so, with the status 400.
+#[tokio::test]
+async fn a_reply_that_the_server_could_not_read_is_asked_for_once_more() {
+    let unusable = || {
+        let body = json!({ "error": {
+            "message": "Failed to call a function.", "type": "invalid_request_error",
+            "code": "tool_use_failed", "failed_generation": "<function=read{1",
+        } });
+        Turn::status(400, &body)
+    };
+    let server = ScriptedOpenAi::start([unusable(), Turn::text("Hello!")]).await;
+    let ran = openai(["ask", "Hello"], "chat", &server).run().await;
+    ran.answers("Hello!\n");
+    let requests = server.requests();
+    assert_eq!(requests.len(), 2);
+    assert_eq!(requests[0], requests[1]);
+    kept(&server);
+    let server = ScriptedOpenAi::start([unusable(), unusable()]).await;
+    let ran = openai(["ask", "Hello"], "chat", &server).run().await;
+    ran.fails(
+        4,
+        "The model wrote: <function=read{1",
+        "ask again, or take another model",
+    );
+    kept(&server);
+}
