@@ -76,7 +76,7 @@ async fn a_stream_that_stops_before_it_says_anything_is_tried_again() {
         .run()
         .await;
     ran.answers("Hello again!\n");
-    ran.says("; trying again in ");
+    ran.says("; retrying in ");
     assert_eq!(claude.requests().len(), 2);
     kept(&claude);
 }

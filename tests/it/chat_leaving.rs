@@ -120,7 +120,7 @@ async fn without_a_network_the_conversation_stays() {
         .at_terminal(USUAL);
     terminal.prompts().await;
     terminal.line("go").await;
-    terminal.shows("trying again in").await;
+    terminal.shows("retrying in").await;
     terminal.types("\u{3}").await;
     terminal.shows("! cancelled").await;
     terminal.prompts().await;

@@ -136,7 +136,7 @@ async fn tools_that_are_missing_are_told_without_their_programs() {
         [
             "the server `files` is not available, and the log says why",
             "the server `unfilled` is not available, and the log says why",
-            "its tool `weather` is left out: it cannot be used as it is configured, and the log says why",
+            "skipped tool `weather`: it cannot be used as it is configured, and the log says why",
         ]
     );
     let reasons = |servers: &Value| -> Vec<Value> {

@@ -70,7 +70,7 @@ async fn ctrl_c_ends_the_wait_for_another_try() {
     let claude = ScriptedClaude::start([Turn::status(529, &overloaded)]).await;
     let ask = jackfield(["ask", "hello"]).at_with(&claude.base_url(), "limits.model_retries = 9");
     let mut running = ask.start();
-    running.err.until("; trying again in ").await;
+    running.err.until("; retrying in ").await;
     running.interrupt();
     let ran = running.end().await;
     assert_eq!((ran.code, ran.out.as_str()), (Some(130), ""), "{}", ran.err);

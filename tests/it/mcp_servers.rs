@@ -97,8 +97,8 @@ async fn s2_02_where_two_names_are_the_same_the_second_is_left_out_and_told_of()
     assert_eq!(origin("search"), Some(json!("one")));
     // A name by id goes before one that was given.
     assert_eq!(origin("three__search"), Some(json!("three")));
-    ran.says("two: its tool `search` is left out: the name `search` is taken by a tool of `one`");
-    ran.says("posing: its tool `three__search` is left out");
+    ran.says("two: skipped tool `search`: the name `search` is taken by a tool of `one`");
+    ran.says("posing: skipped tool `three__search`");
 }
 
 #[tokio::test]

@@ -17,7 +17,7 @@ async fn an_overload_is_tried_again_and_the_answer_comes() {
         .await;
     ran.answers("Hello!\n");
     ran.says_line("! ", "Overloaded");
-    ran.says("; trying again in ");
+    ran.says("; retrying in ");
     let requests = claude.requests();
     assert_eq!(requests.len(), 2);
     assert_eq!(requests[0], requests[1]);

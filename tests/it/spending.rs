@@ -156,7 +156,7 @@ async fn a_budget_of_money_on_a_model_without_a_price_begins_nothing() {
         .await;
     ran.fails(
         3,
-        "nobody knows what claude/claude-opus-5-5 costs",
+        "no price is known for claude/claude-opus-5-5",
         "[prices.\"claude/claude-opus-5-5\"]",
     );
     assert_eq!(claude.requests().len(), 0);

@@ -83,7 +83,8 @@ async fn a_form_that_claude_cannot_be_held_to_is_a_loss_of_meaning_and_a_schema_
 #[tokio::test]
 async fn a_field_that_only_claude_knows_is_sent_to_claude() {
     let claude = ScriptedClaude::start([Turn::text("Hello!")]).await;
-    let fields = "settings.extensions.claude.speed = \"fast\"\n\
+    let fields = "providers.claude.betas = [\"fast-mode-2026-02-01\"]\n\
+                  settings.extensions.claude.speed = \"fast\"\n\
                   settings.extensions.openai-chat.logprobs = true\n";
     let ask = jackfield(["ask", "--strict=quality", "hello"]);
     let ran = ask.at_with(&claude.base_url(), fields).run().await;

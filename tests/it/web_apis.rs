@@ -204,7 +204,7 @@ async fn s5_02_a_missing_variable_is_told_with_its_tool_and_stops_no_other() {
     let list = jackfield(["tools", "list"]).configured(format!("{}{more}", configured(&api, "")));
     let ran = list.run().await;
     assert_eq!(ran.code, Some(0));
-    ran.says("its tool `get_weather` is left out: its header `authorization` cannot be sent: ");
+    ran.says("skipped tool `get_weather`: its header `authorization` cannot be sent: ");
     ran.says("the environment variable WEATHER_TOKEN is not set");
     assert!(
         ran.out.contains("web__other") && !ran.out.contains("get_weather"),
@@ -332,8 +332,7 @@ async fn s5_02_a_key_in_the_address_is_sent_and_never_seen() {
         .await;
     let told = format!("{}{}", ran.out, ran.err);
     assert!(
-        told.contains("its tool `weather` is left out")
-            && told.contains("WEATHER_TOKEN is not set"),
+        told.contains("skipped tool `weather`") && told.contains("WEATHER_TOKEN is not set"),
         "{told}"
     );
 }

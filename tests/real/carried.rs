@@ -46,7 +46,7 @@ async fn the_era_of_each_server_is_found_and_its_tools_are_listed() {
     // A tool that can be called in no way that is known here is not offered.
     let problems = list[0]["problems"].to_string();
     assert!(
-        problems.contains("`simulate-research-query` is left out"),
+        problems.contains("skipped tool `simulate-research-query`"),
         "{problems}"
     );
     world.is_left().await;

@@ -69,56 +69,56 @@ pub struct Args {
 /// The commands.
 #[derive(Clone, Debug, Subcommand)]
 pub enum Command {
-    /// See which calls wait for a yes, and say yes or no from here.
+    /// List calls that need approval, and approve or deny them.
     #[command(subcommand, after_help = approvals::EXAMPLES)]
     Approvals(Approvals),
-    /// Ask a question; the model may call tools until it can answer.
+    /// Ask a question; the model can call tools until it answers.
     #[command(after_help = with_exit_codes(ask::EXAMPLES))]
     Ask(Ask),
-    /// List every call and every decision: who made it, with what, and what came of it.
+    /// List tool calls and approvals: who decided, arguments, result.
     #[command(after_help = audit::EXAMPLES)]
     Audit(Audit),
-    /// Hold a conversation, with a line to edit and commands behind a slash.
+    /// Chat, with line editing and slash commands.
     #[command(after_help = with_exit_codes(chat::EXAMPLES))]
     Chat(Chat),
-    /// Print the completions of a shell.
+    /// Print shell completions.
     #[command(after_help = completions::EXAMPLES)]
     Completions(Completions),
-    /// Look at the configuration: what holds, and where it comes from.
+    /// Show the effective configuration and where each value comes from.
     #[command(subcommand, after_help = config::EXAMPLES)]
     Config(Config),
-    /// See it work without key and network: a demo model that follows rules.
+    /// Try it without a key or network, with a rule-based demo model.
     #[command(after_help = demo::EXAMPLES)]
     Demo(Demo),
-    /// Check everything that can be wrong, and say what to do about it.
+    /// Check the set-up and name the fix for each problem.
     #[command(after_help = with_exit_codes(doctor::EXAMPLES))]
     Doctor(Doctor),
     /// Print the manual pages.
     #[command(after_help = man::EXAMPLES)]
     Man(Man),
-    /// Look at the MCP servers, try them, and be one.
+    /// Manage and test MCP servers, or act as one.
     #[command(subcommand, after_help = mcp::EXAMPLES)]
     Mcp(Mcp),
-    /// List the models that providers say they have.
+    /// List the models of the providers.
     #[command(after_help = models::MODELS_EXAMPLES)]
     Models(Models),
-    /// List the providers: where they are, what they can do, whether they have a key and can be reached.
+    /// List the providers: address, capabilities, key, reachability.
     #[command(after_help = models::PROVIDERS_EXAMPLES)]
     Providers(Providers),
-    /// Decide again what was decided in a session, offline, and say where it comes out otherwise.
+    /// Replay a recorded session offline and report differences.
     #[command(after_help = with_exit_codes(replay::EXAMPLES))]
     Replay(Replay),
-    /// Serve the APIs that OpenAI's and Claude's clients speak, in front of any provider.
+    /// Run the gateway: OpenAI- and Anthropic-compatible APIs in front of any provider.
     #[cfg(feature = "serve")]
     #[command(after_help = with_exit_codes(serve::EXAMPLES))]
     Serve(Serve),
-    /// Look at what is kept, and go on with it.
+    /// List, show, continue, fork and export sessions.
     #[command(subcommand, after_help = sessions::EXAMPLES)]
     Sessions(Sessions),
-    /// Look at the tools, and call them by hand.
+    /// List the tools, and call them by hand.
     #[command(subcommand, after_help = tools::EXAMPLES)]
     Tools(Tools),
-    /// Show what was used and what it cost, by day, model, reply, session, tool or turn.
+    /// Show token use and cost by day, model, reply, session, tool or turn.
     #[command(after_help = usage::EXAMPLES)]
     Usage(Usage),
 }

@@ -247,7 +247,7 @@ pub(crate) async fn gather(
             // The first one keeps the name: a call must not reach another tool than the one shown.
             match entries.entry(entry.definition.name.clone()) {
                 Entry::Occupied(first) => problem(format!(
-                    "its tool `{}` is left out: the name `{}` is taken by a tool of `{}`",
+                    "skipped tool `{}`: the name `{}` is taken by a tool of `{}`",
                     entry.origin.tool,
                     first.key(),
                     first.get().origin.toolbox,
@@ -310,7 +310,7 @@ pub fn unusable(tool: &ToolSpec) -> Option<String> {
 fn usable(tool: &ToolSpec, until: Instant) -> Result<Option<Value>, String> {
     let left_out = |what: &str, why: String| {
         let shown: String = tool.name.chars().take(80).collect();
-        format!("its tool `{shown}` is left out: its {what} schema {why}")
+        format!("skipped tool `{shown}`: its {what} schema {why}")
     };
     let output = tool.output.as_ref().and_then(|schema| refused(schema));
     let InputFormat::Json(schema) = &tool.input else {

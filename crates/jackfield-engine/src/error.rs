@@ -151,7 +151,7 @@ pub enum EngineError {
     },
     /// A turn with a budget of money was to begin on a model without a price: give it one, or another
     /// model, or take the budget away.
-    #[error("nobody knows what {}/{} costs, and the turn has a budget of money", model.provider, model.model)]
+    #[error("no price is known for {}/{}, so the budget of money cannot be enforced", model.provider, model.model)]
     Unpriced {
         /// The model.
         model: ModelRef,

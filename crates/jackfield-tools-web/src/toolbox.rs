@@ -88,7 +88,7 @@ impl Toolbox for WebTools {
     fn problems(&self) -> Vec<String> {
         let unusable = self.unusable.iter();
         unusable
-            .map(|(name, why)| format!("its tool `{name}` is left out: {why}"))
+            .map(|(name, why)| format!("skipped tool `{name}`: {why}"))
             .collect()
     }
 

@@ -104,7 +104,8 @@ async fn options_change_how_a_server_is_asked() {
     };
     let seen = sent("openai", &openai("")).await;
     assert_eq!(seen.json()["max_output_tokens"], 70);
-    assert_eq!(seen.json().get("temperature"), None);
+    // A model of an unknown name has the plain profile: it takes a temperature.
+    assert_eq!(seen.json()["temperature"], 0.5);
     let seen = sent("openai", &openai("api = 'chat'\npath = '/api'")).await;
     assert_eq!(seen.path, "/api/chat/completions");
     assert_eq!(seen.json()["max_completion_tokens"], 70);

@@ -165,7 +165,7 @@ async fn a_variable_that_is_missing_leaves_out_its_tool_alone() {
     };
     assert!(
         problem.message.starts_with(
-            "its tool `secret` is left out: its header `x-key` cannot be sent: \
+            "skipped tool `secret`: its header `x-key` cannot be sent: \
          the environment variable KEY_OF_MINE is not set; correct it in "
         ),
         "{}",
@@ -239,7 +239,7 @@ async fn a_variable_of_an_address_is_filled_in_or_its_tool_left_out() {
         let without = offered(&config, &environment).await;
         assert!(without.catalog.tool("web__weather").is_none());
         let told = &without.problems[0].message;
-        let begins = format!("its tool `weather` is left out: its `url` cannot be used: {why}");
+        let begins = format!("skipped tool `weather`: its `url` cannot be used: {why}");
         assert!(told.starts_with(&begins), "{told}");
         assert!(held.is_empty() || !told.contains(held), "{told}");
     }

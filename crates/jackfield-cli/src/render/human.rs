@@ -123,14 +123,11 @@ impl<O: Write + Send, E: Write + Send> Human<O, E> {
                 if let Some(at) = retry_at {
                     let wait = words::time(at.since(now.wall));
                     let again = if self.said {
-                        " (what stands above will be said anew)"
+                        " (the text above will be repeated)"
                     } else {
                         ""
                     };
-                    self.warning(&format!(
-                        "{}; trying again in {wait}{again}",
-                        failure.message
-                    ))?;
+                    self.warning(&format!("{}; retrying in {wait}{again}", failure.message))?;
                 }
             }
             Fact::CallStarted {

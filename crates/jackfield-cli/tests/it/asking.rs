@@ -219,7 +219,7 @@ async fn a_server_that_is_not_there_is_tried_again_and_then_told() {
         .run_beside()
         .await;
     assert_eq!(ran.code, Some(4), "{}", ran.err);
-    assert!(ran.err.contains("; trying again in "), "{}", ran.err);
+    assert!(ran.err.contains("; retrying in "), "{}", ran.err);
     assert!(
         ran.err
             .contains("help: look at the network, at proxies, and at `base_url`"),

@@ -272,8 +272,8 @@ fn a_reply_that_is_tried_again_says_what_becomes_of_what_was_said() {
         .round(ToolUse::Allowed)
         .says(BlockStart::Text, &["It is 375."]);
     let seen = seen(&scene, ON_TERMINAL, answered());
-    let expected = "It is 3\n\n! the provider is overloaded; trying again in 2.0 s \
-                    (what stands above will be said anew)\n\nIt is 375.\n\n";
+    let expected = "It is 3\n\n! the provider is overloaded; retrying in 2.0 s \
+                    (the text above will be repeated)\n\nIt is 375.\n\n";
     assert!(seen.starts_with(expected), "{seen}");
 }
 

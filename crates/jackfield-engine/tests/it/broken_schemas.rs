@@ -54,8 +54,7 @@ async fn a_tool_that_no_call_could_reach_is_not_offered_and_the_others_are() {
         let offered = engine.tools(&options()).await;
         assert_eq!(offered.catalog.iter().len(), 0, "{schema}");
         let told: Vec<&str> = offered.problems.iter().map(|one| &*one.message).collect();
-        let expected =
-            format!("its tool `act` is left out: its input schema cannot be used: {why}");
+        let expected = format!("skipped tool `act`: its input schema cannot be used: {why}");
         assert_eq!(told, [expected], "{schema}");
     }
 }

@@ -342,7 +342,7 @@ async fn of_two_tools_with_one_name_the_first_runs_and_the_other_is_reported() {
         .iter()
         .map(|p| p.message.as_str())
         .collect();
-    let expected = "its tool `act` is left out: the name `box__act` is taken by a tool of `box`";
+    let expected = "skipped tool `act`: the name `box__act` is taken by a tool of `box`";
     assert_eq!(told, [expected]);
     let mut begun = Without::default();
     let report = engine

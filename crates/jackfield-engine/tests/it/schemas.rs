@@ -153,7 +153,7 @@ async fn what_is_out_of_bounds_is_left_out_whatever_toolbox_it_is_of() {
             );
             let which = if as_output { "output" } else { "input" };
             let expected =
-                refused.map(|why| format!("its tool `act` is left out: its {which} schema {why}"));
+                refused.map(|why| format!("skipped tool `act`: its {which} schema {why}"));
             match (expected, told.as_slice()) {
                 (None, []) => {}
                 (Some(expected), [told]) => assert!(told.starts_with(&expected), "{told}"),

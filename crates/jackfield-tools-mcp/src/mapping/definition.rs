@@ -59,15 +59,14 @@ pub(crate) fn tool(text: &str, trusted: bool, longest: Duration) -> Result<Defin
             name.len()
         ));
     }
-    let left_out = |what: &str, why: String| {
-        format!("its tool `{}` is left out: its {what} {why}", shown(&name))
-    };
+    let left_out =
+        |what: &str, why: String| format!("skipped tool `{}`: its {what} {why}", shown(&name));
     let execution = definition.execution.as_ref();
     let task = execution.and_then(|execution| execution.get("taskSupport"));
     if task.and_then(Value::as_str) == Some("required") {
         // The tasks of 2025-11-25, an experiment that 2026-07-28 replaced by others.
-        let why = "it runs only as a task of 2025-11-25, which is not known here";
-        return Err(format!("its tool `{}` is left out: {why}", shown(&name)));
+        let why = "it needs MCP tasks (2025-11-25), which are not supported";
+        return Err(format!("skipped tool `{}`: {why}", shown(&name)));
     }
     let annotations = definition.annotations.map(|text| schema(text.get()));
     let annotations = annotations

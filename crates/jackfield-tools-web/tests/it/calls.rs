@@ -236,10 +236,7 @@ async fn a_tool_that_is_left_out_says_why() {
     let why = "its header `x` cannot be sent: KEY is not set";
     let toolbox = toolbox([]).without([("tool".into(), why.to_owned())]);
     assert!(toolbox.list().await.unwrap().is_empty());
-    assert_eq!(
-        toolbox.problems(),
-        [format!("its tool `tool` is left out: {why}")]
-    );
+    assert_eq!(toolbox.problems(), [format!("skipped tool `tool`: {why}")]);
     let failure = ran(&toolbox, &run("tool", &none())).await.unwrap_err();
     assert_eq!(
         (failure.kind, failure.disposition),

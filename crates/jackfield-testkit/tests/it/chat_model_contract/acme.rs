@@ -300,7 +300,8 @@ impl Acme {
             403 => Kind::Forbidden,
             404 => Kind::ModelNotFound,
             429 => Kind::RateLimited,
-            500.. => Kind::Overloaded,
+            500.. if body.contains("overloaded") => Kind::Overloaded,
+            500.. => Kind::ServerError,
             400.. => Kind::InvalidRequest,
             _ => Kind::ProtocolViolation,
         };

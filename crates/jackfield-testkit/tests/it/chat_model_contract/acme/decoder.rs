@@ -90,6 +90,7 @@ impl Decoder {
             }
             let kind = match what {
                 "invalid" => Kind::InvalidRequest,
+                "broken" => Kind::ServerError,
                 "key" => Kind::Unauthenticated,
                 _ => Kind::Overloaded,
             };
