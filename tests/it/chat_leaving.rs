@@ -102,7 +102,7 @@ async fn a_limit_on_the_rate_is_seen_and_waited_for() {
     terminal.prompts().await;
     terminal.line("go").await;
     terminal
-        .shows("! This request would exceed your rate limit (429, rate_limit_error); trying")
+        .shows("! This request would exceed your rate limit (429, rate_limit_error); retrying")
         .await;
     terminal.shows("\nat last\n").await;
     terminal.prompts().await;
