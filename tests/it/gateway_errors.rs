@@ -87,7 +87,7 @@ async fn a_broken_provider_is_not_told_as_one_that_has_too_much_to_do() {
         ),
         (
             failed(413, "invalid_request_error"),
-            (413, "request_too_large", "request_too_large"),
+            (413, "invalid_request_error", "request_too_large"),
             (413, "invalid_request_error", "request_too_large"),
         ),
     ] {

@@ -48,7 +48,7 @@ pub fn to_wire(failure: &ModelFailure, request_id: Option<&str>) -> (u16, ErrorB
         ModelFailureKind::ModelNotFound => (404, "not_found_error"),
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
         ModelFailureKind::RateLimited => (429, "rate_limit_error"),
-        ModelFailureKind::TooLarge => (413, "request_too_large"),
+        ModelFailureKind::TooLarge => (413, "invalid_request_error"),
         ModelFailureKind::Timeout => (504, "timeout_error"),
         ModelFailureKind::Unauthenticated => (401, "authentication_error"),
     };

@@ -56,16 +56,20 @@ pub(crate) async fn restrictions(
         can_ask: true,
         rules: policy.rules.clone(),
     };
-    let offered = catalog::gather(
-        &here,
-        &|_| true,
-        &policy,
-        Unknown::default(),
-        &shared.looked,
-    )
-    .await;
-    if !go_on && let Some(down) = down(&wanted, &offered) {
-        return Err(down);
+    let gather = || {
+        let unknown = Unknown::default();
+        catalog::gather(&here, &|_| true, &policy, unknown, &shared.looked)
+    };
+    let mut offered = gather().await;
+    if !go_on && down(&wanted, &offered).is_some() {
+        // A turn that was begun with these tools waits for as long as their server may take to start.
+        for registered in &here {
+            registered.toolbox.settled().await;
+        }
+        offered = gather().await;
+        if let Some(down) = down(&wanted, &offered) {
+            return Err(down);
+        }
     }
     let today: BTreeMap<&ToolOrigin, &CatalogEntry> = offered
         .catalog

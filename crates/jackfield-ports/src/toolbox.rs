@@ -54,6 +54,10 @@ pub trait Toolbox: Send + Sync {
         Vec::new()
     }
 
+    /// Waits until a list that goes on in the background is over, such as that of a server that starts slowly.
+    /// A toolbox whose lists are whole when they return has none, which is the default. Can be cancelled.
+    async fn settled(&self) {}
+
     /// What is said of the tools of the last list by their own server, for programs that are told of them by us;
     /// nothing by default. Where the server is not believed, only what makes others more careful.
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {

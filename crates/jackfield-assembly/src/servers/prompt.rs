@@ -147,6 +147,10 @@ impl Toolbox for Prompt {
         self.without()
     }
 
+    async fn settled(&self) {
+        self.caught_up().await;
+    }
+
     fn instructions(&self) -> Option<String> {
         self.running.instructions()
     }

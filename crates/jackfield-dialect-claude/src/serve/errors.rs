@@ -49,7 +49,7 @@ const fn kind(kind: &ServeErrorKind) -> (u16, &'static str) {
         | ServeErrorKind::NoSuchModel
         | ServeErrorKind::NoSuchReply
         | ServeErrorKind::NoSuchSession => (404, "not_found_error"),
-        ServeErrorKind::TooLarge => (413, "request_too_large"),
+        ServeErrorKind::TooLarge => (413, "invalid_request_error"),
         ServeErrorKind::TooMany { .. } => (429, "rate_limit_error"),
         ServeErrorKind::Unauthenticated => (401, "authentication_error"),
         ServeErrorKind::Unavailable => (503, "api_error"),
@@ -73,7 +73,7 @@ const fn of_model(kind: ModelFailureKind) -> (u16, &'static str) {
         ModelFailureKind::Overloaded => (529, "overloaded_error"),
         ModelFailureKind::RateLimited => (429, "rate_limit_error"),
         ModelFailureKind::ServerError => (500, "api_error"),
-        ModelFailureKind::TooLarge => (413, "request_too_large"),
+        ModelFailureKind::TooLarge => (413, "invalid_request_error"),
         ModelFailureKind::Timeout => (504, "timeout_error"),
     }
 }
