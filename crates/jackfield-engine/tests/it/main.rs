@@ -36,6 +36,7 @@ mod running;
 mod schemas;
 mod script;
 mod second;
+mod slow_toolbox;
 mod unheard;
 mod vast;
 mod watching;

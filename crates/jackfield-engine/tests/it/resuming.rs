@@ -26,12 +26,12 @@ use crate::fixture::{
 };
 
 /// A model that calls two tools in one round, then answers with their outcomes.
-fn model(log: &Log) -> Rounds {
+pub(crate) fn model(log: &Log) -> Rounds {
     Rounds::once(log, 2)
 }
 
 /// Runs a turn until its first tool call is at work, and loses the process there.
-async fn crash_in_a_tool(journal: &Arc<MemoryJournal>, safety: Safety) {
+pub(crate) async fn crash_in_a_tool(journal: &Arc<MemoryJournal>, safety: Safety) {
     crash_with(journal, safety, options()).await;
 }
 
@@ -74,18 +74,18 @@ struct SpecOf {
     safety: Safety,
 }
 
-fn resume() -> ResumeSession {
+pub(crate) fn resume() -> ResumeSession {
     ResumeSession::new(session(), options().policy)
 }
 
-fn over(driven: Result<Driven, EngineError>) -> TurnReport {
+pub(crate) fn over(driven: Result<Driven, EngineError>) -> TurnReport {
     match driven.expect("it was driven") {
         Driven::Over(report) => *report,
         Driven::Waits(waiting) => panic!("it waits: {waiting:?}"),
     }
 }
 
-fn ends(report: &TurnReport) -> Vec<CallEnd> {
+pub(crate) fn ends(report: &TurnReport) -> Vec<CallEnd> {
     report.calls.iter().map(|call| call.end).collect()
 }
 
