@@ -158,7 +158,7 @@ const cases = {
     await is(Anthropic.AuthenticationError, "authentication_required", {}, { by: stranger });
     await is(Anthropic.NotFoundError, "model_not_found", { model: "nobody/nothing" });
     await is(Anthropic.BadRequestError, "invalid_request", { messages: [] });
-    await is(Anthropic.BadRequestError, "not_supported", { betas: ["message-threads-2026-08-12"] });
+    await is(Anthropic.BadRequestError, "not_supported", { betas: ["managed-agents-2026-04-01"] });
     await is(Anthropic.BadRequestError, "not_supported", { mcp_servers: [{ type: "url", url: "https://a.example", name: "a" }] });
     await is(Anthropic.NotFoundError, "session_not_found", {}, { headers: { "X-Session-ID": "nobodys" } });
     const lone = [{ type: "tool_result", tool_use_id: "call_nobodys", content: "1" }];

@@ -219,7 +219,7 @@ def errors() -> None:
     refused(anthropic.AuthenticationError, "authentication_required", stranger)
     refused(anthropic.NotFoundError, "model_not_found", model="nobody/nothing")
     refused(anthropic.BadRequestError, "invalid_request", messages=[])
-    refused(anthropic.BadRequestError, "not_supported", betas=["message-threads-2026-08-12"])
+    refused(anthropic.BadRequestError, "not_supported", betas=["managed-agents-2026-04-01"])
     refused(anthropic.BadRequestError, "not_supported", extra_body={"mcp_servers": [{"type": "url"}]})
     refused(anthropic.NotFoundError, "session_not_found", extra_headers={"X-Session-ID": "nobodys"})
     lone = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "call_nobodys", "content": "1"}]}

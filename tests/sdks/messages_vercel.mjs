@@ -57,7 +57,7 @@ const cases = {
     };
     await is(401, "authentication_required", made({}, "sk-nobody"));
     await is(404, "session_not_found", made({ "X-Session-ID": "nobodys" }));
-    await is(400, "not_supported", made({ "anthropic-beta": "message-threads-2026-08-12" }));
+    await is(400, "not_supported", made({ "anthropic-beta": "managed-agents-2026-04-01" }));
   },
 };
 
