@@ -1,4 +1,4 @@
-//! What a client of the gateway is told of a provider that fails.
+//! The errors that a client of the gateway gets when a provider fails.
 
 use jackfield_testkit::server::Response;
 use jackfield_testservers::claude::ScriptedClaude;
@@ -26,7 +26,7 @@ fn failed(status: u16, kind: &str) -> Response {
     Response::json(status, error.to_string()).header("request-id", "req_of_the_vendor")
 }
 
-/// What a client is told of this answer of the provider's, in each language.
+/// The errors that clients get for this answer of the provider, in each language.
 async fn told(response: &Response) -> [Answer; 3] {
     let turns = [(); 3].map(|()| Turn::wire(response.clone()));
     let claude = ScriptedClaude::start(turns).await;

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::harness::{McpServer, Running, jackfield};
 
-/// What is said to a request of a client of this revision.
+/// The answer to a request of a client of this revision.
 async fn answer(serving: &mut Running, id: u32, method: &str, params: Value) {
     let line = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
     serving.say(&line.to_string()).await;

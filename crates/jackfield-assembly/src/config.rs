@@ -335,7 +335,7 @@ const USUAL_TIERS: &[&str] = &["auto", "default", "standard", "standard_only"];
 /// The provider and the model that are used where nothing is said.
 const DEFAULT_MODEL: (&str, &str) = ("claude", "claude-opus-5-5");
 
-/// How long a turn waits for MCP servers that start, where nothing is said.
+/// How long a turn waits for MCP servers that start, by default.
 const START_WAIT: Duration = Duration::from_secs(5);
 
 /// What a model is told where nothing is said. Which tools there are, the request itself says.

@@ -53,7 +53,7 @@ pub fn too_long(message: &str) -> Option<Counts> {
 }
 
 /// The kind of a failure with these words: where they say that the request is too long, that it is. Servers say so
-/// with any status; an account's limit of tokens is told in similar words, and by its name.
+/// with any status; an account's limit of tokens has similar words, and its name.
 #[must_use]
 pub fn kind(known: ModelFailureKind, message: &str) -> ModelFailureKind {
     match known {

@@ -315,5 +315,5 @@ impl ServeErrorKind {
     }
 }
 
-/// When to come again to what cannot be served now: nobody knows how long that will be.
+/// When to come again to what cannot be served now; how long that takes is unknown.
 const SOON: Duration = Duration::from_secs(1);

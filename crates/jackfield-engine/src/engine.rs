@@ -402,7 +402,7 @@ impl Engine {
         self.pass_on(options, tool, call).await.result
     }
 
-    /// The same for whoever passes the outcome on to another program: with its blocks as the tool's server said
+    /// The same for a caller that passes the outcome on to another program: with its blocks as the tool's server sent
     /// them.
     pub async fn pass_on(
         &self,
@@ -413,7 +413,7 @@ impl Engine {
         crate::perform::call_once(&self.shared, tool, call, &options.limits).await
     }
 
-    /// What is said of tools by their own servers, as of their last lists: for programs that are told of them by us.
+    /// The hints of tools in the last lists of their servers, to pass on to other programs.
     #[must_use]
     pub fn hints(&self) -> BTreeMap<ToolOrigin, ToolHints> {
         let toolboxes = self.shared.toolboxes.iter();

@@ -60,7 +60,7 @@ fn passed_on(said: &Value, part: &OutcomePart, revision: Revision) -> Option<Con
                 _ => false,
             }
         }
-        // A link is told in words here.
+        // A link becomes words here.
         (ContentBlock::ResourceLink(said), OutcomePart::Text(text)) => {
             revision.links && text.starts_with("[resource: ") && text.contains(&*said.uri)
         }

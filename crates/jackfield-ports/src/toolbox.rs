@@ -58,7 +58,7 @@ pub trait Toolbox: Send + Sync {
     /// A toolbox whose lists are whole when they return has none, which is the default. Can be cancelled.
     async fn settled(&self) {}
 
-    /// What is said of the tools of the last list by their own server, for programs that are told of them by us;
+    /// The hints that the server gives for the tools of its last list, to pass on to other programs;
     /// nothing by default. Where the server is not believed, only what makes others more careful.
     fn hints(&self) -> Vec<(Arc<str>, ToolHints)> {
         Vec::new()
@@ -117,8 +117,8 @@ pub trait ToolEvents: Send {
         None
     }
 
-    /// Where the blocks of the outcome go as the tool's server said them, for whoever passes them on: in the
-    /// order of the outcome's parts, and no more bytes than it may have. Nobody does, by default.
+    /// Where the blocks of the outcome go as the tool's server sent them, to be passed on: in the
+    /// order of the outcome's parts, and no more bytes than it may have. `None` by default.
     fn original(&mut self) -> Option<&mut Vec<Value>> {
         None
     }

@@ -69,7 +69,7 @@ impl Pages {
         self.remarks.borrow_mut().push(remark);
     }
 
-    /// What is wrong with the file, and what is left out of it: of the fields that nobody knows, one line.
+    /// What is wrong with the file, and what is left out of it; one line for all unknown fields.
     pub(crate) fn told(self) -> (Vec<Problem>, Vec<Problem>) {
         let mut remarks = self.remarks.take();
         let unknown = self.unknown.take();
@@ -124,7 +124,7 @@ impl<'a> Fields<'a> {
         self.object.get(name).filter(|value| !value.is_null())
     }
 
-    /// The same of a field that only other programs write, which nobody is advised to write.
+    /// The same for a field that only other programs write; no message suggests it.
     pub(crate) fn foreign(&mut self, name: &'static str) -> Option<&'a Value> {
         self.asked.push(name);
         self.object.get(name).filter(|value| !value.is_null())

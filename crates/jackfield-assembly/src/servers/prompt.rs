@@ -1,4 +1,5 @@
-//! A server that nobody waits long for: it starts and lists in the background, and what is ready is offered.
+//! A server that turns wait for a short time only: it starts and lists in the background, and turns offer what is
+//! ready.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -18,7 +19,7 @@ use crate::servers::running::Running;
 /// A server as turns use it. A list that takes longer than the wait goes on in the background, and later lists
 /// do not wait for it; a server that fails is waited for no longer in all until it has listed its tools.
 pub(crate) struct Prompt {
-    /// How to have it waited for longer, where whoever reads it can.
+    /// How to make turns wait longer, for readers who can change that.
     advice: &'static str,
     /// Whether a list goes on in the background.
     late: watch::Sender<bool>,

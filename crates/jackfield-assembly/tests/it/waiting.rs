@@ -64,7 +64,7 @@ async fn a_server_that_hangs_is_waited_for_once_and_its_failure_is_told_from_the
         assert!(server.caught_up().await);
         assert!(begun.elapsed() >= Duration::from_secs(60));
         assert!(matches!(server.state(), ServerState::Failed { .. }));
-        // It is started again, and nobody waits for that.
+        // It starts again, and no turn waits for that.
         for _ in 0..3 {
             let (later, waited) = offered(&assembled).await;
             about(waited, Duration::ZERO);

@@ -64,7 +64,7 @@ fn what_a_provider_says_of_a_model_is_told_to_clients() {
             "root": "/models/x", "permission": [{ "id": "p" }], "context_length": 32_768,
         })
     );
-    // Nobody needs a list that is all of one entry.
+    // A list that is all of one entry has no use.
     let long =
         json!({ "data": [{ "id": "m", "description": "x".repeat(20_000), "owned_by": "org" }] });
     let listed = from_wire(long.to_string().as_bytes()).unwrap();

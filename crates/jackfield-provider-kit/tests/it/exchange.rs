@@ -188,7 +188,7 @@ async fn a_pair_that_is_parted_over_two_events_is_joined() {
         assert!(end.is_ok(), "{end:?}");
         assert_eq!(told[..told.len() - 1], *expected);
     }
-    // What is held when the body breaks off is told.
+    // What is held goes out when the body breaks off.
     let (told, end) = asked("text/event-stream", "data: {\"text\":\"\\ud83d\"}\n\n").await;
     assert_eq!(told, [r#"{"text":"\ufffd"}"#]);
     assert_eq!(end.unwrap_err().failure.kind, ModelFailureKind::Interrupted);
