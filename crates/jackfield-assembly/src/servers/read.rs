@@ -35,7 +35,7 @@ pub(crate) fn read(surroundings: &Surroundings, path: &Path, bytes: &[u8]) -> Re
         Ok(root) => root,
         Err(error) => {
             let place = pages.place(None, Some(error.line()));
-            // The place is told already.
+            // The message names the place already.
             let message = error.to_string();
             let message = message.split(" at line ").next().unwrap_or_default();
             let problem = Problem::new(place, format!("this is not JSON: {message}"));

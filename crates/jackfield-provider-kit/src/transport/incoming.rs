@@ -90,7 +90,7 @@ impl Incoming {
     }
 
     /// The same with a body that is not compressed. No answer is asked for in a content encoding, but proxies and some
-    /// servers use one all the same; it is read whole then, before any of it is told.
+    /// servers use one all the same; it is read whole then, before the client gets any of it.
     ///
     /// # Errors
     ///
