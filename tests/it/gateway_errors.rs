@@ -141,3 +141,28 @@ async fn the_providers_id_of_the_request_is_given_back() {
         assert_eq!(id, "of-a-proxy", "{answer:?}");
     }
 }
+
+#[tokio::test]
+async fn the_providers_id_of_the_request_is_given_back_with_replies_too() {
+    let calls = Turn::call("calculate", &json!({ "expression": "1 + 1" }));
+    let claude = ScriptedClaude::start([
+        Turn::text("one"),
+        Turn::text("two"),
+        calls,
+        Turn::text("three"),
+    ])
+    .await;
+    let sessions = Kept::new();
+    let gateway = Gateway::listening(sessions.gateway().at(&claude.base_url()).start()).await;
+    let mut ids = Vec::new();
+    for (path, is_stream) in [(MESSAGES, false), (CHAT, true), (RESPONSES, false)] {
+        let mut body = asked(path);
+        body["stream"] = is_stream.into();
+        let answer = gateway.post(path, &body).answered().await;
+        assert_eq!(answer.status, 200, "{answer:?}");
+        ids.push(answer.header("x-jackfield-provider-request-id").to_owned());
+    }
+    // A turn of two model requests has the id of the newer one.
+    assert_eq!(ids, ["req_scripted_0", "req_scripted_1", "req_scripted_3"]);
+    gateway.end().await;
+}

@@ -183,6 +183,10 @@ impl DeltaSink for Sink {
         crash::point("delta");
     }
 
+    async fn request_id(&mut self, id: &str) {
+        self.send(Event::ProviderRequest(id.into())).await;
+    }
+
     async fn count(&mut self, usage: Usage) {
         let attempt = self.attempt;
         let counted = Event::input(Input::ReplyCounted { attempt, usage });

@@ -343,6 +343,7 @@ impl<'o> Driver<'o> {
             }
             Happened::Event(Event::Input(input)) => self.handle(*input, batch),
             Happened::Event(Event::News(news)) => batch.news.push(Told::News(news)),
+            Happened::Event(Event::ProviderRequest(id)) => self.speaker.provider_request(id),
             Happened::Woke => self.handle(Input::Woke, batch),
         }
     }

@@ -1,5 +1,7 @@
 //! What the tasks of a turn send back, and what takes it there.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use jackfield_domain::ids::{ToolAttempt, WaitId};
 use jackfield_domain::tool_loop::Input;
@@ -17,6 +19,8 @@ pub(crate) enum Event {
     Input(Box<Input>),
     /// For observers.
     News(News),
+    /// The provider's own id of the model request that is under way.
+    ProviderRequest(Arc<str>),
 }
 
 impl Event {

@@ -70,6 +70,7 @@ impl Engine {
         Watcher {
             following: None,
             heard: None,
+            provider_request: None,
             session,
             shared: Arc::clone(&self.shared),
             steps: 0,
@@ -82,6 +83,7 @@ impl Engine {
 pub struct Watcher {
     following: Option<Following>,
     heard: Option<watch::Receiver<Speech>>,
+    provider_request: Option<Arc<str>>,
     session: SessionId,
     shared: Arc<Shared>,
     /// How many steps the teller was fed.
@@ -181,6 +183,9 @@ impl Watcher {
             empty @ None => empty.insert(self.shared.speeches.of(&self.session)?),
         };
         let speech = heard.borrow_and_update();
+        if speech.provider_request.is_some() {
+            self.provider_request.clone_from(&speech.provider_request);
+        }
         if let Some(steps @ [_, ..]) = speech.from(self.steps) {
             // What the journal was asked about is known by now.
             self.following = None;
@@ -193,6 +198,13 @@ impl Watcher {
             }
         }
         self.teller.next_of(speech.facts, speech.reply.as_ref()?)
+    }
+
+    /// The provider's own id of the newest model request of the turn, where the turn is driven in this process and
+    /// the provider gave one.
+    #[must_use]
+    pub fn provider_request(&self) -> Option<&str> {
+        self.provider_request.as_deref()
     }
 
     /// Whether everything was told that is known, and no turn is open.
@@ -244,6 +256,8 @@ pub(crate) struct Speech {
     facts: u64,
     /// The number of the first of the steps.
     first: u64,
+    /// The provider's own id of the newest model request.
+    provider_request: Option<Arc<str>>,
     reply: Option<ReplyAccumulator>,
     /// Every step since the driver began: whoever watches here need not read them from the journal.
     steps: Vec<Arc<Envelope>>,
@@ -315,6 +329,12 @@ impl Speaker {
                 let _taken = reply.push(delta);
             }
         });
+    }
+
+    /// The provider's own id of the model request that is under way.
+    pub(crate) fn provider_request(&self, id: Arc<str>) {
+        self.said
+            .send_modify(|speech| speech.provider_request = Some(id));
     }
 
     /// The driver stops because of this. Where the journal fails, it cannot be known when the turn goes on:

@@ -188,5 +188,5 @@ impl Refusal {
     }
 }
 
-/// The header that has the provider's id of the request that failed.
-const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";
+/// The header that has the provider's id of the model request that failed, or that gave the reply.
+pub(crate) const PROVIDER_REQUEST: &str = "x-jackfield-provider-request-id";

@@ -10,6 +10,10 @@ pub trait DeltaSink: Send {
     /// Takes the next piece. Waits while the reader is behind, so that nothing piles up.
     async fn push(&mut self, delta: Delta);
 
+    /// Takes the provider's own id of this request, where it gives one, before the first piece. It is for the
+    /// support of the provider; nothing depends on it.
+    async fn request_id(&mut self, _id: &str) {}
+
     /// Takes what the provider says that the reply has used so far, where it says so before the end: all of
     /// it each time. A reply that breaks off later has its count then.
     async fn count(&mut self, _usage: Usage) {}

@@ -148,6 +148,7 @@ async fn exchange<A: Adapter>(
     pieces.request_id = request_id::of(incoming.headers(), A::REQUEST_ID.0);
     if let Some(id) = &pieces.request_id {
         span.record(A::REQUEST_ID.1, &**id);
+        pieces.sink.request_id(id).await;
     }
     if !incoming.status().is_success() {
         return Err(Box::pin(refusal::refused(adapter, incoming, &url)).await);

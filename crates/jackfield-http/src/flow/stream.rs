@@ -9,8 +9,8 @@ use std::time::Duration;
 use axum::response::Response;
 use bytes::Bytes;
 use futures_util::stream;
-use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue};
 use http_body_util::StreamBody;
 use hyper::body::Frame;
 use jackfield_dialect_kit::encode::SseEvent;
@@ -113,6 +113,8 @@ impl Sending {
 
     /// What is sent, piece by piece.
     fn response(self, held: Held, ledger: Option<Ledger>) -> Response {
+        let mut head = HeaderMap::new();
+        self.told.name_provider_request(&mut head);
         let receipt = held.receipt(Arc::clone(&self.broke_off));
         // In a box, as it is moved with every piece.
         let frames = stream::unfold(Box::new(self), |mut sending| async move {
@@ -122,6 +124,7 @@ impl Sending {
         let body = StreamBody::new(Box::pin(frames));
         let mut response = Response::new(Receipted::of(body, receipt, ledger));
         let headers = response.headers_mut();
+        headers.extend(head);
         let events = HeaderValue::from_static("text/event-stream; charset=utf-8");
         headers.insert(CONTENT_TYPE, events);
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache"));

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use http::{HeaderMap, HeaderValue};
 use jackfield_dialect_kit::serve::{About, EncodeReply, ServeDialect, ServeError};
 use jackfield_domain::ids::TurnId;
 use jackfield_domain::note::Note;
@@ -13,6 +14,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::access::Access;
 use crate::failures;
 use crate::receipt::Receipt;
+use crate::router::PROVIDER_REQUEST;
 use jackfield_domain::view::{Shown, Viewer};
 
 /// A turn on its way to its client.
@@ -89,6 +91,15 @@ impl Telling {
             shown.append(&mut self.viewer.see(&told));
         }
         Ok(shown)
+    }
+
+    /// Puts the provider's own id of the newest model request into the head of the answer, where it is known.
+    pub(crate) fn name_provider_request(&self, headers: &mut HeaderMap) {
+        if let Some(id) = self.watcher.provider_request()
+            && let Ok(id) = HeaderValue::try_from(id)
+        {
+            headers.insert(PROVIDER_REQUEST, id);
+        }
     }
 
     /// The turn.

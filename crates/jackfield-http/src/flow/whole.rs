@@ -58,6 +58,7 @@ pub(crate) async fn answer(
     let mut response = Response::new(Receipted::of(body, held.receipt(Arc::default()), ledger));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    told.name_provider_request(headers);
     notes::insert(headers, notes);
     Ok(response)
 }
