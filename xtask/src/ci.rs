@@ -50,7 +50,6 @@ const STAGES: &[Stage] = &[
     stage("deny", deny::run),
     stage("slices", slices::run),
     stage("survival", survival::run),
-    stage("mutants", |root| crate::mutants::run(root, None)),
 ];
 
 /// Tests that need more than Rust, or more time.

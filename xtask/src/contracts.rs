@@ -10,6 +10,7 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 
 use crate::run;
+use crate::test_binary::TestBinary;
 
 /// Lists every contract; with its mutants, of which one that survives is an error, as is a clause without any.
 pub(crate) fn run(root: &Path, mutants: bool) -> anyhow::Result<()> {
@@ -42,11 +43,9 @@ fn emit(root: &Path, out: &Path, mutants: bool) -> anyhow::Result<anyhow::Result
         fs::remove_dir_all(out).with_context(|| format!("cannot empty {}", out.display()))?;
     }
     fs::create_dir_all(out).with_context(|| format!("cannot make {}", out.display()))?;
-    let package = ["--package", "jackfield-testkit", "--test", "it"];
-    let mut build = run::cargo(root, ["test", "--quiet", "--no-run"]);
-    run::succeed(build.args(package))?;
-    let mut tests = run::cargo(root, ["test", "--quiet"]);
-    tests.args(package).args(["--", CLAUSES]);
+    let built = TestBinary::build_all(root)?;
+    let mut tests = TestBinary::of_package(&built, "jackfield-testkit")?.command();
+    tests.args(["--quiet", CLAUSES]);
     if mutants {
         tests.args(MUTANTS);
     }

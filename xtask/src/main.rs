@@ -18,6 +18,7 @@ mod slices;
 mod soak;
 mod survival;
 mod test;
+mod test_binary;
 mod tidy;
 mod workspace;
 

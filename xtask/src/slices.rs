@@ -16,13 +16,16 @@ use std::time::Instant;
 use anyhow::{Context as _, bail};
 
 use crate::run;
+use crate::test_binary::TestBinary;
 
 /// Runs every slice.
 pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let started = Instant::now();
     let python = install::python(root, "tests/python/requirements.txt")?.join("bin/python");
     let wire = root.join("target/slices/wire");
-    emit(root, &wire)?;
+    // The programs that the slices start are built with the tests.
+    let built = TestBinary::build_all(root)?;
+    emit(&built, &wire)?;
     for judgement in JUDGEMENTS {
         let folders: Vec<PathBuf> = judgement.folders.iter().map(|f| wire.join(f)).collect();
         if judgement.optional && !folders.iter().any(|folder| folder.exists()) {
@@ -41,13 +44,13 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
 }
 
 /// Lets the tests write what they put on the wire into an empty folder.
-fn emit(root: &Path, wire: &Path) -> anyhow::Result<()> {
+fn emit(built: &[TestBinary], wire: &Path) -> anyhow::Result<()> {
     if wire.exists() {
         fs::remove_dir_all(wire).with_context(|| format!("cannot empty {}", wire.display()))?;
     }
     fs::create_dir_all(wire).with_context(|| format!("cannot make {}", wire.display()))?;
     for package in SPEAKERS {
-        let mut tests = run::cargo(root, ["test", "--package", package, "--test", "it"]);
+        let mut tests = TestBinary::of_package(built, package)?.command();
         run::succeed(tests.env("JACKFIELD_WIRE_OUT", wire))?;
     }
     let written = fs::read_dir(wire).with_context(|| format!("cannot list {}", wire.display()))?;

@@ -1,22 +1,14 @@
 //! Building and running the tests of the copy.
 
 use std::fs::File;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::Path;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
-use cargo_metadata::Message;
+use anyhow::Context as _;
 
 use crate::run;
-
-/// A built `it` binary, and the folder that its tests run in.
-#[derive(Debug)]
-pub(crate) struct Binary {
-    path: PathBuf,
-    folder: PathBuf,
-}
+use crate::test_binary::TestBinary;
 
 /// What came of a test.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -38,7 +30,7 @@ pub(crate) fn build(
     target: &Path,
     ours: &[String],
     package: &str,
-) -> anyhow::Result<Result<Binary, String>> {
+) -> anyhow::Result<Result<TestBinary, String>> {
     let mut cargo = run::cargo(root, ["test", "--package", package, "--test", "it"]);
     cargo.args(["--no-run", "--message-format", "json"]);
     for name in ours {
@@ -50,26 +42,14 @@ pub(crate) fn build(
     if !output.status.success() {
         return Ok(Err(String::from_utf8_lossy(&output.stderr).into_owned()));
     }
-    for message in Message::parse_stream(output.stdout.as_slice()) {
-        if let Message::CompilerArtifact(artifact) =
-            message.context("cargo's messages broke off")?
-            && artifact.target.is_test()
-            && let Some(path) = artifact.executable
-        {
-            let folder = artifact
-                .manifest_path
-                .parent()
-                .map(|folder| folder.as_std_path());
-            return Ok(Ok(Binary {
-                path: path.into_std_path_buf(),
-                folder: folder.unwrap_or(root).to_owned(),
-            }));
-        }
-    }
-    bail!("`{package}` has no test binary `it`")
+    let binaries = TestBinary::of_messages(root, &output.stdout)?;
+    let binary = binaries.into_iter().next();
+    binary
+        .map(Ok)
+        .with_context(|| format!("`{package}` has no test binary `it`"))
 }
 
-impl Binary {
+impl TestBinary {
     /// Runs these tests, in one process; what they print goes to `log`.
     pub(crate) fn run(
         &self,
@@ -79,18 +59,15 @@ impl Binary {
     ) -> anyhow::Result<Outcome> {
         let output =
             File::create(log).with_context(|| format!("cannot write {}", log.display()))?;
-        let mut command = Command::new(&self.path);
+        let mut command = self.command();
         command
             .arg("--exact")
             .args(tests)
             .args(["--test-threads", "1"])
-            .current_dir(&self.folder)
-            .env("CARGO_MANIFEST_DIR", &self.folder)
             // A mutant's failure is not worth keeping, and the smallest one is not worth looking for.
             .env("INSTA_UPDATE", "no")
             .env("PROPTEST_DISABLE_FAILURE_PERSISTENCE", "true")
             .env("PROPTEST_MAX_SHRINK_ITERS", "0")
-            .stdin(Stdio::null())
             .stderr(output.try_clone().context("cannot share the log")?)
             .stdout(output);
         let mut child = command

@@ -11,14 +11,9 @@ pub(crate) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install::node(root, "tests/sdks")?;
     let agents = install::node(root, "tests/agents")?;
     let python = install::python(root, "tests/python/requirements.txt")?;
-    // The slices start what is built here.
-    run::succeed(&mut run::cargo(
-        root,
-        ["build", "--package", "jackfield-cli"],
-    ))?;
     let started = Instant::now();
-    let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
-    test.args(["--features", "sdks", "--test", "sdks"])
+    let mut test = run::cargo(root, ["test", "--workspace", "--test", "sdks"]);
+    test.args(["--features", "jackfield-tests/sdks"])
         .env("JACKFIELD_SDKS_AGENTS", agents)
         .env("JACKFIELD_SDKS_NODE", node)
         .env("JACKFIELD_SDKS_PYTHON", python);

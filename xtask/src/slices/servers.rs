@@ -11,13 +11,9 @@ use crate::run;
 pub(super) fn run(root: &Path) -> anyhow::Result<()> {
     let node = install::node(root, "tests/servers")?;
     let python = install::python(root, "tests/servers/requirements.txt")?;
-    // The slices start what is built here.
-    let build = ["build", "--package", "jackfield-cli"];
-    let mut build = run::cargo(root, build);
-    run::succeed(build.args(["--package", "jackfield-testservers"]))?;
     let started = Instant::now();
-    let mut test = run::cargo(root, ["test", "--package", "jackfield-tests"]);
-    test.args(["--features", "real-servers", "--test", "real"])
+    let mut test = run::cargo(root, ["test", "--workspace", "--test", "real"]);
+    test.args(["--features", "jackfield-tests/real-servers"])
         .env("JACKFIELD_REAL_NODE", node)
         .env("JACKFIELD_REAL_PYTHON", python);
     run::succeed(&mut test)?;
